@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
-from podplan.yaml import read
+from podplan.yaml import parse_yaml
 
 WAYS: dict[str, Callable[[bytes], Any]] = {
-    "read": partial(read, file="job.yaml"),
+    "read": partial(parse_yaml, file="job.yaml"),
     "yaml.load": partial(yaml.load, Loader=yaml.CSafeLoader),
 }
 

@@ -18,32 +18,32 @@ from typing import Any
 
 # stage -> the functions it begins in, by the module that calls them, or the class that has them
 BORDERS = {
-    "read": ["podplan.workspace.file_loader.read", "podplan.workspace.read"],
-    "extend": ["podplan.profile.resolve.resolve"],
+    "read": ["podplan.workspace.file_loader.parse_yaml", "podplan.workspace.parse_yaml"],
+    "extend": ["podplan.profile.resolve.resolve_profile"],
     "compile": ["podplan.kinds.compilation.compile_profile"],
     "lower": ["podplan.kinds.registry.lower_cr"],
     "schema": [
-        "podplan.pipeline.check_cr",
-        "podplan.pipeline.check_form",
-        "podplan.checker.files.check_form",
-        "podplan.kubernetes.check",
+        "podplan.pipeline.validate_cr",
+        "podplan.pipeline.validate_profile_document",
+        "podplan.checker.files.validate_profile_document",
+        "podplan.kubernetes.validate_object",
     ],
     "policies": [
-        "podplan.checker.jobs.apply",
+        "podplan.checker.jobs.apply_policies",
         "podplan.lint.policy_runner.Variants.add",
         "podplan.lint.policy_runner.Variants.seen",
-        "podplan.checker.jobs.lacking",
-        "podplan.checker.cross_job_index.apply_to_all",
-        "podplan.checker.cross_job_index.left",
+        "podplan.checker.jobs.find_undecidable_policies",
+        "podplan.checker.cross_job_index.apply_cross_job_policies",
+        "podplan.checker.cross_job_index.summarize_job",
     ],
     "report": [
         "podplan.lint.aggregation.Fold.add",
         "podplan.lint.aggregation.Fold.findings",
-        "podplan.checker.jobs.findings",
-        "podplan.checker.files.findings",
-        "podplan.checker.check.findings",
-        "podplan.checker.check.result",
-        "podplan.cli.reporting.rendered",
+        "podplan.checker.jobs.aggregate_findings",
+        "podplan.checker.files.aggregate_findings",
+        "podplan.checker.check.aggregate_findings",
+        "podplan.checker.check.build_result",
+        "podplan.cli.reporting.render_report",
     ],
 }
 
@@ -87,7 +87,7 @@ def main(folder: str) -> None:
     clock.turn()
     clock.seconds["other"] = 0.0  # what was imported here
     # Fewer files than this are not shared; a clock sees its own process only.
-    setattr(import_module("podplan.checker.pool"), "FEWEST", sys.maxsize)  # noqa: B010 - it is no name to type checkers
+    setattr(import_module("podplan.checker.pool"), "MIN_FILES_FOR_WORKERS", sys.maxsize)  # noqa: B010 - it is no name to type checkers
     sys.argv = ["podplan", "check", folder]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         try:

@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 
 from podplan import pipeline
-from podplan.core.provenance import Doc
+from podplan.core.provenance import TracedDocument
 
 
 def most_alive(patch: pytest.MonkeyPatch, function: Callable[[], Any]) -> int:
     """The most documents that are alive when a job has been lowered, while ``function`` runs."""
     counts = [0]
     calls = count()
-    lower = pipeline.lower
+    lower = pipeline.lower_plan
 
     def counting(*arguments: Any) -> Any:
         lowered = lower(*arguments)
         if next(calls) % 5 == 0:  # to go through all objects takes longer than to lower a job
-            counts.append(sum(isinstance(one, Doc) for one in gc.get_objects()))
+            counts.append(sum(isinstance(one, TracedDocument) for one in gc.get_objects()))
         return lowered
 
     gc.collect()
-    before = sum(isinstance(one, Doc) for one in gc.get_objects())
-    patch.setattr(pipeline, "lower", counting)
+    before = sum(isinstance(one, TracedDocument) for one in gc.get_objects())
+    patch.setattr(pipeline, "lower_plan", counting)
     function()
-    patch.setattr(pipeline, "lower", lower)
+    patch.setattr(pipeline, "lower_plan", lower)
     return max(counts) - before

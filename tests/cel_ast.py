@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from podplan.lint.cel.environment import checked
+from podplan.lint.cel.environment import check_expression
 
 Message = dict[int, list[int | bytes]]  # the values of each field, by its number
 
@@ -30,7 +30,7 @@ class _Checked(NamedTuple):
 
 def guessed_conversions(expression: str) -> list[str]:
     """The conversions in an expression that work for one type of argument, which the checker has guessed."""
-    parsed = _message(_bytes(_message(checked(expression).serialize()), 2))
+    parsed = _message(_bytes(_message(check_expression(expression).serialize()), 2))
     checked_expression = _Checked(
         {_int(entry, 1): _part(entry, 2) for entry in _parts(parsed, 3)},
         {_int(entry, 1): [_text(name) for name in _part(entry, 2).get(3, [])] for entry in _parts(parsed, 2)},

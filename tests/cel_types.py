@@ -16,7 +16,7 @@ from typing import Any
 from cel_expr_python import cel
 from google.protobuf import descriptor_pb2, descriptor_pool, struct_pb2, timestamp_pb2
 
-from podplan.kubernetes.schemas import Schema, resolve
+from podplan.kubernetes.schemas import Schema, resolve_reference
 from podplan.lint.cel import environment
 
 PACKAGE = "kubernetes"
@@ -48,15 +48,15 @@ def _checker(version: str) -> Any:
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
     pool.Add(_pod_file(version))
     pod = cel.Type(f"{PACKAGE}.Pod")
-    types = dict.fromkeys(environment.VARIABLES, cel.Type.DYN) | {"object": pod, "oldObject": pod}
-    return environment.checker(types, pool)
+    types = dict.fromkeys(environment.CEL_VARIABLES, cel.Type.DYN) | {"object": pod, "oldObject": pod}
+    return environment.build_checker(types, pool)
 
 
 def _pod_file(version: str) -> descriptor_pb2.FileDescriptorProto:
     """A file with a message for each place of a Pod that holds an object."""
     file = descriptor_pb2.FileDescriptorProto(name="kubernetes.proto", package=PACKAGE, syntax="proto3")
     file.dependency.extend(module.DESCRIPTOR.name for module in (struct_pb2, timestamp_pb2))
-    _add_message(file, "Pod", resolve({"$ref": "#/$defs/Pod"}, version), version)
+    _add_message(file, "Pod", resolve_reference({"$ref": "#/$defs/Pod"}, version), version)
     return file
 
 
@@ -78,7 +78,7 @@ def _field(
     version: str,
 ) -> descriptor_pb2.FieldDescriptorProto | None:
     """The field of a message without its name and number; None for what has no type."""
-    schema = resolve(schema, version)
+    schema = resolve_reference(schema, version)
     kind = schema.get("type", "string")
     if isinstance(kind, list):
         return _of_message(_DYN) if "integer" in kind else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podplan.launchers.discovery import Found, Invocation, find
+from podplan.launchers.discovery import DiscoveredPrograms, Invocation, find_programs
 
 Env = dict[str, str]
 
@@ -14,10 +14,10 @@ def container(command: list[str], *args: str, env: Env | None = None) -> dict[st
     return {"command": command, "args": list(args), "env": listed}
 
 
-def only(found: Found) -> Invocation:
+def only(found: DiscoveredPrograms) -> Invocation:
     assert len(found.invocations) == 1, found.invocations
     return found.invocations[0]
 
 
 def in_bash(text: str, **env: str) -> Invocation:
-    return only(find(container(["bash", "-c", text], env=env)))
+    return only(find_programs(container(["bash", "-c", text], env=env)))

@@ -22,7 +22,7 @@ import yaml
 from click.testing import CliRunner
 
 from podplan.cli.commands import podplan
-from podplan.core.builtin_rules import RULES
+from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.yaml.writer import emit_document
 from tests import verdicts
 
@@ -79,7 +79,7 @@ class Seen(NamedTuple):
     @property
     def refused(self) -> bool:
         """Whether reading or the schemas refuse it: what policies say keeps no CR from being lowered."""
-        return any(found["severity"] == "error" and found["rule"] in RULES for found in self.findings)
+        return any(found["severity"] == "error" and found["rule"] in BUILTIN_RULES for found in self.findings)
 
 
 class Ran(NamedTuple):

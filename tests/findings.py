@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podplan.checker.check import Result, Summary
-from podplan.core.findings import Finding, Instances, Location, Lowered, Related, Severity
+from podplan.checker.check import CheckResult, Summary
+from podplan.core.findings import Finding, InstanceCounts, Location, LoweredReference, Related, Severity
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -42,8 +42,8 @@ FINDINGS = [
         where("jobs/bert.yaml", 6, 14, 15, "spec", "processes"),
         "lowered",
         object=of_job("bert"),
-        lowered=Lowered("Pod", "bert-worker-0", "0-31", ("spec", "containers", 0, "args")),
-        instances=Instances(12, 24, ("size=large", "size=small", "size=tiny", "size=huge")),
+        lowered=LoweredReference("Pod", "bert-worker-0", "0-31", ("spec", "containers", 0, "args")),
+        instances=InstanceCounts(12, 24, ("size=large", "size=small", "size=tiny", "size=huge")),
         related=(
             Related(where("jobs/bert.yaml", 5, 13, 19, "spec", "hardware"), "gives nvidia.com/gpu: 8"),
             Related(where("clusters/prod 1.yaml", 3, 5, 11, "spec", "hardware", "h100x8"), "8 GPUs"),
@@ -95,10 +95,10 @@ FINDINGS = [
 SUPPRESSED = FINDINGS[2]._replace(
     rule="IMG001", name="no-tag", message="no tag", suppressed=True, reason="known; OPS-7"
 )
-RESULT = Result(
+RESULT = CheckResult(
     FINDINGS,
     Summary(3, 1, 1, 1, 4, 30, 64, {"Deployment (apps/v1)": 2, "##[error] \x1b[31mHelm template": 1}),
     TEXTS,
     [*FINDINGS, SUPPRESSED],
 )
-CLEAN = Result([], Summary(0, 0, 0, 0, 1, 1, 4, {}), {}, [])
+CLEAN = CheckResult([], Summary(0, 0, 0, 0, 1, 1, 4, {}), {}, [])

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from podplan.checker.check import Result, check
+from podplan.checker.check import CheckResult, check_files
 from podplan.core.findings import Finding
-from podplan.core.replica_groups import Group, at_index
-from podplan.launchers.discovery import Invocation, find
-from podplan.launchers.scripts import find_script_fault
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection, selected
-from podplan.pipeline import Plan, Settings, plans
-from podplan.schema import check_cr
-from podplan.schema.pruning import pruned
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.workspace.file_loader import opened
-from podplan.workspace.files import expand
-from podplan.yaml import Source
+from podplan.core.replica_groups import ReplicaGroup, build_at_index
+from podplan.launchers.discovery import Invocation, find_programs
+from podplan.launchers.scripts import find_script_error
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection, select_policies
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.schema import validate_cr
+from podplan.schema.pruning import prune_unknown_fields
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.workspace.file_loader import load_file
+from podplan.workspace.files import expand_paths
+from podplan.yaml import SourceFile
 
 Texts = dict[str, str]
 UNKNOWN = ("SCHEMA001", "SCHEMA011")  # such fields are dropped, and the job runs
@@ -38,10 +38,10 @@ class JobRun(NamedTuple):
 Jobs = dict[tuple[str, int, str], JobRun]
 
 
-def settings_of(gitops: str = "none") -> Settings:
+def settings_of(gitops: str = "none") -> PipelineSettings:
     """All policies, previews and opt-in ones too."""
-    on = selected(ours(), Selection(extend_select=("ALL",), preview=True))
-    return Settings(policies=tuple(on), gitops=gitops)
+    on = select_policies(load_builtin_policies(), RuleSelection(extend_select=("ALL",), preview=True))
+    return PipelineSettings(policies=tuple(on), gitops_tool=gitops)
 
 
 def write(folder: Path, texts: Mapping[str, str]) -> None:
@@ -50,75 +50,78 @@ def write(folder: Path, texts: Mapping[str, str]) -> None:
         (folder / name).write_bytes(text.encode())
 
 
-def checked(settings: Settings) -> Result:
+def checked(settings: PipelineSettings) -> CheckResult:
     """What podplan says of the repository here."""
-    return check(["."], settings, Reader())
+    return check_files(["."], settings, Loader())
 
 
-def jobs(settings: Settings) -> Jobs:
+def jobs(settings: PipelineSettings) -> Jobs:
     """The jobs of the repository here, by where they are."""
     found: Jobs = {}
-    reader = Reader()
-    for file in expand(["."], ()):
-        source = opened(file, {})
-        if not isinstance(source, Source):
+    reader = Loader()
+    for file in expand_paths(["."], ()):
+        source = load_file(file, {})
+        if not isinstance(source, SourceFile):
             continue
-        for number, item in enumerate(items(source)):
-            if item.what not in ("profile", "cr"):
+        for number, item in enumerate(classify_documents(source)):
+            if item.category not in ("profile", "cr"):
                 continue
-            made = list(plans(item, settings, reader))
+            made = list(iter_job_plans(item, settings, reader))
             # podplan render refuses a profile of a wrong form.
             broken = next(
-                (one.problem.message for plan in made for one in plan.seen if _is_form(plan, one)), ""
+                (one.diagnostic.message for plan in made for one in plan.diagnostics if _is_form(plan, one)),
+                "",
             )
             for plan in made:
-                if plan.variant is not None:
-                    found[file, number, plan.variant] = JobRun(
+                if plan.variant_id is not None:
+                    found[file, number, plan.variant_id] = JobRun(
                         broken or _refused(plan, settings), _objects(plan)
                     )
     return found
 
 
-def _is_form(plan: Plan, seen: Any) -> bool:
-    return plan.variant is None and seen.problem.rule.startswith("PROF0")
+def _is_form(plan: JobPlan, seen: Any) -> bool:
+    return plan.variant_id is None and seen.diagnostic.rule.startswith("PROF0")
 
 
-def _refused(plan: Plan, settings: Settings) -> str:
+def _refused(plan: JobPlan, settings: PipelineSettings) -> str:
     """Why no Pod of a job runs its program: it is not lowered, or refused, or its launcher has no script."""
-    if plan.cr is None or not plan.lowered:
+    if plan.cr is None or not plan.is_lowered:
         return "it is not lowered"
-    left = pruned(plan.cr, check_cr(plan.cr.data, settings.k8s_version).problems)
-    for problem in check_cr(left.data, settings.k8s_version).problems:
+    left = prune_unknown_fields(plan.cr, validate_cr(plan.cr.data, settings.kubernetes_version).diagnostics)
+    for problem in validate_cr(left.data, settings.kubernetes_version).diagnostics:
         return problem.message
-    for seen in plan.seen:
-        if seen.level == "lowered" and seen.problem.rule not in UNKNOWN:
-            return seen.problem.message
-    return next(filter(None, map(_refused_by_launcher, plan.groups)), "")
+    for seen in plan.diagnostics:
+        if seen.level == "lowered" and seen.diagnostic.rule not in UNKNOWN:
+            return seen.diagnostic.message
+    return next(filter(None, map(_refused_by_launcher, plan.replica_groups)), "")
 
 
-def _refused_by_launcher(group: Group) -> str:
+def _refused_by_launcher(group: ReplicaGroup) -> str:
     if group.doc.data["kind"] != "Pod":
         return ""
-    container = at_index(group.doc, group.start)["spec"]["containers"][group.training or 0]
-    found = find(container).invocations
-    faults = [fault.sentence for each in found for fault in each.errors if not fault.only]
+    container = build_at_index(group.doc, group.start)["spec"]["containers"][
+        group.training_container_index or 0
+    ]
+    found = find_programs(container).invocations
+    faults = [fault.message for each in found for fault in each.errors if not fault.condition]
     return next(iter((*faults, *filter(None, map(_no_script, found)))), "")
 
 
 def _no_script(found: Invocation) -> str:
     """Why Python finds no script; the conformance case pytorch/python-before-the-script shows it."""
-    line = found.facts.line if found.facts is not None else None
+    line = found.parsed.command_line if found.parsed is not None else None
     if line is None or line.script is None or "no_python" in line.options:
         return ""
     module = "module" in line.options
-    fault = find_script_fault(found.launcher, line.script, line.arguments, module=module)
-    return fault.sentence if fault is not None else ""
+    fault = find_script_error(found.launcher, line.script, line.arguments, is_module=module)
+    return fault.message if fault is not None else ""
 
 
-def _objects(plan: Plan) -> list[dict[str, Any]]:
+def _objects(plan: JobPlan) -> list[dict[str, Any]]:
     return [
-        at_index(group.doc, index)
-        for group in plan.groups
+        build_at_index(group.doc, index)
+        for group in plan.replica_groups
         for index in dict.fromkeys((group.start, group.start + group.replicas - 1))
     ]
 

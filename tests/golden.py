@@ -14,8 +14,8 @@ import pytest
 
 from podplan.cli import main
 from podplan.cli.lower import command as lower_command
-from podplan.cli.plan_loader import Produced, produce
-from podplan.pipeline import Plan
+from podplan.cli.plan_loader import LoadedPlans, load_job_plans
+from podplan.pipeline import JobPlan
 from tests.command import Run
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -120,11 +120,13 @@ def _text(stream: io.TextIOWrapper) -> str:
     return stream.read()
 
 
-def produced(case: Case) -> tuple[list[Plan], Produced]:
+def produced(case: Case) -> tuple[list[JobPlan], LoadedPlans]:
     """The plans of a case that lies in the current folder, as ``podplan lower`` makes them."""
-    made: list[Plan] = []
+    made: list[JobPlan] = []
     flags = lower_command.make_context("lower", [case.input, *case.arguments]).params
     paths = flags.pop("paths")
     for one in ("fold", "compare", "adopt", "format_"):
         flags.pop(one)
-    return made, produce(paths, frozenset({"profile", "cr"}), lambda plan, _: made.append(plan), **flags)
+    return made, load_job_plans(
+        paths, frozenset({"profile", "cr"}), lambda plan, _: made.append(plan), **flags
+    )

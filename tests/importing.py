@@ -5,31 +5,31 @@ from __future__ import annotations
 from pathlib import Path as File
 from typing import Any
 
-from podplan.core.provenance import Doc
+from podplan.core.provenance import TracedDocument
 from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import T9K
-from podplan.tools.importer import Imported, import_cr
-from podplan.yaml import Document, read
+from podplan.tools.importer import ImportResult, import_cr
+from podplan.yaml import Document, parse_yaml
 
 FIXTURES = File(__file__).parent.parent / "fixtures" / "import"
 GOLDEN = sorted(path.parent for path in FIXTURES.glob("*/cr.yaml"))
 
 
 def document(text: str) -> Document:
-    source = read(text.encode(), "cr.yaml")
-    assert not source.faults
+    source = parse_yaml(text.encode(), "cr.yaml")
+    assert not source.diagnostics
     return source.documents[0]
 
 
-def imported(text: str) -> Imported:
+def imported(text: str) -> ImportResult:
     found = document(text)
-    return import_cr(Doc("cr.yaml", found.data, source=found))
+    return import_cr(TracedDocument("cr.yaml", found.data, source=found))
 
 
 def compiled(profile: str) -> Any:
     """The CR of the text of a profile."""
     found = document(profile)
-    cr, problems = compile_profile(Doc("profile.yaml", found.data, source=found), None)
+    cr, problems = compile_profile(TracedDocument("profile.yaml", found.data, source=found), None)
     assert problems == []
     assert cr is not None
     return cr.data

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from podplan import kubernetes
-from podplan.core.provenance import Doc, Path, trace
-from podplan.kinds.t9k.job import suffix
+from podplan.core.provenance import Path, TracedDocument, trace_to_source
+from podplan.kinds.t9k.job import compute_name_suffix
 from tests.lowering import Lowered, Object, environment, parts
 
 CONTROLLER_VARIABLES = 4  # MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE: they stand first
@@ -27,7 +27,7 @@ def base(cr: Object) -> str:
     """What the names of the children begin with."""
     name, uid = cr["metadata"].get("name"), cr["metadata"].get("uid")
     name = name or f"{cr['metadata']['generateName']}xxxxx"
-    return f"{name}-{suffix(name, uid)}" if uid else str(name)
+    return f"{name}-{compute_name_suffix(name, uid)}" if uid else str(name)
 
 
 def selected(lowered: Lowered, service: Object) -> list[str]:
@@ -46,21 +46,21 @@ def said(container: Object) -> list[str]:
 def check_objects(lowered: Lowered) -> None:
     """The API server takes every object."""
     for found in lowered.values():
-        assert kubernetes.check(found) == []
+        assert kubernetes.validate_object(found) == []
 
 
-def check_origins(docs: Iterable[Doc]) -> None:
+def check_origins(docs: Iterable[TracedDocument]) -> None:
     """Every part of every document goes back to a line, a flag or a fact."""
     for doc in docs:
         for path, value in parts(doc.data):
-            steps = trace(doc, path)
+            steps = trace_to_source(doc, path)
             end = steps[-1]
             if end.origin is None:
                 assert end.doc.source is not None
                 assert end.doc.source.span(end.path).line >= 1
             else:
-                assert end.origin.fact is not None or end.origin.flag is not None
-            if all(step.origin is None or step.origin.how == "copied" for step in steps):
+                assert end.origin.behavior is not None or end.origin.flag is not None
+            if all(step.origin is None or step.origin.derivation == "copied" for step in steps):
                 assert value == value_at(end.doc.data, end.path)
 
 

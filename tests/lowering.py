@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from podplan.core.provenance import Doc, Fact, Path, Step, trace
-from podplan.core.replica_groups import Group, Options, expand
+from podplan.core.provenance import Behavior, Path, TracedDocument, TraceStep, trace_to_source
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, expand_group
 from podplan.kinds.registry import lower_cr
-from podplan.yaml import read
+from podplan.yaml import parse_yaml
 
 API_VERSION = "batch.tensorstack.dev/v1beta1"
 FILE = "cr.yaml"
@@ -28,18 +28,18 @@ def job(kind: str, spec: str, name: str = "bert", **metadata: Any) -> Object:
     }
 
 
-def document(cr: Object) -> Doc:
+def document(cr: Object) -> TracedDocument:
     """The document of a file that holds ``cr``."""
     text = json.dumps(cr, indent=1, ensure_ascii=False)
-    source = read(text.encode(), FILE)
-    assert not source.faults
+    source = parse_yaml(text.encode(), FILE)
+    assert not source.diagnostics
     assert source.documents[0].data == cr
-    return Doc(FILE, source.documents[0].data, source=source.documents[0])
+    return TracedDocument(FILE, source.documents[0].data, source=source.documents[0])
 
 
-def lower(cr: Object, **options: Any) -> list[Group]:
+def lower(cr: Object, **options: Any) -> list[ReplicaGroup]:
     """The groups that a CR is lowered to."""
-    return lower_cr(document(cr), Options(**options))
+    return lower_cr(document(cr), LoweringOptions(**options))
 
 
 class Lowered(dict[tuple[str, str], Object]):
@@ -56,11 +56,11 @@ class Lowered(dict[tuple[str, str], Object]):
         return found
 
 
-def written_out(groups: list[Group]) -> Lowered:
+def written_out(groups: list[ReplicaGroup]) -> Lowered:
     """The objects of all groups; a name that is there twice is an error of the test's."""
     lowered = Lowered()
     for group in groups:
-        for found in expand(group):
+        for found in expand_group(group):
             key = (found["kind"], found["metadata"]["name"])
             assert key not in lowered
             lowered[key] = found
@@ -94,30 +94,34 @@ def parts(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from parts(value, (*path, key))
 
 
-def group_of(groups: list[Group], kind: str, role: str = "") -> Group:
+def group_of(groups: list[ReplicaGroup], kind: str, role: str = "") -> ReplicaGroup:
     """The first group of a kind (and of a replica type)."""
-    return next(g for g in groups if g.doc.data["kind"] == kind and role in ("", g.role))
+    return next(g for g in groups if g.doc.data["kind"] == kind and role in ("", g.replica_type))
 
 
-def facts_on(group: Group, path: Path) -> list[str]:
+def facts_on(group: ReplicaGroup, path: Path) -> list[str]:
     """The ids of the facts on the way from a part of a lowered object back to the file."""
-    return [step.origin.fact.id for step in trace(group.doc, path) if step.origin and step.origin.fact]
+    return [
+        step.origin.behavior.id
+        for step in trace_to_source(group.doc, path)
+        if step.origin and step.origin.behavior
+    ]
 
 
-def fact_at(group: Group, path: Path) -> Fact | None:
+def fact_at(group: ReplicaGroup, path: Path) -> Behavior | None:
     """The fact by which a part of a lowered object is what it is."""
-    origin = trace(group.doc, path)[0].origin
+    origin = trace_to_source(group.doc, path)[0].origin
     assert origin is not None
-    return origin.fact
+    return origin.behavior
 
 
-def end(group: Group, path: Path) -> Step:
+def end(group: ReplicaGroup, path: Path) -> TraceStep:
     """Where the way back from a part of a lowered object ends."""
-    return trace(group.doc, path)[-1]
+    return trace_to_source(group.doc, path)[-1]
 
 
-def lost(group: Group, path: Path) -> list[Path]:
+def lost(group: ReplicaGroup, path: Path) -> list[Path]:
     """The places in the CR whose values lost to a part of a lowered object."""
-    origin = trace(group.doc, path)[0].origin
+    origin = trace_to_source(group.doc, path)[0].origin
     assert origin is not None
-    return [place.path for place in origin.overrides]
+    return [place.path for place in origin.overridden]

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from podplan.core.findings import Finding, Severity
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection, selected
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection, select_policies
 from podplan.tools.repository_tests import examples
-from podplan.tools.repository_tests.examples import inventory, mended, places
+from podplan.tools.repository_tests.examples import build_inventory, fix_example, list_violation_paths
 
-__all__ = ["findings", "inventory", "mended", "nagging", "places"]
+__all__ = ["build_inventory", "findings", "fix_example", "list_violation_paths", "nagging"]
 
 
 def findings(example: Mapping[str, Any], code: str) -> list[Finding]:
     """What podplan says of an example, with the default rules and the rule that it is an example of."""
-    return examples.findings(example, selected(ours(), Selection(extend_select=(code,))))
+    return examples.find_violations(
+        example, select_policies(load_builtin_policies(), RuleSelection(extend_select=(code,)))
+    )
 
 
 def nagging(found: list[Finding]) -> list[str]:

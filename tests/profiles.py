@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Doc, Path, trace
-from podplan.profile.resolve import Resolution, resolve
-from podplan.yaml import read
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Path, TracedDocument, trace_to_source
+from podplan.profile.resolve import Resolution, resolve_profile
+from podplan.yaml import parse_yaml
 
 HEAD = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: resnet}\nspec:\n"
 BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
 
 
-def doc(text: str, file: str = "profile.yaml") -> Doc:
+def doc(text: str, file: str = "profile.yaml") -> TracedDocument:
     """The document of a file with ``text``."""
-    source = read(text.encode(), file)
-    assert not source.faults
-    return Doc(file, source.documents[0].data, source=source.documents[0])
+    source = parse_yaml(text.encode(), file)
+    assert not source.diagnostics
+    return TracedDocument(file, source.documents[0].data, source=source.documents[0])
 
 
 def profile(spec: str, head: str = HEAD) -> str:
@@ -32,23 +32,25 @@ def run(
     bases: Mapping[str, str] | None = None,
     environments: Literal["all"] | tuple[str, ...] | None = None,
     sets: Mapping[str, str] | None = None,
-    inventory: Doc | None = None,
+    inventory: TracedDocument | None = None,
 ) -> Resolution:
     """The resolution of the profile ``text``; ``bases`` are the texts of files by name."""
     files = bases or {}
 
-    def load(reference: str, _: Doc) -> Doc | Problem:
+    def load(reference: str, _: TracedDocument) -> TracedDocument | Diagnostic:
         if reference in files:
             return doc(files[reference], reference)
-        return Problem("PROF002", f'there is no file "{reference}"')
+        return Diagnostic("PROF002", f'there is no file "{reference}"')
 
-    return resolve(doc(text), load=load, inventory=inventory, environments=environments, sets=sets or {})
+    return resolve_profile(
+        doc(text), load_base=load, inventory=inventory, environments=environments, sets=sets or {}
+    )
 
 
-def one(text: str, **more: Any) -> Doc:
+def one(text: str, **more: Any) -> TracedDocument:
     """The only variant of a profile without problems."""
     result = run(text, **more)
-    assert result.problems == ()
+    assert result.diagnostics == ()
     (variant,) = result.variants
     return variant.doc
 
@@ -60,24 +62,24 @@ def spec(text: str, **more: Any) -> Any:
 
 def faults(text: str, **more: Any) -> list[tuple[str, int]]:
     """The rule and the line of each problem."""
-    return [(problem.rule, line(document, problem)) for document, problem in run(text, **more).problems]
+    return [(problem.rule, line(document, problem)) for document, problem in run(text, **more).diagnostics]
 
 
 def messages(text: str, **more: Any) -> str:
     """The sentences of all problems."""
-    return "\n".join(problem.message for _, problem in run(text, **more).problems)
+    return "\n".join(problem.message for _, problem in run(text, **more).diagnostics)
 
 
-def line(document: Doc, problem: Problem) -> int:
+def line(document: TracedDocument, problem: Diagnostic) -> int:
     """The line of the file that a problem leads to."""
-    last = trace(document, problem.path)[-1]
+    last = trace_to_source(document, problem.path)[-1]
     assert last.doc.source is not None
     return last.doc.source.span(last.path, problem.on_key).line
 
 
-def came_from(document: Doc, path: Path) -> str:
+def came_from(document: TracedDocument, path: Path) -> str:
     """``file:line`` that gave a value, or the flag."""
-    last = trace(document, path)[-1]
+    last = trace_to_source(document, path)[-1]
     if last.doc.source is not None:
         return f"{last.doc.source.file}:{last.doc.source.span(last.path).line}"
     assert last.origin is not None

@@ -6,30 +6,30 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from podplan.checker.check import Result, check_sources
-from podplan.cli.reporting import FORMATS, rendered
+from podplan.checker.check import CheckResult, check_sources
+from podplan.cli.reporting import FORMATS, render_report
 from podplan.core.findings import Finding, Location, Severity
-from podplan.core.limits import BoundExceeded
-from podplan.pipeline import Settings
-from podplan.tools.fixer import Repaired, repaired
-from podplan.workspace import Reader
-from podplan.yaml import read
+from podplan.core.limits import LimitExceeded
+from podplan.pipeline import PipelineSettings
+from podplan.tools.fixer import FixResult, fix_texts
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
 from podplan.yaml.positions import LINE_BREAK
 
 Texts = Mapping[str, str]
 Key = tuple[str, str]
 
 
-def checked(texts: Texts, settings: Settings) -> Result:
+def checked(texts: Texts, settings: PipelineSettings) -> CheckResult:
     """What is said of files that are nowhere but here."""
-    found = [read(text.encode("utf-8", "surrogatepass"), file) for file, text in texts.items()]
-    return check_sources(found, settings, Reader(instead=texts))
+    found = [parse_yaml(text.encode("utf-8", "surrogatepass"), file) for file, text in texts.items()]
+    return check_sources(found, settings, Loader(unsaved_texts=texts))
 
 
-def check_places(result: Result, texts: Texts) -> None:
+def check_places(result: CheckResult, texts: Texts) -> None:
     """Every place of every finding is in its file: 1-based, within the line, and no end before its start."""
     lengths = {file: [len(line) for line in LINE_BREAK.split(text)] for file, text in texts.items()}
-    for found in result.with_suppressed:
+    for found in result.all_findings:
         for where in places(found):
             if where.file in lengths:
                 check_place(where, lengths[where.file], found.rule)
@@ -51,49 +51,49 @@ def check_place(where: Location, lengths: list[int], rule: str) -> None:
     assert (where.line, where.column) <= (where.end_line, where.end_column), f"{rule}: ends before it starts"
 
 
-def check_reports(result: Result) -> None:
+def check_reports(result: CheckResult) -> None:
     """Every format can be written, twice the same, and those in JSON have a line for each finding."""
-    texts = {name: rendered(result, name) for name in (*FORMATS, "statistics")}
+    texts = {name: render_report(result, name) for name in (*FORMATS, "statistics")}
     for name, text in texts.items():
         text.encode()
-        assert rendered(result, name) == text, f"{name} is another text the second time"
+        assert render_report(result, name) == text, f"{name} is another text the second time"
     data = json.loads(texts["json"])
-    assert len(data["findings"]) == len(result.with_suppressed)
-    assert len(texts["jsonl"].splitlines()) >= len(result.with_suppressed)
+    assert len(data["findings"]) == len(result.all_findings)
+    assert len(texts["jsonl"].splitlines()) >= len(result.all_findings)
     for name in ("sarif", "gitlab", "rdjson"):
         json.loads(texts[name])
 
 
-def check_fixes(texts: Texts, settings: Settings, unsafe: bool = True) -> Repaired:
+def check_fixes(texts: Texts, settings: PipelineSettings, unsafe: bool = True) -> FixResult:
     """All fixes made: each finding is gone, the texts can be read, and no error is there that was not."""
     before = checked(texts, settings)
 
-    def again(changed: Texts) -> Result:
+    def again(changed: Texts) -> CheckResult:
         return checked({**texts, **changed}, settings)
 
-    done = repaired(again, unsafe)
+    done = fix_texts(again, unsafe)
     after = again(done.texts)
     assert errors(after) - errors(before) == Counter() or _form_was_mended(before), "a fix brought an error"
-    once_more = repaired(lambda changed: again({**done.texts, **changed}), unsafe)
+    once_more = fix_texts(lambda changed: again({**done.texts, **changed}), unsafe)
     assert not once_more.texts, f"a second run finds more to do: {[one.rule for one in once_more.fixed]}"
     return done
 
 
-def _form_was_mended(before: Result) -> bool:
+def _form_was_mended(before: CheckResult) -> bool:
     """Whether some document was not looked at as a whole, so that more can be said of it afterwards."""
     return any(found.rule.startswith(("YAML", "SCHEMA", "PROF", "CR")) for found in before.findings)
 
 
-def errors(result: Result) -> Counter[Key]:
+def errors(result: CheckResult) -> Counter[Key]:
     """How many errors of each rule are in each file."""
     found = (one for one in result.findings if one.severity is Severity.ERROR)
     return Counter((one.rule, one.location.file) for one in found)
 
 
-def bounded(result: Result) -> Result:
+def bounded(result: CheckResult) -> CheckResult:
     """The result, unless files were left out for a bound: that is not what is looked at here."""
-    if result.given_up:
-        raise BoundExceeded(result.given_up[0].sentence)
+    if result.limit_hits:
+        raise LimitExceeded(result.limit_hits[0].message)
     return result
 
 

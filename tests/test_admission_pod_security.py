@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.admission_policy import for_admission
-from podplan.lint.cel.rules import Named, Rules, Validation
-from podplan.lint.cel.sandbox import judge
-from podplan.lint.pod_security import CONTROLS, applied
-from podplan.lint.registry import ours
+from podplan.lint.admission_policy import resolve_admission_policy
+from podplan.lint.cel.rules import CelRules, NamedExpression, Validation
+from podplan.lint.cel.sandbox import evaluate_rules
+from podplan.lint.pod_security import CONTROLS, find_applied_controls
+from podplan.lint.registry import load_builtin_policies
 
 VERDICTS = Path(__file__).parent.parent / "fixtures" / "pod_security" / "verdicts.jsonl.gz"
-BY_CONTROL = {one.params["control"]: one for one in ours() if one.body == "pod-security"}
+BY_CONTROL = {one.params["control"]: one for one in load_builtin_policies() if one.body == "pod-security"}
 
 
 @cache
@@ -28,15 +28,17 @@ def verdicts() -> list[dict[str, Any]]:
 
 
 @cache
-def together(version: str) -> tuple[Rules, tuple[str, ...]]:
+def together(version: str) -> tuple[CelRules, tuple[str, ...]]:
     """What all controls demand at a version, to ask for at once, and whose validation each is."""
-    bodies = {control: for_admission(policy, version).body for control, policy in BY_CONTROL.items()}
+    bodies = {
+        control: resolve_admission_policy(policy, version).body for control, policy in BY_CONTROL.items()
+    }
     variables = {one["name"]: one["expression"] for body in bodies.values() for one in body["variables"]}
     demanded = [(control, one["expression"]) for control in bodies for one in bodies[control]["validations"]]
     return (
-        Rules(
+        CelRules(
             tuple(Validation(expression) for _, expression in demanded),
-            tuple(Named(name, text) for name, text in variables.items()),
+            tuple(NamedExpression(name, text) for name, text in variables.items()),
         ),
         tuple(control for control, _ in demanded),
     )
@@ -45,8 +47,8 @@ def together(version: str) -> tuple[Rules, tuple[str, ...]]:
 def refused(pod: dict[str, Any], version: str) -> set[str]:
     """The controls whose exported policies refuse a Pod."""
     rules, controls = together(version)
-    verdict = judge(rules, {"object": pod})
-    assert not verdict.faults, verdict.faults
+    verdict = evaluate_rules(rules, {"object": pod})
+    assert not verdict.errors, verdict.errors
     return {controls[failure.validation] for failure in verdict.failures}
 
 
@@ -60,7 +62,7 @@ def test_agrees_with_the_api_server(version: str) -> None:
     for entry in verdicts():
         said = refused(entry["object"], version)
         for level in ("baseline", "restricted"):
-            for control in applied(level, version):
+            for control in find_applied_controls(level, version):
                 # A control of restricted is exported as what it adds to the one of baseline.
                 replaced = CONTROLS[control].replaces
                 lax = control == "restrictedCapabilities" and version != "1.24" and windows(entry["object"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.checker.affected_findings import affected
+from podplan.checker.affected_findings import find_affected_files
 from tests.changing import BASE, JOB, edit, lines, put, report, repository
 from tests.command import PROFILE
 from tests.golden import podplan
@@ -154,7 +154,7 @@ def test_requests_that_mean_nothing(arguments: list[str], said: str) -> None:
 
 def test_circles_end() -> None:
     named = {"/b": {"/a", "/c"}, "/c": {"/b"}, "/d": {"/e"}}
-    assert affected({"/a"}, named) == {"/a", "/b", "/c"}
+    assert find_affected_files({"/a"}, named) == {"/a", "/b", "/c"}
 
 
 def test_the_exit_code_goes_by_what_is_reported(there: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.core.text_diff import MAX_COMPARED, stretches, unified
+from podplan.core.text_diff import MAX_COMPARED_PAIRS, iter_diff_ranges, iter_unified_diff
 from tests.work import work
 
 Shape = Callable[[int], tuple[list[str], list[str]]]
@@ -21,7 +21,7 @@ def made(before: list[str], after: list[str]) -> list[str]:
     """``before`` with its stretches replaced, and those that are not told shown to be the same."""
     out: list[str] = []
     at = 0
-    for start, end, new_start, new_end in stretches(before, after):
+    for start, end, new_start, new_end in iter_diff_ranges(before, after):
         assert start >= at
         out += before[at:start] + after[new_start:new_end]
         assert after[: len(out)] == out
@@ -38,8 +38,8 @@ def test_the_stretches_make_one_list_of_the_other(before: list[str], after: list
 
 @given(LINES)
 def test_equal_lists_have_no_difference(lines: list[str]) -> None:
-    assert list(stretches(lines, lines)) == []
-    assert list(unified(lines, lines, ("a", "b"))) == []
+    assert list(iter_diff_ranges(lines, lines)) == []
+    assert list(iter_unified_diff(lines, lines, ("a", "b"))) == []
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_equal_lists_have_no_difference(lines: list[str]) -> None:
 )
 @pytest.mark.parametrize("around", [0, 1, 3])
 def test_a_unified_diff_is_written_as_difflib_writes_it(before: str, after: str, around: int) -> None:
-    said = unified(list(before), list(after), ("one", "other"), "", around)
+    said = iter_unified_diff(list(before), list(after), ("one", "other"), "", around)
     assert list(said) == list(unified_diff(before, after, "one", "other", lineterm="", n=around))
 
 
@@ -89,15 +89,15 @@ def one_anchor_after_the_other(number: int) -> tuple[list[str], list[str]]:
 def test_four_times_the_lines_take_four_times_the_work(shape: Shape) -> None:
     def compared(number: int) -> None:
         before, after = shape(number)
-        list(stretches([*map(Line, before)], [*map(Line, after)]))
+        list(iter_diff_ranges([*map(Line, before)], [*map(Line, after)]))
 
     few, many = (work(partial(compared, number)) for number in (500, 2_000))
     assert many < 6 * few
 
 
 def test_what_has_no_anchor_is_compared_where_it_is_short() -> None:
-    side = int(MAX_COMPARED**0.5)
+    side = int(MAX_COMPARED_PAIRS**0.5)
     for length, whole in ((side, False), (side + 20, True)):
         before, after = two_words(length)
         assert made(before, after) == after
-        assert (len(list(stretches(before, after))) == 1) == whole
+        assert (len(list(iter_diff_ranges(before, after))) == 1) == whole

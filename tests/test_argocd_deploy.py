@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from podplan import kubernetes
-from podplan.integrations.argocd.parameters import FORMS
+from podplan.integrations.argocd.parameters import PARAMETER_TYPES
 from podplan.kinds.registry import KIND_NAMES
 from tests.golden import podplan
 from tests.plugin_server import DEPLOY, ROOT, decoded_by_kubectl, image_variables, plugin
@@ -110,8 +110,8 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
         """Field names by our schemas of every version, Pod Security restricted by our policies."""
         template = made["Deployment"]["spec"]["template"]
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": template["spec"]}
-        for version in kubernetes.versions():
-            assert kubernetes.check(pod, version) == []
+        for version in kubernetes.supported_versions():
+            assert kubernetes.validate_object(pod, version) == []
         (tmp_path / "pod.yaml").write_text(yaml.safe_dump(pod))
         with chdir(tmp_path):
             said = podplan("check", "--select", "SEC", "--fail-on", "info", "pod.yaml")
@@ -145,8 +145,8 @@ def test_the_examples_do_not_start_jobs_anew(name: str) -> None:
     spec = data["spec"]["template"]["spec"] if data["kind"] == "ApplicationSet" else data["spec"]
     assert spec["syncPolicy"]["automated"] == {"prune": True, "selfHeal": False, "allowEmpty": False}
     parameters = spec["source"]["plugin"]["parameters"]
-    assert {one["name"] for one in parameters} <= set(FORMS)
-    assert all(set(one) == {"name", FORMS[one["name"]]} for one in parameters)
+    assert {one["name"] for one in parameters} <= set(PARAMETER_TYPES)
+    assert all(set(one) == {"name", PARAMETER_TYPES[one["name"]]} for one in parameters)
 
 
 def _source(name: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.integrations.argocd.parameters import FORMS
+from podplan.integrations.argocd.parameters import PARAMETER_TYPES
 from tests import plugin_server as server
 from tests.plugin_server import DEPLOY, Copy
 from tests.test_argocd_deploy import ARGO_CD, KUBECTL
@@ -110,9 +110,9 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
 
 def test_the_table_of_parameters_is_whole() -> None:
     rows = dict(re.findall(r"^\| `([a-zA-Z.]+)` \| `?([a-z ]+)`? \|", PAGE, re.MULTILINE))
-    assert rows == {**FORMS, "params.NAME": "as declared"}
+    assert rows == {**PARAMETER_TYPES, "params.NAME": "as declared"}
 
 
 def test_the_announcements_are_those_of_the_table(jobs: Copy) -> None:
     names: list[Any] = [one["name"] for one in server.announcements(jobs)]
-    assert names == [*FORMS, "params.epochs"]
+    assert names == [*PARAMETER_TYPES, "params.epochs"]

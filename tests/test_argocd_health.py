@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from lupa import lua51
 
-from podplan.workspace.documents import items
-from podplan.yaml import read
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import parse_yaml
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"
@@ -52,7 +52,7 @@ def statuses() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every status that the fixtures have: documented ones, and those that our own rules come to."""
     for path in sorted([*FIXTURES.glob("status/*/*.yaml"), *FIXTURES.glob("*_job*/*/cr.yaml")]):
         name = path.relative_to(FIXTURES).as_posix()
-        for item in items(read(path.read_bytes(), name)):
+        for item in classify_documents(parse_yaml(path.read_bytes(), name)):
             data = item.doc.data
             if isinstance(data, dict) and data.get("kind") != "Pod" and "phase" in (data.get("status") or {}):
                 yield name, data

@@ -10,18 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.checker.check import Result, check_sources
-from podplan.core.errors import RequestError
+from podplan.checker.check import CheckResult, check_sources
+from podplan.core.errors import UsageError
 from podplan.core.findings import Finding, Location, Severity
-from podplan.lint.baseline import Entry, collected, parsed, pruned, written
-from podplan.lint.lint_config import Terms, default_ruling
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection
-from podplan.lint.stable_identity import ON_SECRETS, anchor
-from podplan.pipeline import Settings
+from podplan.lint.baseline import (
+    BaselineEntry,
+    collect_entries,
+    parse_baseline,
+    prune_entries,
+    serialize_baseline,
+)
+from podplan.lint.lint_config import LintConfig, resolve_default_rules
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection
+from podplan.lint.stable_identity import SECRET_VALUE_RULES, build_anchor
+from podplan.pipeline import PipelineSettings
 from podplan.redaction.redactor import Redactor
-from podplan.workspace import Reader
-from podplan.yaml import read
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
 from tests.command import Run, podplan
 from tests.effort import examples
 
@@ -59,21 +65,27 @@ SIDE = """\
 """
 HEAD = HEAD.replace("NAMESPACE", "team")
 JOB = HEAD + MAIN + SIDE
-SELECT = Selection(select=("SEC", "SCHEMA", "YAML"))
+SELECT = RuleSelection(select=("SEC", "SCHEMA", "YAML"))
 
 
-def checked(text: str, baseline: tuple[Entry, ...] | None = None, mandatory: tuple[str, ...] = ()) -> Result:
-    terms = Terms(known=ours(), selection=SELECT._replace(mandatory=mandatory), baseline=baseline)
-    asked = Settings(policies=default_ruling(terms).policies, terms=terms)
-    return check_sources([read(text.encode(), "job.yaml")], asked, Reader())
+def checked(
+    text: str, baseline: tuple[BaselineEntry, ...] | None = None, mandatory: tuple[str, ...] = ()
+) -> CheckResult:
+    terms = LintConfig(
+        all_policies=load_builtin_policies(),
+        selection=SELECT._replace(mandatory=mandatory),
+        baseline=baseline,
+    )
+    asked = PipelineSettings(policies=resolve_default_rules(terms).policies, lint_config=terms)
+    return check_sources([parse_yaml(text.encode(), "job.yaml")], asked, Loader())
 
 
-def baseline_of(text: str) -> tuple[Entry, ...]:
+def baseline_of(text: str) -> tuple[BaselineEntry, ...]:
     result = checked(text)
-    return collected(result.findings, result.texts)
+    return collect_entries(result.findings, result.redacted_texts)
 
 
-def new(text: str, baseline: tuple[Entry, ...]) -> list[str]:
+def new(text: str, baseline: tuple[BaselineEntry, ...]) -> list[str]:
     return sorted({found.rule for found in checked(text, baseline).findings})
 
 
@@ -81,7 +93,7 @@ def test_what_is_known_is_left_out() -> None:
     result = checked(JOB, baseline_of(JOB))
     assert result.findings == []
     assert result.summary.suppressed == len(checked(JOB).findings) > 8
-    assert {found.reason for found in result.with_suppressed} == {"baseline"}
+    assert {found.reason for found in result.all_findings} == {"baseline"}
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -132,9 +144,9 @@ BASELINE = baseline_of(JOB)
 
 
 def test_the_file_is_read_as_it_was_written() -> None:
-    text = written(BASELINE)
-    assert parsed(text, "b.json") == BASELINE
-    assert written(reversed(BASELINE)) == text
+    text = serialize_baseline(BASELINE)
+    assert parse_baseline(text, "b.json") == BASELINE
+    assert serialize_baseline(reversed(BASELINE)) == text
     first = json.loads(text)["findings"][0]
     assert first["object"] == {
         "apiVersion": "batch.tensorstack.dev/v1beta1",
@@ -159,27 +171,38 @@ def test_the_file_is_read_as_it_was_written() -> None:
         ('{"format": [2], "findings": []}', "b.json: this is no baseline"),
         ('{"findings": []}', "b.json: this is no baseline"),
         ('{"format": 1, "findings": [1]}', r"b.json: findings\[0\] is no entry"),
-        (written(BASELINE).replace('"rule": "SEC001"', '"rule": 1'), r"findings\[[0-9]\] is no entry"),
-        (written(BASELINE).replace('"file"', '"count": 0, "file"', 1), r"findings\[0\] is no entry"),
+        (
+            serialize_baseline(BASELINE).replace('"rule": "SEC001"', '"rule": 1'),
+            r"findings\[[0-9]\] is no entry",
+        ),
+        (
+            serialize_baseline(BASELINE).replace('"file"', '"count": 0, "file"', 1),
+            r"findings\[0\] is no entry",
+        ),
     ],
 )
 def test_a_file_that_is_no_baseline(text: str, said: str) -> None:
-    with pytest.raises(RequestError, match=said):
-        parsed(text, "b.json")
+    with pytest.raises(UsageError, match=said):
+        parse_baseline(text, "b.json")
 
 
 def test_a_byte_order_mark_is_passed_over() -> None:
-    assert parsed("\ufeff" + written(BASELINE), "b.json") == parsed(written(BASELINE), "b.json")
+    assert parse_baseline("\ufeff" + serialize_baseline(BASELINE), "b.json") == parse_baseline(
+        serialize_baseline(BASELINE), "b.json"
+    )
 
 
 def test_pruning() -> None:
-    kept, gone = pruned(BASELINE, BASELINE[1:], lambda _: True)
+    kept, gone = prune_entries(BASELINE, BASELINE[1:], lambda _: True)
     assert (tuple(kept), gone) == (BASELINE[1:], [BASELINE[0]])
-    assert pruned(BASELINE, (), lambda _: False) == (list(BASELINE), [])
+    assert prune_entries(BASELINE, (), lambda _: False) == (list(BASELINE), [])
     moved = [BASELINE[0]._replace(file="elsewhere.yaml", message="in other words")]
-    assert pruned(BASELINE[:1], moved, lambda _: True) == (moved, [])
-    thrice = BASELINE[0]._replace(times=3)
-    assert pruned([thrice], BASELINE[:1], lambda _: True) == ([BASELINE[0]], [thrice._replace(times=2)])
+    assert prune_entries(BASELINE[:1], moved, lambda _: True) == (moved, [])
+    thrice = BASELINE[0]._replace(occurrences=3)
+    assert prune_entries([thrice], BASELINE[:1], lambda _: True) == (
+        [BASELINE[0]],
+        [thrice._replace(occurrences=2)],
+    )
 
 
 def test_a_secret_leaves_no_trace() -> None:
@@ -189,13 +212,15 @@ def test_a_secret_leaves_no_trace() -> None:
     )
     one, two = baseline_of(secret), baseline_of(secret.replace("SWORDFISH", "MELLON"))
     assert len(one) > 1
-    assert written(one) == written(two), "not even a hash of the value, which could be guessed"
+    assert serialize_baseline(one) == serialize_baseline(two), (
+        "not even a hash of the value, which could be guessed"
+    )
 
 
 def test_a_secret_as_text_leaves_no_trace() -> None:
-    for rule in ON_SECRETS:
+    for rule in SECRET_VALUE_RULES:
         found = Finding(rule, "", Severity.ERROR, "", "", Location("a", 1, 1, 1, 2, ("key",)), "cr")
-        one, two = (anchor(found, {"key": key}, {}, Redactor()) for key in ("SWORDFISH", "MELLON"))
+        one, two = (build_anchor(found, {"key": key}, {}, Redactor()) for key in ("SWORDFISH", "MELLON"))
         assert one == two
 
 

@@ -28,7 +28,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "jobs").mkdir(parents=True)
     for number in range(12):
         (top / "jobs" / f"job{number}.yaml").write_text(JOB.replace("name: count", f"name: count-{number}"))
-    monkeypatch.delenv(check_cache.OFF)
+    monkeypatch.delenv(check_cache.DISABLE_VARIABLE)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return top
@@ -60,7 +60,7 @@ def test_its_commands(tree: Path) -> None:
 def test_its_numbers() -> None:
     assert f"fewer than {FEWEST_FILES} files" in PAGE
     assert f"at most {check_cache.MAX_ENTRIES}, of {check_cache.MAX_BYTES // 2**20} MB together" in PAGE
-    for name in (check_cache.OFF, check_cache.FOLDER):
+    for name in (check_cache.DISABLE_VARIABLE, check_cache.FOLDER_VARIABLE):
         assert name in PAGE
 
 

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan import kubernetes
-from podplan.core.replica_groups import Options
+from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import lower_cr
-from podplan.schema import check_cr
-from podplan.tools.cluster_diff.adoption import adoption
-from podplan.tools.cluster_diff.observed_job import compared
+from podplan.schema import validate_cr
+from podplan.tools.cluster_diff.adoption import find_adoption
+from podplan.tools.cluster_diff.observed_job import compute_cluster_diff
 from podplan.tools.cluster_diff.server_additions import is_added, is_omitted
-from podplan.tools.cluster_diff.uid_suffix import without_digits
-from podplan.yaml import read
+from podplan.tools.cluster_diff.uid_suffix import remove_name_suffix
+from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
 from tests.command import Run
 from tests.effort import examples
@@ -122,7 +122,7 @@ def test_why_names_what_was_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def real_of(cr: Object, **options: Any) -> list[Object]:
     """What a cluster would have of a job, were the options true of it."""
-    lowered = written_out(lower_cr(document(cr), Options(**options))).values()
+    lowered = written_out(lower_cr(document(cr), LoweringOptions(**options))).values()
     return [served(one) for one in lowered if one["kind"] != "Secret"]
 
 
@@ -133,7 +133,7 @@ def test_a_prediction_that_is_served_by_a_cluster_is_equal(
     copy(case.inputs, case.folder, tmp_path)
     monkeypatch.chdir(tmp_path)
     lowered = podplan("lower", *case.arguments, case.input).out
-    objects = [document.data for document in read(lowered.encode(), "lowered.yaml").documents]
+    objects = [document.data for document in parse_yaml(lowered.encode(), "lowered.yaml").documents]
     Path("dump.yaml").write_text(emit_document(dump(objects)), encoding="utf-8")
     said = podplan("lower", *case.arguments, case.input, "--compare", "dump.yaml")
     if said.code == WRONG:
@@ -145,20 +145,22 @@ def test_a_prediction_that_is_served_by_a_cluster_is_equal(
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(crs(), st.booleans())
 def test_what_is_lowered_and_served_is_equal(cr: Object, has_uid: bool) -> None:
-    assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)
-    options = Options(uid=UID if has_uid else "")
-    found = compared(document(cr), options, real_of(cr, uid=options.uid))
+    assume(validate_cr(cr, kubernetes.DEFAULT_VERSION).is_lowerable)
+    options = LoweringOptions(uid=UID if has_uid else "")
+    found = compute_cluster_diff(document(cr), options, real_of(cr, uid=options.uid))
     assert found.differences == []
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.id)
 def test_every_setting_is_found_in_what_it_makes(change: Change) -> None:
     values = {**WITH.get(change.id, {}), change.id: change.value}
-    before = compared(document(change.cr), Options(), real_of(change.cr, values=values))
-    found = adoption(before)
+    before = compute_cluster_diff(
+        document(change.cr), LoweringOptions(), real_of(change.cr, behavior_values=values)
+    )
+    found = find_adoption(before)
     assert found.after.differences == []
     assert bool(before.differences) == bool(found.values) == (change.id not in UNSEEN)
-    assert set(found.by) == set(range(len(before.differences)))
+    assert set(found.options_by_difference) == set(range(len(before.differences)))
 
 
 @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
@@ -169,11 +171,11 @@ def test_several_settings_leave_less_to_differ(changes: list[Change], data: st.D
     """However settings go together, adopting never makes it worse, nor proposes what changes nothing."""
     cr = data.draw(st.sampled_from([change.cr for change in changes]))
     values = {change.id: change.value for change in changes}
-    before = compared(document(cr), Options(), real_of(cr, values=values))
-    found = adoption(before)
-    assert found.after.cost <= before.cost
+    before = compute_cluster_diff(document(cr), LoweringOptions(), real_of(cr, behavior_values=values))
+    found = find_adoption(before)
+    assert found.after.total_cost <= before.total_cost
     assert bool(found.values) <= bool(before.differences)
-    left = {number for number in range(len(before.differences)) if number not in found.by}
+    left = {number for number in range(len(before.differences)) if number not in found.options_by_difference}
     assert len(left) <= len(before.differences)
 
 
@@ -182,9 +184,11 @@ def test_many_replicas_are_tried_on_a_few() -> None:
         **PLAIN,
         "spec": {**PLAIN["spec"], "replicaSpecs": [{**PLAIN["spec"]["replicaSpecs"][0], "replicas": 300}]},
     }
-    before = compared(document(cr), Options(), real_of(cr, values={"pytorch.master-port": 1}))
+    before = compute_cluster_diff(
+        document(cr), LoweringOptions(), real_of(cr, behavior_values={"pytorch.master-port": 1})
+    )
     assert len(before.differences) == 300 * (1 + 1 + 2)
-    assert adoption(before).values == {"pytorch.master-port": 1}
+    assert find_adoption(before).values == {"pytorch.master-port": 1}
 
 
 ADDED = [
@@ -261,16 +265,16 @@ def test_the_digits_of_an_unknown_uid_are_no_difference(
 
 def test_digits_that_are_none_are_left_alone() -> None:
     pods = [{"kind": "Pod", "metadata": {"name": name}} for name in ("gpt-12e8d-0", "gpt-decaf-1")]
-    assert without_digits(pods, "gpt") == (pods, "")
+    assert remove_name_suffix(pods, "gpt") == (pods, "")
     pods = [{"kind": "Pod", "metadata": {"name": name}} for name in ("gpt-12e8d-a-0", "gpt-decaf-a-1")]
-    assert without_digits(pods, "gpt") == (pods, "")
+    assert remove_name_suffix(pods, "gpt") == (pods, "")
 
 
 def test_services_of_other_names_are_found_by_their_selector() -> None:
     real = json.loads(json.dumps(real_of(DEEPSPEED)).replace("-worker-", "-w-"))
-    before = compared(document(DEEPSPEED), Options(), real)
-    assert (before.matched.missing, before.matched.extra) == ([], [])
-    found = adoption(before)
+    before = compute_cluster_diff(document(DEEPSPEED), LoweringOptions(), real)
+    assert (before.matches.missing_objects, before.matches.extra_objects) == ([], [])
+    found = find_adoption(before)
     assert found.after.differences == []
     assert set(found.values) == {"pod.name", "service.name"}
 
@@ -288,7 +292,7 @@ def test_what_nobody_asked_for_is_not_adopted(tmp_path: Path, monkeypatch: pytes
 
 def test_quantities_are_compared_by_size() -> None:
     real = real_of(DEEPSPEED)
-    assert compared(document(DEEPSPEED), Options(), real).differences == []
+    assert compute_cluster_diff(document(DEEPSPEED), LoweringOptions(), real).differences == []
     cr = {**DEEPSPEED, "spec": json.loads(json.dumps(DEEPSPEED["spec"]))}
     cr["spec"]["worker"]["template"]["spec"]["containers"][0]["resources"] = {
         "limits": {"memory": "1024Mi", "cpu": 1}
@@ -300,7 +304,7 @@ def test_quantities_are_compared_by_size() -> None:
                 "limits": {"memory": "1Gi", "cpu": "1"},
                 "requests": {"cpu": "1"},
             }
-    assert compared(document(cr), Options(), real).differences == []
+    assert compute_cluster_diff(document(cr), LoweringOptions(), real).differences == []
 
 
 WRONG_DUMPS = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.config import config_for
-from podplan.core.errors import RequestError
-from podplan.tools.cluster_diff.config_writer import toml, with_settings
+from podplan.config import load_config_for
+from podplan.core.errors import UsageError
+from podplan.tools.cluster_diff.config_writer import format_toml, set_options
 from tests.golden import FIXTURES, copy, podplan
 
 KIND = "DeepSpeedJob"
@@ -41,12 +41,12 @@ CHANGED = {
 
 @pytest.mark.parametrize("text", CHANGED, ids=lambda text: text[:30])
 def test_only_the_lines_of_settings_change(text: str) -> None:
-    assert with_settings(text, "podplan.toml", KIND, VALUES) == CHANGED[text]
+    assert set_options(text, "podplan.toml", KIND, VALUES) == CHANGED[text]
 
 
 def test_a_pyproject_has_its_tables_below_tool() -> None:
     text = '[project]\nname = "x"\n\n[tool.podplan]\npreview = true\n'
-    changed = with_settings(text, "sub/pyproject.toml", KIND, {"ssh.port": 1})
+    changed = set_options(text, "sub/pyproject.toml", KIND, {"ssh.port": 1})
     assert changed == f'{text}\n[tool.podplan.lowering.DeepSpeedJob]\n"ssh.port" = 1\n'
 
 
@@ -59,8 +59,8 @@ def test_a_pyproject_has_its_tables_below_tool() -> None:
     ],
 )
 def test_what_cannot_be_changed_so_is_refused_with_what_to_write(text: str) -> None:
-    with pytest.raises(RequestError) as error:
-        with_settings(text, "podplan.toml", KIND, VALUES)
+    with pytest.raises(UsageError) as error:
+        set_options(text, "podplan.toml", KIND, VALUES)
     assert str(error.value).startswith(
         "podplan.toml: cannot be changed without changing more; write by hand:\n"
     )
@@ -75,7 +75,7 @@ values = st.one_of(
 
 @given(values)
 def test_what_is_written_is_read_as_it_was(value: Any) -> None:
-    assert tomllib.loads(f"a = {toml(value)}") == {"a": value}
+    assert tomllib.loads(f"a = {format_toml(value)}") == {"a": value}
 
 
 def test_line_breaks_of_windows_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_settings_of_a_kind_are_put_together_with_those_of_the_file_that_is_exte
     Path("podplan.toml").write_text(
         'extend = "base.toml"\n[lowering.DeepSpeedJob]\n"ssh.port-name" = "sshd"\n[lowering.GenericJob]\n'
     )
-    assert config_for(".").lowering == {
+    assert load_config_for(".").lowering == {
         "ssh.port": 1,
         "DeepSpeedJob": {"ssh.port": 2, "ssh.port-name": "sshd"},
         "GenericJob": {},

@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import MAX_CEL_LENGTH, BoundExceeded
+from podplan.core.errors import UsageError
+from podplan.core.limits import MAX_CEL_LENGTH, LimitExceeded
 from podplan.lint.cel import sandbox
-from podplan.lint.cel.rules import Failure, Fault, Named, Rules, Validation, Verdict
-from podplan.lint.cel.sandbox import demand_extra, faults, judge
-from podplan.lint.cel.text import paths_in, with_name
+from podplan.lint.cel.rules import (
+    CelRules,
+    ExpressionError,
+    NamedExpression,
+    Validation,
+    ValidationFailure,
+    Verdict,
+)
+from podplan.lint.cel.sandbox import evaluate_rules, find_compile_errors, require_extra
+from podplan.lint.cel.text import iter_object_paths, rename_variable
 
 TRUE = (
     "1 < 1.5 && 2.0 >= 1",
@@ -56,8 +63,8 @@ TRUE = (
 
 
 def judged(expression: str, object_: Any = None, *variables: tuple[str, str], message: str = "") -> Verdict:
-    rules = Rules((Validation(expression, message),), tuple(Named(*one) for one in variables))
-    return judge(rules, {"object": object_})
+    rules = CelRules((Validation(expression, message),), tuple(NamedExpression(*one) for one in variables))
+    return evaluate_rules(rules, {"object": object_})
 
 
 @pytest.mark.parametrize("expression", TRUE)
@@ -74,22 +81,24 @@ def test_variables_are_worked_out_in_order_and_may_be_optionals_and_quantities()
 
 def test_a_variable_may_fail_as_long_as_nothing_uses_it() -> None:
     assert judged("variables.x == 1 || true", {}, ("x", "object.a")) == Verdict()
-    (fault,) = judged("variables.y == 1", {}, ("x", "object.a"), ("y", "variables.x")).faults
-    assert fault == Fault(("variables", 0, "expression"), 'there is no "a" here; ask with has() or .? first')
+    (fault,) = judged("variables.y == 1", {}, ("x", "object.a"), ("y", "variables.x")).errors
+    assert fault == ExpressionError(
+        ("variables", 0, "expression"), 'there is no "a" here; ask with has() or .? first'
+    )
 
 
 def test_a_variable_must_be_defined_before_it_is_used() -> None:
-    (fault,) = judged("true &&\n variables.z == 1").faults
+    (fault,) = judged("true &&\n variables.z == 1").errors
     assert (fault.line, fault.column) == (2, 2)
     assert fault.message == 'no variable "z" is defined before this expression'
 
 
 def test_match_conditions_end_the_matter_even_beside_one_that_fails() -> None:
-    failing, false = Named("c", "object.x"), Named("d", "false")
-    only = Rules((Validation("false"),), (), (failing,))
-    both = Rules((Validation("false"),), (), (failing, false))
-    assert judge(only, {"object": {}}).faults[0].path == ("matchConditions", 0, "expression")
-    assert judge(both, {"object": {}}) == Verdict()
+    failing, false = NamedExpression("c", "object.x"), NamedExpression("d", "false")
+    only = CelRules((Validation("false"),), (), (failing,))
+    both = CelRules((Validation("false"),), (), (failing, false))
+    assert evaluate_rules(only, {"object": {}}).errors[0].path == ("matchConditions", 0, "expression")
+    assert evaluate_rules(both, {"object": {}}) == Verdict()
 
 
 @pytest.mark.parametrize(
@@ -105,10 +114,10 @@ def test_match_conditions_end_the_matter_even_beside_one_that_fails() -> None:
     ],
 )
 def test_what_does_not_compile_has_a_place(expression: str, line: int, column: int, words: str) -> None:
-    (fault,) = faults(Rules((Validation(expression),)))
+    (fault,) = find_compile_errors(CelRules((Validation(expression),)))
     assert (fault.line, fault.column) == (line, column)
     assert words in fault.message
-    assert judged(expression).faults == (fault,)
+    assert judged(expression).errors == (fault,)
 
 
 @pytest.mark.parametrize(
@@ -127,15 +136,17 @@ def test_what_does_not_compile_has_a_place(expression: str, line: int, column: i
     ],
 )
 def test_what_fails_says_why(expression: str, words: str) -> None:
-    (fault,) = judged(expression, {"a": "x", "list": [], "zero": 0}).faults
+    (fault,) = judged(expression, {"a": "x", "list": [], "zero": 0}).errors
     assert words in fault.message
 
 
 def test_a_message_expression_gives_the_sentence_or_nothing() -> None:
-    assert judged("false", {"n": 3}, message="'has ' + string(object.n)").failures == (Failure(0, "has 3"),)
+    assert judged("false", {"n": 3}, message="'has ' + string(object.n)").failures == (
+        ValidationFailure(0, "has 3"),
+    )
     for useless in ("object.missing", "'two\\nlines'", "'  '"):
-        assert judged("false", {}, message=useless).failures == (Failure(0, ""),)
-    assert judged("false", message="1").faults[0].path == ("validations", 0, "messageExpression")
+        assert judged("false", {}, message=useless).failures == (ValidationFailure(0, ""),)
+    assert judged("false", message="1").errors[0].path == ("validations", 0, "messageExpression")
 
 
 def test_numbers_are_what_the_api_server_decodes() -> None:
@@ -159,45 +170,47 @@ def itself() -> dict[str, Any]:
     ids=["length", "iterations", "cycle", "memory"],
 )
 def test_a_bound_is_a_sentence_and_the_next_one_is_judged(expression: str, object_: Any) -> None:
-    with pytest.raises(BoundExceeded, match=r"; "):
+    with pytest.raises(LimitExceeded, match=r"; "):
         judged(expression, object_)
     assert judged("true") == Verdict()
 
 
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    sandbox._stop()
+    sandbox._stop_process()
     quick = "from podplan.core import limits; limits.MAX_CEL_SECONDS = 0.2; "
-    monkeypatch.setattr(sandbox, "_START", sandbox._START.replace("from podplan", quick + "from podplan", 1))
+    monkeypatch.setattr(
+        sandbox, "_WORKER_CODE", sandbox._WORKER_CODE.replace("from podplan", quick + "from podplan", 1)
+    )
     slow = "object.all(x, object.all(y, (x + y).replace('x', 'yz') != ''))"
-    with pytest.raises(BoundExceeded, match="seconds"):
+    with pytest.raises(LimitExceeded, match="seconds"):
         judged(slow, ["x" * 50_000] * 99)
-    sandbox._stop()
+    sandbox._stop_process()
 
 
 def test_a_crash_of_the_evaluator_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    sandbox._stop()
-    monkeypatch.setattr(sandbox, "_START", "import os; input(); os.abort()")
-    with pytest.raises(BoundExceeded):
+    sandbox._stop_process()
+    monkeypatch.setattr(sandbox, "_WORKER_CODE", "import os; input(); os.abort()")
+    with pytest.raises(LimitExceeded):
         judged("true")
     monkeypatch.undo()
     assert judged("true") == Verdict()
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    sandbox._stop()
+    sandbox._stop_process()
     for module in ("cel_expr_python", "cel_expr_python.cel"):  # other tests of this process import both
         monkeypatch.setitem(sys.modules, module, None)
-    for asked in (demand_extra, lambda: judged("true")):
-        with pytest.raises(RequestError, match=r'pip install "podplan\[cel\]"'):
+    for asked in (require_extra, lambda: judged("true")):
+        with pytest.raises(UsageError, match=r'pip install "podplan\[cel\]"'):
             asked()
 
 
 def test_the_fields_that_an_expression_names() -> None:
     text = "object.spec.?hostNetwork.orValue(false) && object.spec.containers.all(c, c.object.x) // object.no"
-    assert list(paths_in(text)) == [("spec", "hostNetwork"), ("spec", "containers")]
+    assert list(iter_object_paths(text)) == [("spec", "hostNetwork"), ("spec", "containers")]
 
 
 def test_renaming_a_variable_leaves_fields_and_texts() -> None:
-    assert with_name("object.object == 'object' && x.object", "object", "c") == (
+    assert rename_variable("object.object == 'object' && x.object", "object", "c") == (
         "c.object == 'object' && x.object"
     )

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.cel.rules import Named, Rules, Validation
-from podplan.lint.cel.sandbox import judge
+from podplan.lint.cel.rules import CelRules, NamedExpression, Validation
+from podplan.lint.cel.sandbox import evaluate_rules
 
 VERDICTS = json.loads((Path(__file__).parent.parent / "fixtures/cel/verdicts.json").read_text("utf-8"))
-GPUS = Named("gpus", "int(object.spec.containers[0].?resources.?limits[?'nvidia.com/gpu'].orValue('0'))")
+GPUS = NamedExpression(
+    "gpus", "int(object.spec.containers[0].?resources.?limits[?'nvidia.com/gpu'].orValue('0'))"
+)
 
 
 def answer(expression: str, object_: Any) -> object:
-    verdict = judge(
-        Rules((Validation(expression),), (GPUS,)),
+    verdict = evaluate_rules(
+        CelRules((Validation(expression),), (GPUS,)),
         {
             "object": object_,
             "request": {"operation": "CREATE"},
@@ -25,7 +27,7 @@ def answer(expression: str, object_: Any) -> object:
             "namespaceObject": {"metadata": {"labels": VERDICTS["namespaceLabels"]}},
         },
     )
-    return "error" if verdict.faults else not verdict.failures
+    return "error" if verdict.errors else not verdict.failures
 
 
 @pytest.mark.parametrize("case", VERDICTS["cases"], ids=lambda case: str(case["expression"]))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.kinds.t9k.behaviors import change_effects
-from podplan.kinds.t9k.behaviors.change_effects import differing, what_happens
+from podplan.kinds.t9k.behaviors.change_effects import compute_change_effect, iter_changed_paths
 
 
 def cr(**spec: Any) -> dict[str, Any]:
@@ -62,9 +62,9 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
 def test_what_a_change_of_the_spec_does(
     old: dict[str, Any], new: dict[str, Any], how: str, fact: str
 ) -> None:
-    change = what_happens(cr(**old), cr(**new))
-    assert change.how == how
-    assert [effect.fact.id for effect in change.decisive] == ([fact] if fact else [])
+    change = compute_change_effect(cr(**old), cr(**new))
+    assert change.level == how
+    assert [effect.behavior.id for effect in change.decisive_effects] == ([fact] if fact else [])
 
 
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
@@ -73,40 +73,43 @@ def test_pausing_or_resuming_makes_the_pods_anew(before: bool, after: bool) -> N
         cr(runMode={"pause": {"enabled": paused}}, replicaSpecs=[{"type": image}])
         for paused, image in ((before, "a"), (after, "b"))
     )
-    change = what_happens(old, new)
-    assert change.how == "in-place"
-    assert [effect.fact.id for effect in change.decisive] == ["change.pause", "change.paused"]
+    change = compute_change_effect(old, new)
+    assert change.level == "in-place"
+    assert [effect.behavior.id for effect in change.decisive_effects] == ["change.pause", "change.paused"]
 
 
 def test_a_job_that_the_server_names_is_another_each_time() -> None:
     old, new = (
         {**cr(runPolicy={"backoffLimit": limit}), "metadata": {"generateName": "a-"}} for limit in (1, 2)
     )
-    change = what_happens(old, new)
-    assert [(effect.how, effect.fact.id) for effect in change.effects] == [
+    change = compute_change_effect(old, new)
+    assert [(effect.level, effect.behavior.id) for effect in change.field_effects] == [
         ("re-run", "change.generated-name")
     ]
 
 
 def test_labels_and_status_change_nothing_that_runs() -> None:
     other = {**cr(), "metadata": {"name": "a"}, "status": {"phase": "Running"}}
-    change = what_happens(cr(), other)
-    assert change.how == "none"
-    assert [effect.path for effect in change.effects] == [("metadata", "labels", "team"), ("status", "phase")]
+    change = compute_change_effect(cr(), other)
+    assert change.level == "none"
+    assert [effect.path for effect in change.field_effects] == [
+        ("metadata", "labels", "team"),
+        ("status", "phase"),
+    ]
 
 
 def test_paths_that_are_known_are_not_looked_for() -> None:
-    assert what_happens({}, {}, [("spec", "runPolicy")]).how == "in-place"
+    assert compute_change_effect({}, {}, [("spec", "runPolicy")]).level == "in-place"
 
 
 def test_true_is_not_one() -> None:
-    assert list(differing({"a": True}, {"a": 1})) == [("a",)]
-    assert list(differing({"a": {}}, {})) == []
-    assert list(differing([1], [1, 2])) == [()]
+    assert list(iter_changed_paths({"a": True}, {"a": 1})) == [("a",)]
+    assert list(iter_changed_paths({"a": {}}, {})) == []
+    assert list(iter_changed_paths([1], [1, 2])) == [()]
 
 
 def test_every_fact_has_a_source_of_its_kind() -> None:
-    known = {name: fact for name, fact in vars(change_effects).items() if isinstance(fact, Fact)}
+    known = {name: fact for name, fact in vars(change_effects).items() if isinstance(fact, Behavior)}
     assert len({fact.id for fact in known.values()}) == len(known)
     for fact in known.values():
         assert fact.basis in ("documented", "anchored", "assumed")

@@ -8,16 +8,16 @@ import pytest
 
 from podplan.checker.check import check_sources
 from podplan.kubernetes import names
-from podplan.lint.checks.gpus import listed_devices
-from podplan.lint.checks.images import _registry, _whole
-from podplan.lint.checks.networks import RDMA
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection, selected
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.yaml import read
-from podplan.yaml.writer import emit
-from tests.policies import findings, inventory
+from podplan.lint.checks.gpus import count_listed_devices
+from podplan.lint.checks.images import normalize_image, normalize_registry
+from podplan.lint.checks.networks import RDMA_RESOURCE
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection, select_policies
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
+from podplan.yaml.writer import emit_documents
+from tests.policies import build_inventory, findings
 
 
 def job(name: str, replicas: int = 1, kind: str = "worker", **more: Any) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def test_the_longest_name_is_that_of_the_last_replica(replicas: int, kind: str) 
 def test_real_names_need_no_reserve() -> None:
     known = job("j" * 49)
     known["metadata"]["uid"] = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
-    assert names.FORMS["dns-1035-label"].longest == 63
+    assert names.NAME_FORMS["dns-1035-label"].max_length == 63
     assert messages("NAME001", known) == []
 
 
@@ -105,11 +105,11 @@ def test_the_third_copy_names_the_first() -> None:
 
 
 def test_a_copy_in_another_file_is_told_with_the_file_and_the_line() -> None:
-    policies = tuple(selected(ours(), Selection(select=("NAME002",))))
+    policies = tuple(select_policies(load_builtin_policies(), RuleSelection(select=("NAME002",))))
     files = {"a.yaml": "# two lines\n# before it\n", "jobs/b.yaml": "", "jobs/c.yaml": ""}
-    texts = {file: before + emit([job("same")]) for file, before in files.items()}
-    sources = [read(text.encode(), file) for file, text in texts.items()]
-    found = check_sources(sources, Settings(policies=policies), Reader()).findings
+    texts = {file: before + emit_documents([job("same")]) for file, before in files.items()}
+    sources = [parse_yaml(text.encode(), file) for file, text in texts.items()]
+    found = check_sources(sources, PipelineSettings(policies=policies), Loader()).findings
     first = "PyTorchTrainingJob/same is already in a.yaml:6, for the same namespace"
     assert [(one.location.file, one.message) for one in found if one.rule == "NAME002"] == [
         ("jobs/b.yaml", first),
@@ -130,12 +130,12 @@ def test_a_copy_in_another_file_is_told_with_the_file_and_the_line() -> None:
     ],
 )
 def test_an_image_with_its_registry(image: str, whole: str) -> None:
-    assert _whole(image) == whole
+    assert normalize_image(image) == whole
 
 
 def test_a_registry_as_images_begin_with_it() -> None:
-    assert _registry("registry.example.com/") == "registry.example.com"
-    assert _registry("t9kpublic") == "docker.io/t9kpublic"
+    assert normalize_registry("registry.example.com/") == "registry.example.com"
+    assert normalize_registry("t9kpublic") == "docker.io/t9kpublic"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_registry_as_images_begin_with_it() -> None:
     [("0,1", 2), ("0", 1), ("", 0), ("-1", 0), ("0,-1,2", 1), ("GPU-1a,GPU-2b", 2), ("0, 1,", 2)],
 )
 def test_what_follows_an_invalid_device_is_not_visible(value: str, number: int) -> None:
-    assert listed_devices(value) == number
+    assert count_listed_devices(value) == number
 
 
 def test_devices_for_rdma() -> None:
@@ -162,8 +162,8 @@ def test_devices_for_rdma() -> None:
         "habana.ai/gaudi",
         "google.com/tpu",
     ]
-    assert [name for name in yes if not RDMA.fullmatch(name)] == []
-    assert [name for name in no if RDMA.fullmatch(name)] == []
+    assert [name for name in yes if not RDMA_RESOURCE.fullmatch(name)] == []
+    assert [name for name in no if RDMA_RESOURCE.fullmatch(name)] == []
 
 
 JUNK = [None, [], {}, "x", 3, [None], {"a": None}, {"research": 3}, {"research": [1]}, {"train": {"keys": 5}}]
@@ -189,9 +189,10 @@ def test_an_inventory_of_any_shape_is_no_reason_to_stop(junk: object) -> None:
     pod["containers"][0]["envFrom"] = [{"secretRef": {"name": "train"}}]
     inventories = [{name: junk} for name in SECTIONS]
     inventories += [{of: {name: {field: junk}}} for of, name, fields in FIELDS for field in fields]
-    policies = tuple(selected(ours(), Selection(preview=True)))
-    source = read(
-        emit([busy, {**busy, "metadata": {"name": "other", "namespace": "vision"}}]).encode(), "a.yaml"
+    policies = tuple(select_policies(load_builtin_policies(), RuleSelection(preview=True)))
+    source = parse_yaml(
+        emit_documents([busy, {**busy, "metadata": {"name": "other", "namespace": "vision"}}]).encode(),
+        "a.yaml",
     )
     for spec in inventories:
-        check_sources([source], Settings(policies=policies), Reader(inventory(spec)))
+        check_sources([source], PipelineSettings(policies=policies), Loader(build_inventory(spec)))

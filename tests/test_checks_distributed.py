@@ -200,10 +200,10 @@ def test_hosts_of_ten_thousand_workers(options: list[str], expected: list[str]) 
 
 
 def test_a_name_with_a_suffix_is_not_the_short_one() -> None:
-    lines = [pod_hosts.Hosts(Indexed(("train-1a2b3-worker-", 0, " slots=8\n")), 0, 4, 8)]
-    assert pod_hosts.listed(lines, "train-1a2b3-worker-3") is lines[0]
-    assert pod_hosts.listed(lines, "train-worker-3") is None
-    assert pod_hosts.listed(lines, "train-1a2b3-worker-4") is None
+    lines = [pod_hosts.HostfileHosts(Indexed(("train-1a2b3-worker-", 0, " slots=8\n")), 0, 4, 8)]
+    assert pod_hosts.find_hostfile_hosts(lines, "train-1a2b3-worker-3") is lines[0]
+    assert pod_hosts.find_hostfile_hosts(lines, "train-worker-3") is None
+    assert pod_hosts.find_hostfile_hosts(lines, "train-1a2b3-worker-4") is None
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_name_with_a_suffix_is_not_the_short_one() -> None:
     ],
 )
 def test_short_names(host: str, name: str) -> None:
-    assert pod_hosts.short(host) == name
+    assert pod_hosts.strip_cluster_domain(host) == name
 
 
 @pytest.mark.parametrize(

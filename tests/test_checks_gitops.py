@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.analysis.gitops import delete_policies, hooks, sync_options, wave_of, whole_number
-from podplan.yaml import read
+from podplan.lint.analysis.gitops import (
+    find_hook_phases,
+    parse_delete_policies,
+    parse_integer,
+    parse_sync_options,
+    parse_sync_wave,
+)
+from podplan.yaml import parse_yaml
 from tests.changing import put
 from tests.command import JOB
 from tests.golden import podplan
@@ -47,22 +53,22 @@ def rules(*arguments: str) -> list[str]:
     ],
 )
 def test_whole_numbers_as_go_reads_them(written: str, number: int | None) -> None:
-    assert whole_number(written) == number
-    assert wave_of(with_annotations(sync_wave=written)) == (number or 0)
+    assert parse_integer(written) == number
+    assert parse_sync_wave(with_annotations(sync_wave=written)) == (number or 0)
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, 5, {"metadata": None}, {"metadata": {"annotations": [1]}}])
 def test_what_is_no_annotation_says_nothing(odd: Any) -> None:
-    assert (hooks(odd), sync_options(odd), wave_of(odd)) == ([], {}, 0)
-    assert wave_of(with_annotations(sync_wave=5)) == 0
+    assert (find_hook_phases(odd), parse_sync_options(odd), parse_sync_wave(odd)) == ([], {}, 0)
+    assert parse_sync_wave(with_annotations(sync_wave=5)) == 0
 
 
 def test_lists_in_annotations() -> None:
     data = with_annotations(hook="Sync, PostSync,,Skip", sync_options=" Prune=false ,Force = true,Validate")
-    assert hooks(data) == ["Sync", "PostSync"]
-    assert sync_options(data) == {"Prune": "false", "Force": "true", "Validate": ""}
-    assert delete_policies(data) == ["BeforeHookCreation"]
-    assert delete_policies(with_annotations(hook_delete_policy="HookFailed")) == ["HookFailed"]
+    assert find_hook_phases(data) == ["Sync", "PostSync"]
+    assert parse_sync_options(data) == {"Prune": "false", "Force": "true", "Validate": ""}
+    assert parse_delete_policies(data) == ["BeforeHookCreation"]
+    assert parse_delete_policies(with_annotations(hook_delete_policy="HookFailed")) == ["HookFailed"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_the_fix_protects_a_job(
     assert rules("--gitops", tool) == ["GIT009"]
     podplan("check", "--select", "GIT", "--gitops", tool, "--fix", "job.yaml")
     assert rules("--gitops", tool) == []
-    data = read((tmp_path / "job.yaml").read_bytes(), "job.yaml").documents[0].data
+    data = parse_yaml((tmp_path / "job.yaml").read_bytes(), "job.yaml").documents[0].data
     assert data["metadata"]["annotations"] == after
 
 

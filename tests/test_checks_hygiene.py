@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from podplan.checker.check import check
+from podplan.checker.check import check_files
 from podplan.core.findings import Finding
-from podplan.lint.registry import ours
-from podplan.pipeline import Settings
+from podplan.lint.registry import load_builtin_policies
+from podplan.pipeline import PipelineSettings
 from podplan.report.full import render
-from podplan.workspace import Reader
+from podplan.workspace import Loader
 
 BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
 PROFILE = """\
@@ -32,9 +32,9 @@ spec:
 def found(folder: Path, code: str, **settings: Any) -> list[Finding]:
     """What one rule says of the files of a folder."""
     (folder / ".git").mkdir(exist_ok=True)
-    rules = tuple(policy for policy in ours() if policy.rule.code == code)
+    rules = tuple(policy for policy in load_builtin_policies() if policy.rule.code == code)
     assert rules, code
-    said = check([str(folder)], Settings(policies=rules, **settings), Reader()).findings
+    said = check_files([str(folder)], PipelineSettings(policies=rules, **settings), Loader()).findings
     return [finding for finding in said if finding.rule == code]
 
 
@@ -101,8 +101,8 @@ def test_equal_instances_are_found_within_an_environment(folder: Path) -> None:
 
 def test_the_value_of_a_secret_is_nowhere_in_what_is_said(folder: Path) -> None:
     write(folder, "  extends: [base.yaml]\n  env: {HF_TOKEN: hf_0123456789}\n")
-    rules = tuple(policy for policy in ours() if policy.rule.code == "PROF107")
-    result = check([str(folder)], Settings(policies=rules), Reader())
+    rules = tuple(policy for policy in load_builtin_policies() if policy.rule.code == "PROF107")
+    result = check_files([str(folder)], PipelineSettings(policies=rules), Loader())
     shown = render(result)
     assert "PROF107" in shown
     assert "HF_TOKEN: *************}" in shown

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podplan.core.findings import pointer
+from podplan.core.findings import to_json_pointer
 from tests.policies import findings
 from tests.test_checks_distributed import cr, deepspeed, generic, pytorch, template
 
@@ -16,7 +16,7 @@ Data = dict[str, Any]
 def reported(job: Data, *codes: str) -> list[str]:
     """What the rules say of a job, as "CODE PATH message"."""
     found = [one for code in codes for one in findings({"object": job}, code) if one.rule == code]
-    return [f"{one.rule} {pointer(one.location.path)} {one.message}" for one in found]
+    return [f"{one.rule} {to_json_pointer(one.location.path)} {one.message}" for one in found]
 
 
 def said(job: Data, *codes: str) -> list[str]:

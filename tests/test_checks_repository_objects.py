@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from podplan.checker.check import check_sources
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection, selected
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.yaml import read
-from podplan.yaml.writer import emit
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection, select_policies
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
+from podplan.yaml.writer import emit_documents
 from tests.policies import findings
 
 Data = dict[str, Any]
@@ -144,9 +144,14 @@ def test_a_config_map_over_the_program() -> None:
 
 def test_the_object_in_the_file_of_the_job_counts_before_others() -> None:
     def said_of(*files: list[Data]) -> list[str]:
-        sources = [read(emit(docs).encode(), f"{number}.yaml") for number, docs in enumerate(files)]
-        policies = tuple(selected(ours(), Selection(select=("VOL014",))))
-        return [one.message for one in check_sources(sources, Settings(policies=policies), Reader()).findings]
+        sources = [
+            parse_yaml(emit_documents(docs).encode(), f"{number}.yaml") for number, docs in enumerate(files)
+        ]
+        policies = tuple(select_policies(load_builtin_policies(), RuleSelection(select=("VOL014",))))
+        return [
+            one.message
+            for one in check_sources(sources, PipelineSettings(policies=policies), Loader()).findings
+        ]
 
     lacks, has = (with_object("Secret", "s", stringData={key: "x"}) for key in ("url", "token"))
     assert len(said_of([of_key("token"), lacks], [has])) == 1

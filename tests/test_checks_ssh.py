@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.lint.analysis.remote_arguments import (
-    COLOSSALAI,
-    DEEPSPEED,
-    Regime,
-    arrives,
-    deepspeed_version,
-    regimes_of,
-    spelling,
-    survives,
+    COLOSSALAI_REGIME,
+    DEEPSPEED_REGIMES,
+    QuotingRegime,
+    find_regimes,
+    parse_deepspeed_version,
+    suggest_spelling,
+    survives_transmission,
+    transmit_word,
 )
-from podplan.lint.analysis.remote_shell import Arrival, arrival
+from podplan.lint.analysis.remote_shell import ReceivedWords, parse_remote_words
 from podplan.redaction.detection import is_secret
 from tests.effort import examples
 
@@ -77,59 +77,59 @@ def deepspeed_sends(word: str, version: str) -> str:
 
 @pytest.mark.parametrize("version", ["0.9.2", "0.10.1", "0.11.1", "0.12.4", "0.14.2"])
 def test_each_regime_sends_what_bash_then_splits(version: str) -> None:
-    [regime] = regimes_of(tuple(map(int, version.split("."))))
+    [regime] = find_regimes(tuple(map(int, version.split("."))))
     for word in WORDS:
         try:
             sent = deepspeed_sends(word, version)
         except ValueError:
-            assert arrives(word, regime).fault
+            assert transmit_word(word, regime).error
             continue
         words = bash_words(sent)
-        assert arrives(word, regime).words == (words or ()), (word, sent)
-        assert bool(arrives(word, regime).fault) == (words is None), (word, sent)
+        assert transmit_word(word, regime).words == (words or ()), (word, sent)
+        assert bool(transmit_word(word, regime).error) == (words is None), (word, sent)
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(SAFE)
 def test_colossalai_sends_words_as_they_are(word: str) -> None:
-    got = arrives(word, COLOSSALAI)
+    got = transmit_word(word, COLOSSALAI_REGIME)
     words = bash_words(word)
     if words is None:
-        assert got.fault or got.swallows
+        assert got.error or got.absorbs_next
     elif not word.startswith("~") and "=~" not in word and ":~" not in word and " ~" not in word:
-        assert got == Arrival(words) or got.swallows
+        assert got == ReceivedWords(words) or got.absorbs_next
 
 
-@pytest.mark.parametrize("regime", [*DEEPSPEED, COLOSSALAI], ids=lambda regime: regime.name)
-def test_what_is_advised_arrives(regime: Regime) -> None:
+@pytest.mark.parametrize("regime", [*DEEPSPEED_REGIMES, COLOSSALAI_REGIME], ids=lambda regime: regime.name)
+def test_what_is_advised_arrives(regime: QuotingRegime) -> None:
     for word in WORDS:
-        better = spelling(word, (regime,))
+        better = suggest_spelling(word, (regime,))
         if better:
-            assert arrives(better, regime) == Arrival((word,))
+            assert transmit_word(better, regime) == ReceivedWords((word,))
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("$HOME/x", Arrival(replaced="$HOME")),
-        ("a $(date) b", Arrival(("a",), replaced="$(date)")),
-        ("a;b", Arrival(("a",), ends=";")),
-        ("a\nb", Arrival(("a",), ends="\n")),
-        ("'a", Arrival(fault="the single quote is never closed")),
+        ("$HOME/x", ReceivedWords(substitution="$HOME")),
+        ("a $(date) b", ReceivedWords(("a",), substitution="$(date)")),
+        ("a;b", ReceivedWords(("a",), terminator=";")),
+        ("a\nb", ReceivedWords(("a",), terminator="\n")),
+        ("'a", ReceivedWords(error="the single quote is never closed")),
     ],
 )
-def test_what_only_a_running_shell_could_tell_is_said_to_be_so(text: str, expected: Arrival) -> None:
-    assert arrival(text) == expected
+def test_what_only_a_running_shell_could_tell_is_said_to_be_so(text: str, expected: ReceivedWords) -> None:
+    assert parse_remote_words(text) == expected
 
 
 def test_a_comment_takes_the_rest_of_the_command_away() -> None:
-    assert arrives("#1", COLOSSALAI).swallows
-    assert not survives("#1", COLOSSALAI)
-    assert survives("x#1", COLOSSALAI)
+    assert transmit_word("#1", COLOSSALAI_REGIME).absorbs_next
+    assert not survives_transmission("#1", COLOSSALAI_REGIME)
+    assert survives_transmission("x#1", COLOSSALAI_REGIME)
 
 
 def test_braces_make_at_most_so_many_words() -> None:
-    assert len(arrival("{1..99999999}{1..99999999}").words) < 10_000
+    assert len(parse_remote_words("{1..99999999}{1..99999999}").words) < 10_000
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_braces_make_at_most_so_many_words() -> None:
 def test_the_version_is_told_by_the_tag_or_not_at_all(
     image: str | None, version: tuple[int, ...] | None
 ) -> None:
-    assert deepspeed_version(image) == version
+    assert parse_deepspeed_version(image) == version
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podplan.workspace.documents import items as items_of
-from podplan.yaml import read
+from podplan.workspace.documents import classify_documents as items_of
+from podplan.yaml import parse_yaml
 from tests.command import JOB, podplan
 
 LIST = """\
@@ -129,6 +129,6 @@ def test_a_list_and_a_stream_come_back(folder: Path) -> None:
     listed = f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJobList\nitems:\n{items}"
     (folder / "list.yaml").write_text(f"{listed}---\n{JOB}")
     assert podplan("import", "list.yaml", "-o", "profiles.yaml", cwd=folder).code == 0
-    rendered = read(podplan("render", "profiles.yaml", cwd=folder).out.encode(), "rendered.yaml")
-    wanted = read((folder / "list.yaml").read_bytes(), "list.yaml")
+    rendered = parse_yaml(podplan("render", "profiles.yaml", cwd=folder).out.encode(), "rendered.yaml")
+    wanted = parse_yaml((folder / "list.yaml").read_bytes(), "list.yaml")
     assert [item.doc.data for item in items_of(rendered)] == [item.doc.data for item in items_of(wanted)]

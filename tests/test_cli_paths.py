@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli import _only_paths
+from podplan.cli import _parse_plain_paths
 from podplan.cli.check import command
-from podplan.cli.check_run import NO_FLAGS
+from podplan.cli.check_run import DEFAULT_FLAGS
 from podplan.cli.command_names import COMMANDS
 from tests.command import podplan
 
@@ -20,9 +20,9 @@ CHANGES = {"affected_by": False, "changed_since": "", "new_since": "", "base": "
 
 def test_no_flag_means_what_it_means_to_click() -> None:
     read = command.make_context("check", ["job.yaml"]).params
-    assert {key: read[key] for key in NO_FLAGS} == dict(NO_FLAGS)
+    assert {key: read[key] for key in DEFAULT_FLAGS} == dict(DEFAULT_FLAGS)
     # What is left says how to report and what to repair; check_paths says that itself.
-    assert {key: value for key, value in read.items() if key not in NO_FLAGS} == {
+    assert {key: value for key, value in read.items() if key not in DEFAULT_FLAGS} == {
         "paths": ("job.yaml",),
         "format_": "full",
         "outputs": (),
@@ -56,12 +56,12 @@ def test_no_flag_means_what_it_means_to_click() -> None:
     ids=str,
 )
 def test_only_paths_are_read_without_click(args: list[str], paths: list[str]) -> None:
-    assert _only_paths(args) == paths
+    assert _parse_plain_paths(args) == paths
 
 
 def test_a_shell_that_asks_is_answered_by_click(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_PODPLAN_COMPLETE", "bash_complete")
-    assert _only_paths(["check", "a.yaml"]) == []
+    assert _parse_plain_paths(["check", "a.yaml"]) == []
 
 
 def test_both_ways_print_the_same(folder: Path) -> None:

@@ -11,21 +11,21 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from podplan import kubernetes
-from podplan.core.errors import RequestError
-from podplan.integrations.argocd.application import Profile, read
-from podplan.integrations.argocd.destination import Version, missing, version
-from podplan.integrations.argocd.generator import inventory_path, root_of_copy
-from podplan.integrations.argocd.parameter_schema import announced
-from podplan.integrations.argocd.parameters import Given, given
-from podplan.integrations.argocd.selection import chosen
-from podplan.integrations.argocd.sync_options import demand_options, with_options
-from podplan.workspace import Reader
-from podplan.workspace.files import in_repository, root_of, taken_as_root
+from podplan.core.errors import UsageError
+from podplan.integrations.argocd.application import ApplicationProfile, read_application
+from podplan.integrations.argocd.destination import DestinationVersion, find_unserved_kinds, select_version
+from podplan.integrations.argocd.generator import find_copy_root, resolve_inventory_path
+from podplan.integrations.argocd.parameter_schema import build_parameter_schemas
+from podplan.integrations.argocd.parameters import PluginParameters, parse_parameters
+from podplan.integrations.argocd.selection import select_profiles
+from podplan.integrations.argocd.sync_options import add_sync_options, require_sync_options
+from podplan.workspace import Loader
+from podplan.workspace.files import find_root, is_in_repository, use_as_root
 
 
 @pytest.mark.parametrize("text", [None, "", "null", "[]"])
 def test_no_parameters(text: str | None) -> None:
-    assert given(text) == Given()
+    assert parse_parameters(text) == PluginParameters()
 
 
 def test_every_sort_of_parameter() -> None:
@@ -39,7 +39,9 @@ def test_every_sort_of_parameter() -> None:
             {"name": "params.a.b", "map": {"x": "1"}},
         ]
     )
-    assert given(text) == Given("prod", ("a", "b"), "", "include", {"lr": "1e-4", "a.b": {"x": "1"}})
+    assert parse_parameters(text) == PluginParameters(
+        "prod", ("a", "b"), "", "include", {"lr": "1e-4", "a.b": {"x": "1"}}
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,8 +92,8 @@ def test_every_sort_of_parameter() -> None:
     ],
 )
 def test_what_is_not_understood_is_no_default(text: str, told: str) -> None:
-    with pytest.raises(RequestError) as error:
-        given(text)
+    with pytest.raises(UsageError) as error:
+        parse_parameters(text)
     assert str(error.value).startswith(told)
 
 
@@ -108,10 +110,10 @@ ENTRIES = st.fixed_dictionaries({"name": NAMES}, optional={"string": JSON, "arra
 
 @examples(st.lists(ENTRIES | JSON, max_size=4) | JSON)
 def test_any_json_is_understood_or_refused_in_a_sentence(data: Any) -> None:
-    told, found = "", Given()
+    told, found = "", PluginParameters()
     try:
-        found = given(json.dumps(data))
-    except RequestError as error:
+        found = parse_parameters(json.dumps(data))
+    except UsageError as error:
         told = str(error)
     assert len(told) < 300
     assert isinstance(found.environment, str)
@@ -129,24 +131,24 @@ spec:
 """
 
 
-def profiles(folder: Path, **params: str) -> list[Profile]:
+def profiles(folder: Path, **params: str) -> list[ApplicationProfile]:
     """Profiles by name with their params."""
     for name, declared in params.items():
         (folder / f"{name}.yaml").write_text(PROFILE.replace("NAME", name).replace("PARAMS", declared))
-    return read(str(folder), (), Reader()).profiles
+    return read_application(str(folder), (), Loader()).profiles
 
 
 def test_values_go_to_the_profiles_that_declare_them(tmp_path: Path) -> None:
     both = profiles(tmp_path, a="{x: {type: integer}}", b="{x: {type: string}, a.z: {type: string}}")
-    asked = Given(params={"x": "1", "a.z": "2"})
-    assert [one.sets for one in chosen(both, asked)] == [
+    asked = PluginParameters(params={"x": "1", "a.z": "2"})
+    assert [one.sets for one in select_profiles(both, asked)] == [
         {"params.x": "1"},
         {"params.x": "1", "params.a\\.z": "2"},
     ]
-    [only] = chosen(both, Given(profiles=("a",), params={"x": "1"}))
+    [only] = select_profiles(both, PluginParameters(profiles=("a",), params={"x": "1"}))
     assert only.profile.name == "a"
-    with pytest.raises(RequestError, match=r'unknown parameter "params\.a\.z"; there is params\.x'):
-        chosen(both, Given(profiles=("a",), params={"a.z": "1"}))
+    with pytest.raises(UsageError, match=r'unknown parameter "params\.a\.z"; there is params\.x'):
+        select_profiles(both, PluginParameters(profiles=("a",), params={"a.z": "1"}))
 
 
 def test_lists_and_maps_are_of_the_declared_types(tmp_path: Path) -> None:
@@ -155,17 +157,17 @@ def test_lists_and_maps_are_of_the_declared_types(tmp_path: Path) -> None:
         " m: {type: object, properties: {a: {type: boolean}}, additionalProperties: {type: number}}}"
     )
     those = profiles(tmp_path, a=declared)
-    asked = Given(params={"l": ["1", "x"], "s": ["1", "true"], "m": {"a": "true", "b": "1e-4"}})
-    [one] = chosen(those, asked)
+    asked = PluginParameters(params={"l": ["1", "x"], "s": ["1", "true"], "m": {"a": "true", "b": "1e-4"}})
+    [one] = select_profiles(those, asked)
     assert {key: json.loads(text) for key, text in one.sets.items()} == {
         "params.l": [1, "x"],
         "params.s": ["1", "true"],
         "params.m": {"a": True, "b": 0.0001},
     }
-    with pytest.raises(RequestError, match=r'"params\.one" is a list, and a wants integer'):
-        chosen(those, Given(params={"one": ["1"]}))
-    with pytest.raises(RequestError, match=r'"params\.l" is a map, and a wants array'):
-        chosen(those, Given(params={"l": {"a": "1"}}))
+    with pytest.raises(UsageError, match=r'"params\.one" is a list, and a wants integer'):
+        select_profiles(those, PluginParameters(params={"one": ["1"]}))
+    with pytest.raises(UsageError, match=r'"params\.l" is a map, and a wants array'):
+        select_profiles(those, PluginParameters(params={"l": {"a": "1"}}))
 
 
 def test_announcements_are_typed(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ def test_announcements_are_typed(tmp_path: Path) -> None:
         " extra: {type: object, default: {a: 1}}, any: {title: Anything}}"
     )
     those = profiles(tmp_path, a=declared, b="{lr: {type: number}}")
-    found = {one["name"]: one for one in announced(those)}
+    found = {one["name"]: one for one in build_parameter_schemas(those)}
     general = [name for name in found if not name.startswith("params.")]
     assert general == ["environment", "profiles", "inventory", "manifests"]
     assert found["params.lr"] == {
@@ -199,12 +201,12 @@ def test_announcements_are_typed(tmp_path: Path) -> None:
 )
 def test_announcements_of_any_form_are_made(tmp_path: Path, declared: str) -> None:
     """Whatever is wrong with params is said by generate, and not where they are shown."""
-    for one in announced(profiles(tmp_path, a=declared)):
+    for one in build_parameter_schemas(profiles(tmp_path, a=declared)):
         assert isinstance(one["title"], str)
         assert one.get("string", "") is not None
 
 
-KNOWN = kubernetes.versions()
+KNOWN = kubernetes.supported_versions()
 
 
 @pytest.mark.parametrize(
@@ -222,13 +224,13 @@ KNOWN = kubernetes.versions()
     ],
 )
 def test_the_kubernetes_of_the_destination(said: str, expected: str) -> None:
-    found = version(said, KNOWN, "1.0")
+    found = select_version(said, KNOWN, "1.0")
     assert found.version == expected
     assert bool(found.warning) is (bool(said) and expected not in said)
 
 
 def test_nothing_is_said_of_a_known_version() -> None:
-    assert version("1.31", KNOWN, "1.0") == Version("1.31")
+    assert select_version("1.31", KNOWN, "1.0") == DestinationVersion("1.31")
 
 
 CR = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJob"}
@@ -258,7 +260,7 @@ CR = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJob"}
     ],
 )
 def test_kinds_that_the_destination_lacks(served: str, told: list[str]) -> None:
-    assert missing(served, [CR, CR, {"apiVersion": "v1", "kind": "Secret"}]) == told
+    assert find_unserved_kinds(served, [CR, CR, {"apiVersion": "v1", "kind": "Secret"}]) == told
 
 
 @pytest.mark.parametrize(
@@ -274,30 +276,30 @@ def test_kinds_that_the_destination_lacks(served: str, told: list[str]) -> None:
     ],
 )
 def test_where_a_copy_begins(folder: str, source: str, root: str) -> None:
-    assert root_of_copy(folder, source) == root
+    assert find_copy_root(folder, source) == root
 
 
 def test_a_copy_without_git_has_a_root(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     below = str(tmp_path / "a" / "b")
-    assert root_of(below) == below
-    with taken_as_root(str(tmp_path)):
-        assert root_of(below) == str(tmp_path)
-        assert not in_repository(below)
-    assert root_of(below) == below
+    assert find_root(below) == below
+    with use_as_root(str(tmp_path)):
+        assert find_root(below) == str(tmp_path)
+        assert not is_in_repository(below)
+    assert find_root(below) == below
 
 
 def test_an_inventory_is_below_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "apps").mkdir()
     monkeypatch.chdir(tmp_path / "apps")
-    assert inventory_path("../a.yaml", ".", str(tmp_path)) == "../a.yaml"
-    assert inventory_path("/clusters/a.yaml", ".", str(tmp_path)) == "../clusters/a.yaml"
+    assert resolve_inventory_path("../a.yaml", ".", str(tmp_path)) == "../a.yaml"
+    assert resolve_inventory_path("/clusters/a.yaml", ".", str(tmp_path)) == "../clusters/a.yaml"
     (tmp_path / "link").symlink_to("/etc")
     for path in ("../../a.yaml", "/../a.yaml", "../link/passwd"):
-        with pytest.raises(RequestError, match="leads out of the repository"):
-            inventory_path(path, ".", str(tmp_path))
-    with pytest.raises(RequestError, match="null character"):
-        inventory_path("a\0b", ".", str(tmp_path))
+        with pytest.raises(UsageError, match="leads out of the repository"):
+            resolve_inventory_path(path, ".", str(tmp_path))
+    with pytest.raises(UsageError, match="null character"):
+        resolve_inventory_path("a\0b", ".", str(tmp_path))
 
 
 KEY = "argocd.argoproj.io/sync-options"
@@ -320,11 +322,11 @@ def test_sync_options(written: str | None, options: list[str], expected: str) ->
     annotations = {} if written is None else {"annotations": {KEY: written}}
     data = {"kind": "GenericJob", "metadata": {"name": "a", **annotations}}
     before = json.dumps(data)
-    assert with_options(data, options)["metadata"]["annotations"][KEY] == expected
+    assert add_sync_options(data, options)["metadata"]["annotations"][KEY] == expected
     assert json.dumps(data) == before
 
 
 @pytest.mark.parametrize("option", ["Prune", "Prune=", "=x", "Prune=confirm,Force=true", "a b=c", ""])
 def test_no_sync_option(option: str) -> None:
-    with pytest.raises(RequestError, match="wants NAME=VALUE"):
-        demand_options([option])
+    with pytest.raises(UsageError, match="wants NAME=VALUE"):
+        require_sync_options([option])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podplan.workspace.documents import items
-from podplan.yaml import read
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import parse_yaml
 from tests import golden
 from tests import plugin_server as server
 from tests.golden import Case
@@ -51,7 +51,7 @@ def test_every_kind_is_handed_over_as_it_is_rendered(tmp_path: Path) -> None:
     rendered = [
         item.doc.data
         for case in CASES
-        for item in items(read((case.folder / "cr.yaml").read_bytes(), case.id))
+        for item in classify_documents(parse_yaml((case.folder / "cr.yaml").read_bytes(), case.id))
     ]
     assert server.objects(out) == rendered
     assert {one["kind"] for one in rendered} == {

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from podplan.core.findings import pointer
-from podplan.core.provenance import Doc, trace
-from podplan.kinds.common.hardware import half_of
+from podplan.core.findings import to_json_pointer
+from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.kinds.common.hardware import halve_quantity
 from podplan.kinds.common.profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
-from podplan.kinds.compilation import Compiled, compile_profile
+from podplan.kinds.compilation import CompileResult, compile_profile
 from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_module
-from podplan.kinds.t9k.run_policy import seconds
-from podplan.schema import check_against, check_cr
-from podplan.yaml import read
+from podplan.kinds.t9k.run_policy import parse_duration
+from podplan.schema import validate_against, validate_cr
+from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
 
 ROOT = File(__file__).parent.parent
@@ -25,10 +25,10 @@ FIXTURES = ROOT / "fixtures" / "compile"
 SCHEMA = json.loads((ROOT / "schemas" / "JobProfile.json").read_text())
 
 
-def from_file(text: str, name: str) -> Doc:
-    source = read(text.encode(), name)
-    assert not source.faults
-    return Doc(name, source.documents[0].data, source=source.documents[0])
+def from_file(text: str, name: str) -> TracedDocument:
+    source = parse_yaml(text.encode(), name)
+    assert not source.diagnostics
+    return TracedDocument(name, source.documents[0].data, source=source.documents[0])
 
 
 INVENTORY = from_file((FIXTURES / "inventory.yaml").read_text(), "inventory.yaml")
@@ -40,7 +40,7 @@ GOOD = [(job, case) for job, case in CASES if "cr" in case]
 GOOD_IDS = [f"{job}: {case['name']}" for job, case in GOOD]
 
 
-def profile(job: str, fields: dict[str, Any], **metadata: Any) -> Doc:
+def profile(job: str, fields: dict[str, Any], **metadata: Any) -> TracedDocument:
     data = {
         "apiVersion": "podplan/v1",
         "kind": "JobProfile",
@@ -50,7 +50,7 @@ def profile(job: str, fields: dict[str, Any], **metadata: Any) -> Doc:
     return from_file(emit_document(data), "profile.yaml")
 
 
-def compiled(job: str, case: dict[str, Any]) -> Compiled:
+def compiled(job: str, case: dict[str, Any]) -> CompileResult:
     return compile_profile(profile(job, case["profile"]), INVENTORY)
 
 
@@ -58,7 +58,7 @@ def compiled(job: str, case: dict[str, Any]) -> Compiled:
 def test_a_profile_compiles_to_the_cr_of_the_fixture(job: str, case: dict[str, Any]) -> None:
     cr, problems = compiled(job, case)
     assert cr is not None
-    assert [f"{p.rule} {pointer(p.path)} {p.message}" for p in problems] == case.get("problems", [])
+    assert [f"{p.rule} {to_json_pointer(p.path)} {p.message}" for p in problems] == case.get("problems", [])
     if "cr" in case:
         assert emit_document(cr.data) == emit_document(
             {
@@ -82,10 +82,10 @@ def test_every_path_of_a_cr_traces_to_a_line_that_somebody_wrote(job: str, case:
     cr = compiled(job, case).cr
     assert cr is not None
     for path in paths(cr.data):
-        last = trace(cr, path)[-1]
+        last = trace_to_source(cr, path)[-1]
         assert last.doc.name in ("profile.yaml", "inventory.yaml"), path
         assert last.doc.source is not None
-        assert last.doc.source.has(last.path), (path, last.path)
+        assert last.doc.source.has_path(last.path), (path, last.path)
 
 
 @pytest.mark.parametrize(("job", "case"), GOOD, ids=GOOD_IDS)
@@ -93,8 +93,8 @@ def test_a_value_that_was_copied_stands_at_its_origin(job: str, case: dict[str, 
     cr = compiled(job, case).cr
     assert cr is not None
     for path, origin in cr.origins.items():
-        if origin.how == "copied":
-            last = trace(cr, path)[-1]
+        if origin.derivation == "copied":
+            last = trace_to_source(cr, path)[-1]
             assert at(last.doc.data, last.path) == at(cr.data, path)
 
 
@@ -107,7 +107,7 @@ def at(data: Any, path: tuple[Any, ...]) -> Any:
 @pytest.mark.parametrize(("job", "case"), CASES, ids=IDS)
 def test_the_profiles_have_the_form_of_a_profile(job: str, case: dict[str, Any]) -> None:
     allowed = {"run in two forms"}
-    found = check_against("JobProfile", profile(job, case["profile"]).data)
+    found = validate_against("JobProfile", profile(job, case["profile"]).data)
     assert bool(found) == (case["name"] in allowed), found
 
 
@@ -116,7 +116,7 @@ def test_a_profile_with_an_image_gives_a_cr_that_its_schema_accepts(job: str, ca
     cr = compiled(job, case).cr
     assert cr is not None
     if "image" in case["profile"] and case["name"] != "override":
-        assert check_cr(cr.data, "1.34").problems == []
+        assert validate_cr(cr.data, "1.34").diagnostics == []
 
 
 @pytest.mark.parametrize("job", KIND_NAMES)
@@ -186,9 +186,9 @@ JUNK: tuple[Any, ...] = (
 def test_junk_gives_problems_or_a_cr_and_never_an_exception(job: str) -> None:
     for field in set(SCHEMA["$defs"]["spec"]["properties"]) - {"job"}:
         for junk in JUNK:
-            compile_profile(Doc("junk", {"spec": {"job": job, field: junk}}), INVENTORY)
+            compile_profile(TracedDocument("junk", {"spec": {"job": job, field: junk}}), INVENTORY)
             role = {"name": "worker", field: junk}
-            compile_profile(Doc("junk", {"spec": {"job": job, "roles": [role, junk]}}), None)
+            compile_profile(TracedDocument("junk", {"spec": {"job": job, "roles": [role, junk]}}), None)
 
 
 @pytest.mark.parametrize(
@@ -208,11 +208,11 @@ def test_junk_gives_problems_or_a_cr_and_never_an_exception(job: str) -> None:
     ],
 )
 def test_half_of_a_quantity(quantity: Any, half: str | None) -> None:
-    assert half_of(quantity) == half
+    assert halve_quantity(quantity) == half
 
 
 @pytest.mark.parametrize(
     ("duration", "wanted"), [("90s", 90), ("2m", 120), ("36h", 129_600), ("1d", 86_400), ("1d1h1m1s", 90_061)]
 )
 def test_durations_in_seconds(duration: str, wanted: int) -> None:
-    assert seconds(duration) == wanted
+    assert parse_duration(duration) == wanted

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from podplan.cli.settings import DEFAULTS
-from podplan.config import Config, config_for, config_from
-from podplan.config.toml_lines import lines_of
+from podplan.config import Config, load_config_file, load_config_for
+from podplan.config.toml_lines import find_key_lines
 from podplan.core import bundled
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
-from podplan.core.limits import BoundExceeded
+from podplan.core.limits import LimitExceeded
 from tests.command import podplan
 
 JOB = """\
@@ -53,22 +53,25 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_the_nearest_file_wins_and_nothing_above_the_root_counts(top: Path) -> None:
-    assert config_for("jobs/vision") == Config()
+    assert load_config_for("jobs/vision") == Config()
     write(top / "pyproject.toml", "[project]\nname = 'x'\n")
-    assert config_for("jobs/vision") == Config()
+    assert load_config_for("jobs/vision") == Config()
     write(top / "pyproject.toml", "[tool.podplan]\npreset = 'strict'\n")
-    found = config_for("jobs/vision/a.yaml")
-    assert (found.file, found.preset, found.places) == (
+    found = load_config_for("jobs/vision/a.yaml")
+    assert (found.file, found.preset, found.locations) == (
         "pyproject.toml",
         "strict",
         {"preset": "pyproject.toml:2"},
     )
     write(top / ".podplan.toml", "preview = true\n")
-    assert (config_for("jobs").file, config_for("jobs").preset) == (".podplan.toml", "")
+    assert (load_config_for("jobs").file, load_config_for("jobs").preset) == (".podplan.toml", "")
     write(top / "podplan.toml", "")
-    assert config_for("jobs").file == "podplan.toml"
+    assert load_config_for("jobs").file == "podplan.toml"
     write(top / "jobs" / "podplan.toml", "select = ['SEC']\n")
-    assert (config_for("jobs/vision").file, config_for(".").file) == ("jobs/podplan.toml", "podplan.toml")
+    assert (load_config_for("jobs/vision").file, load_config_for(".").file) == (
+        "jobs/podplan.toml",
+        "podplan.toml",
+    )
 
 
 def test_extend(top: Path) -> None:
@@ -83,7 +86,7 @@ def test_extend(top: Path) -> None:
         'severity = {SEC002 = "error"}\n'
         '[[paths]]\nmatch = ["b"]\n',
     )
-    found = config_for("jobs/vision")
+    found = load_config_for("jobs/vision")
     assert (found.preset, found.ignore) == ("strict", ("RES",))
     assert found.mandatory == ("SEC001", "SEC002")
     assert found.inventory == "clusters/main.yaml"
@@ -92,14 +95,14 @@ def test_extend(top: Path) -> None:
         (("a",), str(top)),
         (("b",), str(top / "jobs")),
     ]
-    assert found.places["preset"] == "podplan.toml:1"
-    assert found.places["ignore"] == "jobs/podplan.toml:2"
+    assert found.locations["preset"] == "podplan.toml:1"
+    assert found.locations["ignore"] == "jobs/podplan.toml:2"
 
 
 def test_extend_of_a_pyproject(top: Path) -> None:
     write(top / "pyproject.toml", "[tool.podplan]\npreview = true\n")
     write(top / "jobs" / "podplan.toml", 'extend = "../pyproject.toml"\n')
-    assert config_for("jobs").preview
+    assert load_config_for("jobs").preview
 
 
 WRONG = {
@@ -153,15 +156,15 @@ WRONG = {
 def test_what_is_wrong(top: Path, text: str) -> None:
     os.symlink(top.parent, top / "link")
     write(top / "podplan.toml", text)
-    with pytest.raises(RequestError) as error:
-        config_for(".")
+    with pytest.raises(UsageError) as error:
+        load_config_for(".")
     assert str(error.value).startswith(f"podplan.toml{WRONG[text]}")
 
 
 def test_a_byte_order_mark_is_passed_over(top: Path) -> None:
     for text in ('preset = "strict"\n', 'preset = "strict"\n[severity]\nSEC001 = "info"\n'):
         (top / "podplan.toml").write_text(text, encoding="utf-8-sig")
-        assert config_for(".").preset == "strict"
+        assert load_config_for(".").preset == "strict"
 
 
 @pytest.mark.parametrize(
@@ -174,15 +177,15 @@ def test_a_byte_order_mark_is_passed_over(top: Path) -> None:
 )
 def test_a_file_that_is_not_utf8(top: Path, content: bytes, said: str) -> None:
     (top / "podplan.toml").write_bytes(content)
-    with pytest.raises(RequestError) as error:
-        config_for(".")
+    with pytest.raises(UsageError) as error:
+        load_config_for(".")
     assert str(error.value) == f"podplan.toml{said} is not UTF-8; save the file as UTF-8"
 
 
 def test_every_mistake_is_told(top: Path) -> None:
     write(top / "podplan.toml", "a = 1\nb = 2\n[severity]\nSEC = 3\n")
-    with pytest.raises(RequestError) as error:
-        config_for(".")
+    with pytest.raises(UsageError) as error:
+        load_config_for(".")
     assert [line.partition(": ")[0] for line in str(error.value).splitlines()] == [
         "podplan.toml:1",
         "podplan.toml:2",
@@ -193,8 +196,8 @@ def test_every_mistake_is_told(top: Path) -> None:
 def test_a_file_that_leads_out_of_the_root_is_not_read(top: Path) -> None:
     write(top.parent / "secret", "SWORDFISH\n")
     os.symlink("../secret", top / "podplan.toml")
-    with pytest.raises(RequestError) as error:
-        config_for(".")
+    with pytest.raises(UsageError) as error:
+        load_config_for(".")
     assert str(error.value) == "podplan.toml: leads out of the repository"
 
 
@@ -202,16 +205,16 @@ def test_a_chain_of_files_has_an_end(top: Path) -> None:
     for number in range(40):
         write(top / f"{number}.toml", f'extend = "{number + 1}.toml"\n')
     write(top / "40.toml", "")
-    with pytest.raises(BoundExceeded, match="more than 32 files extend each other"):
-        config_from("0.toml")
+    with pytest.raises(LimitExceeded, match="more than 32 files extend each other"):
+        load_config_file("0.toml")
 
 
 def test_of_a_broken_pyproject_only_what_is_ours_matters(top: Path) -> None:
     write(top / "pyproject.toml", "[project\n")
-    assert config_for(".") == Config()
+    assert load_config_for(".") == Config()
     write(top / "pyproject.toml", "[tool.podplan]\npreset = \n")
-    with pytest.raises(RequestError, match=r"pyproject.toml: Invalid value"):
-        config_for(".")
+    with pytest.raises(UsageError, match=r"pyproject.toml: Invalid value"):
+        load_config_for(".")
 
 
 TEXTS = [
@@ -236,7 +239,7 @@ def keys(data: Mapping[str, Any], path: tuple[str | int, ...] = ()) -> Iterator[
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_lines_of_keys(text: str) -> None:
-    found = lines_of(text)
+    found = find_key_lines(text)
     lines = text.splitlines()
     leaves = [path for path in keys(tomllib.loads(text)) if path[:-1] or path in found]
     assert len(leaves) > 4
@@ -392,7 +395,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def test_the_documentation_has_every_key_and_its_example_holds(top: Path) -> None:
     page = (DOCS / "configuration.md").read_text(encoding="utf-8")
-    schema = json.loads(bundled.read("schemas", "Config.json"))
+    schema = json.loads(bundled.read_bundled_file("schemas", "Config.json"))
     told = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
     assert told == set(schema["properties"])
     assert set(DEFAULTS) | {"extend"} == told

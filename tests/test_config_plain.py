@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from podplan.config.plain import plain
-from podplan.config.toml_lines import lines_of
+from podplan.config.plain import parse_plain_toml
+from podplan.config.toml_lines import find_key_lines
 
 KEYS = st.sampled_from(["ignore", "k8s-version", "a_b", "7", '"a"', "a.b", "", "é", "# ignore", "[a]", "a b"])
 VALUES = st.one_of(
@@ -35,9 +35,9 @@ LINES = st.one_of(
 @given(st.lists(LINES, max_size=5).map("\n".join))
 @example('ignore = ["SEC014"]  # root is fine\n\n# a "note" \u00e9\nfail-on = "warning"\n')
 def test_what_is_plain_is_what_tomllib_reads(text: str) -> None:
-    known = plain(text)
+    known = parse_plain_toml(text)
     if known is not None:
-        assert known == (tomllib.loads(text), lines_of(text))
+        assert known == (tomllib.loads(text), find_key_lines(text))
         assert repr(known[0]) == repr(tomllib.loads(text))
 
 
@@ -51,8 +51,8 @@ def test_what_is_plain_is_what_tomllib_reads(text: str) -> None:
     ],
 )
 def test_plain(text: str, data: object) -> None:
-    known = plain(text)
-    assert known == (data, lines_of(text))
+    known = parse_plain_toml(text)
+    assert known == (data, find_key_lines(text))
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_plain(text: str, data: object) -> None:
     ],
 )
 def test_not_plain(text: str) -> None:
-    assert plain(text) is None
+    assert parse_plain_toml(text) is None

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.registry import whole
+from podplan.lint.registry import load_policy_documents
 from tests.conformance import cases, controller, judging, network, status, table, volumes
 from tests.conformance.cluster import Outcome
 from tests.conformance.expansion import expanded
 from tests.conformance.kubelet import environment
 
 ALL = list(cases.cases())
-POLICIES = {data["id"]: data for data in whole()}
+POLICIES = {data["id"]: data for data in load_policy_documents()}
 
 
 @pytest.mark.parametrize(

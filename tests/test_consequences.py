@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from podplan.checker.check import check_sources
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.yaml import read
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -16,8 +16,8 @@ HEAD = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: {kind}\nmetadata: {{nam
 
 def said(kind: str, spec: str) -> list[str]:
     """The findings of the schemas for a CR whose spec begins in line 5, as "LINE:COLUMN message"."""
-    source = read((HEAD.format(kind=kind) + spec).encode(), "job.yaml")
-    found = check_sources([source], Settings(), Reader()).findings
+    source = parse_yaml((HEAD.format(kind=kind) + spec).encode(), "job.yaml")
+    found = check_sources([source], PipelineSettings(), Loader()).findings
     return [f"{one.location.line}:{one.location.column} {one.message}" for one in found]
 
 
@@ -96,7 +96,7 @@ def test_the_replica_specs_dialect_says_the_missing_image_of_the_worker_once() -
 def test_a_hardware_class_that_is_no_name_is_looked_up_nowhere() -> None:
     profile = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: job}\nspec:\n"
     profile += '  {job: GenericJob, image: "i:1", hardware: {gpus: 8}}\n'
-    found = check_sources([read(profile.encode(), "job.yaml")], Settings(), Reader()).findings
+    found = check_sources([parse_yaml(profile.encode(), "job.yaml")], PipelineSettings(), Loader()).findings
     assert [(one.rule, one.help) for one in found if one.location.line == 5 and one.rule[:4] == "PROF"] == [
         ("PROF001", "hardware: a hardware class of the ClusterInventory")
     ]

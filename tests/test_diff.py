@@ -14,9 +14,9 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.diff import compared
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.redaction.redactor import ANOTHER
+from podplan.redaction.redactor import DIFFERENT_VALUE_NOTE
 from podplan.report import diff_json, diff_markdown, diff_text
-from podplan.schema.catalog import show
+from podplan.schema.catalog import build_schema
 from podplan.tools.diff import Diff
 from podplan.tools.diff.model import Count, Difference, JobChange
 from tests.git import commit, git_in
@@ -25,7 +25,9 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 CASES = sorted(path for path in (FIXTURES / "diff").iterdir() if path.is_dir())
 # Whose other levels are held, too.
 AT_LEVELS = ("image_in_a_base", "secrets", "two_kinds")
-SCHEMA = jsonschema.Draft202012Validator(show("Diff", DEFAULT_VERSION))  # a schema: see tests/test_schema.py
+SCHEMA = jsonschema.Draft202012Validator(
+    build_schema("Diff", DEFAULT_VERSION)
+)  # a schema: see tests/test_schema.py
 SECRETS = ("not-for-anybody", "hf_abcdefgh", "correct-horse", "sk-abcdef")
 
 
@@ -91,8 +93,8 @@ def _told(change: Difference) -> tuple[Any, ...]:
 
 def _unsaid(value: Any) -> Any:
     if isinstance(value, list):
-        return [word for word in value if word != ANOTHER.strip()]
-    return value.removesuffix(ANOTHER) if isinstance(value, str) else value
+        return [word for word in value if word != DIFFERENT_VALUE_NOTE.strip()]
+    return value.removesuffix(DIFFERENT_VALUE_NOTE) if isinstance(value, str) else value
 
 
 def _mirrored(told: tuple[Any, ...]) -> tuple[Any, ...]:

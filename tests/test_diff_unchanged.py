@@ -92,14 +92,14 @@ def test_only_jobs_that_depend_on_the_change_are_made_twice(
     sides = ("one", "other") if is_mirrored else ("other", "one")
     command = ("diff", str(tmp_path / sides[0]), "--base-tree", str(tmp_path / sides[1]))
     made: Counter[str] = Counter()
-    lower = pipeline.lower
+    lower = pipeline.lower_plan
 
     def counting(plan: Any, settings: Any) -> Any:
         made[plan.cr.data["metadata"]["name"]] += 1
         return lower(plan, settings)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "lower", counting)
+        patch.setattr(pipeline, "lower_plan", counting)
         short = podplan(*command, "--format", "json")
     assert made == {name: 2 if name in twice else 1 for name in ALL}
     monkeypatch.setattr(Unchanged, "holds", lambda *_: False)

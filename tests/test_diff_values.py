@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from podplan.core.findings import value_at
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
-from podplan.report.diff_changes import lines
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.report.diff_changes import format_change_lines
 from podplan.tools.diff.lowered_objects import lowered
 from podplan.tools.diff.model import ABSENT, Difference
 from podplan.tools.diff.structural_diff import compared
@@ -125,24 +125,27 @@ def test_what_takes_the_square_of_its_length_is_short() -> None:
     after[::3] = ["c"] * len(after[::3])
     assert len(list(compared({"args": before}, {"args": after}))) == 1
     change = Difference("ConfigMap", "data.x", (), "\n".join(before), "\n".join(after), 1, (), (0,))
-    assert lines(change) == ["- 40000 lines", "+ 40000 lines, others from line 1 on"]
+    assert format_change_lines(change) == ["- 40000 lines", "+ 40000 lines, others from line 1 on"]
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
 @settings(deadline=None)
 def test_of_lines_those_are_told_that_go_and_come(one: list[str], other: list[str]) -> None:
     change = Difference("ConfigMap", "x", (), "\n".join([*one, "z"]), "\n".join([*other, "z"]), 1, (), (0,))
-    told = lines(change)
+    told = format_change_lines(change)
     gone, new = (Counter(line[2:] for line in told if line[0] == sign) for sign in "-+")
     if "\n" in change.before + change.after:
         assert Counter(one) - Counter(other) <= gone
         assert Counter(one) - gone == Counter(other) - new
 
 
-def group(start: int, replicas: int, image: str = "a") -> Group:
+def group(start: int, replicas: int, image: str = "a") -> ReplicaGroup:
     data = {"kind": "Pod", "metadata": {"name": f"job-w-{start}"}, "image": image}
-    return Group(
-        Doc("Pod", data, varies={("metadata", "name"): Indexed(("job-w-", 0))}), "w", start, replicas
+    return ReplicaGroup(
+        TracedDocument("Pod", data, replica_texts={("metadata", "name"): Indexed(("job-w-", 0))}),
+        "w",
+        start,
+        replicas,
     )
 
 
@@ -168,5 +171,5 @@ def test_every_index_is_compared_once(left: list[int], right: list[int]) -> None
     assert sum(not part.delta.part for part in found) == (one != other)
 
 
-def _groups(cuts: list[int], image: str) -> list[Group]:
+def _groups(cuts: list[int], image: str) -> list[ReplicaGroup]:
     return [group(sum(cuts[:number]), count, image) for number, count in enumerate(cuts)]

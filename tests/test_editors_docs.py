@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from podplan.schema import catalog
-from podplan.yaml import read
+from podplan.yaml import parse_yaml
 from tests.command import podplan
 
 TEXT = (Path(__file__).parent.parent / "docs" / "editors.md").read_text()
@@ -21,11 +21,11 @@ def blocks(language: str) -> list[str]:
 def test_settings_can_be_read() -> None:
     server, schemas = (json.loads(block) for block in blocks("json"))
     assert [server["glspc.server.command"], *server["glspc.server.commandArguments"]] == ["podplan", "lsp"]
-    assert all(Path(file).stem in catalog.names() for file in schemas["yaml.schemas"])
+    assert all(Path(file).stem in catalog.list_schema_names() for file in schemas["yaml.schemas"])
     [helix] = (tomllib.loads(block) for block in blocks("toml"))
     assert helix["language-server"]["podplan"]["args"] == ["lsp"]
     [profile] = blocks("yaml")
-    assert not read(profile.encode(), "a.yaml").faults
+    assert not parse_yaml(profile.encode(), "a.yaml").diagnostics
     assert all(block.count("{") == block.count("}") for block in blocks("lua"))
     assert [re.findall(r'"podplan", "lsp"', block) for block in blocks("lua")] == [['"podplan", "lsp"']] * 2
 

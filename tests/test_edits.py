@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.core.findings import Change, Path
-from podplan.yaml import Document, read
-from podplan.yaml.edits import Refused, edits_for
+from podplan.core.findings import DocumentFix, Path
+from podplan.yaml import Document, parse_yaml
+from podplan.yaml.edits import FixRefused, build_edits
 from podplan.yaml.writer import emit_document
 
 KEYS = st.sampled_from(["a", "b", "name", "x-y", "replicas", "emptyDir", "on", "1", "ä", "k: v"])
@@ -60,12 +60,12 @@ def paths(data: Any, here: Path = ()) -> list[Path]:
 
 
 def document(text: str) -> Document:
-    (only,) = read(text.encode(), "f.yaml").documents
+    (only,) = parse_yaml(text.encode(), "f.yaml").documents
     return only
 
 
-def edited(text: str, change: Change) -> str:
-    for edit in sorted(edits_for(document(text), change), key=lambda edit: -edit.start):
+def edited(text: str, change: DocumentFix) -> str:
+    for edit in sorted(build_edits(document(text), change), key=lambda edit: -edit.start):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
@@ -93,8 +93,8 @@ def test_removing(data: Any, style: Any, draw: Any) -> None:
     text = style(data)
     path = draw.draw(st.sampled_from(paths(data)[1:]))
     try:
-        new = edited(text, Change("", "remove", path))
-    except Refused:
+        new = edited(text, DocumentFix("", "remove", path))
+    except FixRefused:
         return
     assert document(new).data == removed(data, path)
 
@@ -105,8 +105,8 @@ def test_replacing_a_scalar(data: Any, style: Any, draw: Any, value: Any) -> Non
     leaves = [path for path in paths(data)[1:] if not isinstance(at(data, path), dict | list)]
     path = draw.draw(st.sampled_from(leaves))
     try:
-        new = edited(text, Change("", "set", path, value))
-    except Refused:
+        new = edited(text, DocumentFix("", "set", path, value))
+    except FixRefused:
         assert value == "\n"
         return
     at(expected := copy.deepcopy(data), path[:-1])[path[-1]] = value
@@ -118,7 +118,7 @@ def test_adding_a_field(data: Any, style: Any, draw: Any, value: Any) -> None:
     text = style(data)
     mappings = [path for path in paths(data) if isinstance(at(data, path), dict)]
     path = draw.draw(st.sampled_from(mappings))
-    new = edited(text, Change("", "set", (*path, "new"), value))
+    new = edited(text, DocumentFix("", "set", (*path, "new"), value))
     at(expected := copy.deepcopy(data), path)["new"] = value
     assert document(new).data == expected
     assert list(at(document(new).data, path))[-1] == "new"
@@ -128,7 +128,7 @@ def test_adding_a_field(data: Any, style: Any, draw: Any, value: Any) -> None:
 def test_renaming(data: Any, style: Any, draw: Any) -> None:
     text = style(data)
     path = draw.draw(st.sampled_from([path for path in paths(data)[1:] if isinstance(path[-1], str)]))
-    new = edited(text, Change("", "rename", path, "new name"))
+    new = edited(text, DocumentFix("", "rename", path, "new name"))
     parent = at(expected := copy.deepcopy(data), path[:-1])
     entries = [("new name" if key == path[-1] else key, value) for key, value in parent.items()]
     parent.clear()
@@ -189,7 +189,7 @@ def test_renaming(data: Any, style: Any, draw: Any) -> None:
     ],
 )
 def test_texts(text: str, path: Path, op: str, value: Any, expected: str) -> None:
-    assert edited(text, Change("", op, path, value)) == expected
+    assert edited(text, DocumentFix("", op, path, value)) == expected
 
 
 @pytest.mark.parametrize(
@@ -216,5 +216,5 @@ def test_texts(text: str, path: Path, op: str, value: Any, expected: str) -> Non
     ],
 )
 def test_refused(text: str, path: Path, op: str) -> None:
-    with pytest.raises(Refused):
-        edits_for(document(text), Change("", op, path, "b"))
+    with pytest.raises(FixRefused):
+        build_edits(document(text), DocumentFix("", op, path, "b"))

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.core.limits import BoundExceeded
-from podplan.yaml import read
+from podplan.core.limits import LimitExceeded
+from podplan.yaml import parse_yaml
 from podplan.yaml import writer as emitting
-from podplan.yaml.writer import emit, emit_document
+from podplan.yaml.writer import emit_document, emit_documents
 from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "yaml"
@@ -35,8 +35,8 @@ CONFIG_MAP = {
 
 
 def back(text: str) -> list[Any]:
-    source = read(text.encode(), "emitted.yaml")
-    assert source.faults == []
+    source = parse_yaml(text.encode(), "emitted.yaml")
+    assert source.diagnostics == []
     return [document.data for document in source.documents]
 
 
@@ -96,7 +96,7 @@ def test_the_style_is_that_of_kubectl() -> None:
             "rate": 1e-4,
         },
     }
-    assert emit([data, {"a": 1}], "Source: x.yaml\n# as it is") == (
+    assert emit_documents([data, {"a": 1}], "Source: x.yaml\n# as it is") == (
         "# Source: x.yaml\n# as it is\n"
         "kind: Job\nspec:\n  args:\n  - a\n  - - b\n    - []\n  - c: 1\n    d: null\n  empty: {}\n"
         "  script: |\n    set -e\n\n    if x; then\n      y\n    fi\n"
@@ -136,7 +136,7 @@ def test_what_is_not_plain_data_is_refused(data: Any, error: type[Exception]) ->
 def test_data_that_contains_itself_is_refused() -> None:
     data: dict[str, Any] = {}
     data["self"] = data
-    with pytest.raises(BoundExceeded, match="100"):
+    with pytest.raises(LimitExceeded, match="100"):
         emit_document(data)
 
 
@@ -168,7 +168,7 @@ DATA = st.recursive(
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(DATA, min_size=1, max_size=3))
 def test_reading_gives_back_what_was_written(documents: list[Any]) -> None:
-    assert back(emit(documents)) == documents
+    assert back(emit_documents(documents)) == documents
 
 
 def test_the_tricky_strings_are_written_as_kubectl_has_read_them() -> None:
@@ -194,5 +194,5 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
 def test_aliases_of_a_long_text_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emitting, "MAX_DOCUMENT_TEXT", 100_000)
     emit_document({"args": ["x" * 1_000] * 90})
-    with pytest.raises(BoundExceeded, match="more than 100,000 characters"):
+    with pytest.raises(LimitExceeded, match="more than 100,000 characters"):
         emit_document({"args": ["x" * 1_000] * 100})

@@ -162,7 +162,7 @@ def test_a_compiled_module_that_is_cut_off_is_no_interrupt(monkeypatch: pytest.M
 
     monkeypatch.setattr(commands.podplan, "main", cut_off)
     with pytest.raises(EOFError, match="marshal"):
-        commands.called()
+        commands.run_click()
 
 
 @pytest.mark.parametrize("name", WRITING)

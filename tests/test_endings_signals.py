@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from podplan.cli import signals as outside
-from podplan.cli.signals import heeded, held
-from podplan.core.limits import OutOfTime
+from podplan.cli.signals import defer_signals, run_with_signals
+from podplan.core.limits import RunTimeout
 from tests.command import BAD_JOB, PODPLAN, Run, heeding
 
 
@@ -142,7 +142,7 @@ def defaults() -> Iterator[None]:
 def test_a_signal_that_python_lets_fall_ends_the_run_all_the_same(
     number: int, rest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside, "AGAIN", 0.05)
+    monkeypatch.setattr(outside, "RERAISE_INTERVAL", 0.05)
     rested = []
 
     def run() -> int:
@@ -151,11 +151,11 @@ def test_a_signal_that_python_lets_fall_ends_the_run_all_the_same(
         rested.append(rest)
         return 0
 
-    with pytest.raises((SystemExit, OutOfTime)) as end:
-        heeded(run, bounded=False)
+    with pytest.raises((SystemExit, RunTimeout)) as end:
+        run_with_signals(run, has_timeout=False)
     assert 20 not in rested
     if number == signal.SIGALRM:
-        assert isinstance(end.value, OutOfTime)
+        assert isinstance(end.value, RunTimeout)
     else:
         assert isinstance(end.value, SystemExit)
         assert end.value.code == 128 + number
@@ -167,13 +167,13 @@ def test_signals_wait_until_a_file_is_written(number: int) -> None:
     done = []
 
     def run() -> int:
-        with held():
+        with defer_signals():
             signal.raise_signal(number)
             done.append("written")
         done.append("more")
         return 0
 
-    with pytest.raises((SystemExit, OutOfTime)):
-        heeded(run, bounded=True)
+    with pytest.raises((SystemExit, RunTimeout)):
+        run_with_signals(run, has_timeout=True)
     assert done == ["written"]
     assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.kinds.lowering_options import known, settings
+from podplan.kinds.lowering_options import iter_behaviors, list_lowering_options
 
 TOP = Path(__file__).parent.parent
 FOLDER = TOP / "docs" / "evidence"
@@ -135,7 +135,7 @@ def test_every_source_key_is_used() -> None:
 def test_options_exist() -> None:
     for page, heading, body in SECTIONS:
         for option in re.findall(r"`([^`]+)`", parse_list(body).get("Option", "")):
-            assert option in settings(), f"{page.name}#{slug(heading)}: {option}"
+            assert option in list_lowering_options(), f"{page.name}#{slug(heading)}: {option}"
 
 
 def test_cases_of_conformance_exist() -> None:
@@ -168,7 +168,7 @@ def test_citations_resolve(folder: str) -> None:
 
 def test_every_behavior_has_evidence() -> None:
     """A page of ours, or a public page where the behavior is not a controller's."""
-    for fact in known():
+    for fact in iter_behaviors():
         pages = re.findall(r"docs/[\w./-]+\.md", fact.source)
         assert pages or "https://" in fact.source, f"{fact.id}: {fact.source}"
         assert all((TOP / page).is_file() for page in pages), f"{fact.id}: {fact.source}"

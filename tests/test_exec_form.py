@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.launchers import exec_form
 from podplan.lint import checks
-from podplan.lint.registry import ours
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.target import LoweredJob, Target, Violation
 from tests.policies import findings
 from tests.work import slowdown
 
@@ -23,13 +23,13 @@ PRINT = [sys.executable, "-c", "import sys; print(sys.argv[1:])"]
 RULES = [f"EXEC{number:03d}" for number in range(1, 13)]
 
 
-def line(*words: str, **container: Any) -> exec_form.Line:
-    return exec_form.lines({"command": list(words), **container})[0]
+def line(*words: str, **container: Any) -> exec_form.ExecCommand:
+    return exec_form.list_exec_commands({"command": list(words), **container})[0]
 
 
 def literal(*words: str) -> list[str]:
     found = line(*words)
-    return [found.texts[at] for at in exec_form.literal_words(found)]
+    return [found.texts[at] for at in exec_form.iter_literal_words(found)]
 
 
 def pod(**container: Any) -> dict[str, Any]:
@@ -48,13 +48,13 @@ def said(*words: str) -> list[str]:
     return rules({"command": list(words)})
 
 
-def hits(rule: str, container: dict[str, Any]) -> Iterable[Hit]:
+def hits(rule: str, container: dict[str, Any]) -> Iterable[Violation]:
     """What one rule says of a container, without the rest of podplan."""
-    policy = next(one for one in ours() if one.rule.code == rule)
-    doc = Doc("p", {"kind": "Pod", "spec": {"containers": [container]}})
-    group = Group(doc)
-    subject = Subject(doc, Job(None, (group,)), group, ("spec", "containers", 0), container)
-    return checks.decided_by(policy)(subject, policy.params)
+    policy = next(one for one in load_builtin_policies() if one.rule.code == rule)
+    doc = TracedDocument("p", {"kind": "Pod", "spec": {"containers": [container]}})
+    group = ReplicaGroup(doc)
+    subject = Target(doc, LoweredJob(None, (group,)), group, ("spec", "containers", 0), container)
+    return checks.resolve_check(policy)(subject, policy.params)
 
 
 def run(*words: str, **env: str) -> str:
@@ -70,15 +70,18 @@ def test_a_container_has_a_line_and_those_of_its_hooks_and_probes() -> None:
         "livenessProbe": {"exec": {"command": ["ask"]}, "periodSeconds": 3},
         "lifecycle": {"preStop": hook, "postStart": {"httpGet": {"path": "/"}}},
     }
-    found = exec_form.lines(container)
+    found = exec_form.list_exec_commands(container)
     assert [(each.texts, each.expansion) for each in found] == [
         (("python", "train.py", "--lr"), "all"),
         (("ask",), "literal"),
         (("save", "all"), "none"),
     ]
     assert found[0].paths[2] == ("args", 2)
-    assert not exec_form.lines({"args": ["a"]})[0].has_program
-    assert exec_form.lines({"command": "python train.py", "lifecycle": [], "livenessProbe": 3}) == []
+    assert not exec_form.list_exec_commands({"args": ["a"]})[0].has_program
+    assert (
+        exec_form.list_exec_commands({"command": "python train.py", "lifecycle": [], "livenessProbe": 3})
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,8 +98,8 @@ def test_a_container_has_a_line_and_those_of_its_hooks_and_probes() -> None:
     ],
 )
 def test_the_script_of_a_shell_is_found(words: list[str], script: str | None) -> None:
-    found = exec_form.shell(line(*words))
-    assert (words[found.script] if found else None) == script
+    found = exec_form.find_shell_call(line(*words))
+    assert (words[found.script_index] if found else None) == script
 
 
 def test_words_that_others_read_are_left_out() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.cli.shell_completion import topics
-from podplan.core.builtin_rules import RULES
+from podplan.cli.shell_completion import complete_topics
+from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.report import field_page
 from podplan.report.terminal_style import Style
 from tests.golden import FIXTURES, podplan
@@ -88,13 +88,13 @@ def test_what_is_not_there_is_a_wrong_request(topic: str, said: str) -> None:
 def test_a_page_fits_its_terminal() -> None:
     style = Style(width=60, wraps=True)
     for topic in ("JobProfile.spec.processes", "DeepSpeedJob", "DeepSpeedJob.spec.config.slotsPerWorker"):
-        page = field_page.page(field_page.explained(topic), style)
+        page = field_page.render_page(field_page.explain_topic(topic), style)
         long = [line for line in page.splitlines() if len(line) > 60 and len(line.split()) > 2]
         assert not long
 
 
 def test_every_rule_of_reading_has_a_page() -> None:
-    for code in RULES:
+    for code in BUILTIN_RULES:
         assert podplan("explain", code).out.startswith(("error[", "warning[", "info["))
 
 
@@ -107,19 +107,19 @@ def test_a_page_is_made_at_once() -> None:
 
 def test_what_becomes_of_fields_is_what_fixtures_show() -> None:
     """`make fields` writes it anew."""
-    for path, text in lowered_fields.made().items():
-        assert (lowered_fields.TOP / path).read_text() == text
+    for path, text in lowered_fields.build_files().items():
+        assert (lowered_fields.REPOSITORY / path).read_text() == text
 
 
 def test_facts_of_other_kinds_are_not_told() -> None:
-    told = field_page.explained("DeepSpeedJob.spec.worker.replicas")
+    told = field_page.explain_topic("DeepSpeedJob.spec.worker.replicas")
     ids = {fact["id"] for part in told["becomes"] for fact in part["facts"]}
     assert "podgroup.min-member" in ids
     assert not any(one.startswith(("pytorch.", "generic.", "colossalai.")) for one in ids)
 
 
 def test_what_a_shell_offers_is_explained() -> None:
-    words = [one.value for one in topics(None, None, "JobProfile.spec.")]  # type: ignore[arg-type]
+    words = [one.value for one in complete_topics(None, None, "JobProfile.spec.")]  # type: ignore[arg-type]
     assert "JobProfile.spec.shm" in words
     for word in words:
-        assert field_page.explained(word)["path"]
+        assert field_page.explain_topic(word)["path"]

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
+from podplan.core.errors import UsageError
+from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCH_BYTES, LimitExceeded
 from podplan.workspace import file_loader
 from podplan.workspace.files import (
-    NoSuchPath,
     OutsideRoot,
-    beside,
-    demand_inside,
-    expand,
-    from_root,
-    mentions,
-    read_found,
-    read_inside,
-    root_of,
-    why_no_path,
+    PathNotFound,
+    expand_paths,
+    explain_invalid_path,
+    file_contains_any,
+    find_root,
+    read_found_file,
+    read_inside_root,
+    relative_to_root,
+    require_inside_repository,
+    resolve_reference,
 )
 
 DEEP = 1200  # folders within one another
@@ -45,7 +45,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_folders_give_their_yaml_files_sorted(repository: Path) -> None:
-    assert list(expand([str(repository)])) == [
+    assert list(expand_paths([str(repository)])) == [
         str(repository / "jobs/a.yml"),
         str(repository / "jobs/b.yaml"),
     ]
@@ -53,30 +53,30 @@ def test_folders_give_their_yaml_files_sorted(repository: Path) -> None:
 
 def test_each_file_once_and_files_as_given(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository)
-    assert list(expand(["jobs/notes.txt", "jobs", "jobs/a.yml"])) == [
+    assert list(expand_paths(["jobs/notes.txt", "jobs", "jobs/a.yml"])) == [
         "jobs/notes.txt",
         "jobs/a.yml",
         "jobs/b.yaml",
     ]
-    assert list(expand(["."])) == ["jobs/a.yml", "jobs/b.yaml"]
+    assert list(expand_paths(["."])) == ["jobs/a.yml", "jobs/b.yaml"]
 
 
 def test_exclude(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository)
-    assert list(expand(["jobs"], ["*/a.yml"])) == ["jobs/b.yaml"]
-    assert list(expand(["."], ["jobs"])) == []
+    assert list(expand_paths(["jobs"], ["*/a.yml"])) == ["jobs/b.yaml"]
+    assert list(expand_paths(["."], ["jobs"])) == []
 
 
 def test_no_such_path() -> None:
-    with pytest.raises(NoSuchPath, match="no such file or folder"):
-        list(expand(["not/there.yaml"]))
+    with pytest.raises(PathNotFound, match="no such file or folder"):
+        list(expand_paths(["not/there.yaml"]))
 
 
 def test_the_root_is_the_git_top_level_else_the_folder(repository: Path, tmp_path: Path) -> None:
-    assert root_of(str(repository / "jobs" / "b.yaml")) == str(repository)
+    assert find_root(str(repository / "jobs" / "b.yaml")) == str(repository)
     (tmp_path / "alone").mkdir()
-    assert root_of(str(tmp_path / "alone" / "x.yaml")) == str(tmp_path / "alone")
-    assert from_root(str(repository / "jobs" / "b.yaml")) == "jobs/b.yaml"
+    assert find_root(str(tmp_path / "alone" / "x.yaml")) == str(tmp_path / "alone")
+    assert relative_to_root(str(repository / "jobs" / "b.yaml")) == "jobs/b.yaml"
 
 
 def test_nothing_outside_the_root_is_read(repository: Path, tmp_path: Path) -> None:
@@ -85,27 +85,27 @@ def test_nothing_outside_the_root_is_read(repository: Path, tmp_path: Path) -> N
     link.symlink_to(tmp_path / "secret.yaml")
     inside = repository / "jobs" / "inside.yaml"
     inside.symlink_to("b.yaml")
-    assert read_inside(str(repository), str(inside)) == b"a: 1\n"
+    assert read_inside_root(str(repository), str(inside)) == b"a: 1\n"
     for path in (link, repository / ".." / "secret.yaml", Path("/etc/hostname")):
         with pytest.raises(OutsideRoot, match="leads out of the repository"):
-            read_inside(str(repository), str(path))
+            read_inside_root(str(repository), str(path))
 
 
 def test_only_regular_files_are_read(repository: Path) -> None:
     fifo = repository / "jobs" / "fifo.yaml"
     os.mkfifo(fifo)
     with pytest.raises(OutsideRoot, match="not a regular file"):
-        read_inside(str(repository), str(fifo))
+        read_inside_root(str(repository), str(fifo))
     with pytest.raises(OutsideRoot):
-        read_inside("/dev", "/dev/null")
+        read_inside_root("/dev", "/dev/null")
 
 
 def test_a_file_that_is_too_large(repository: Path) -> None:
     big = repository / "big.yaml"
     with big.open("wb") as stream:
         stream.truncate(MAX_FILE_BYTES + 1)
-    with pytest.raises(BoundExceeded, match=r"big.yaml has 8,388,609 bytes"):
-        read_inside(str(repository), str(big))
+    with pytest.raises(LimitExceeded, match=r"big.yaml has 8,388,609 bytes"):
+        read_inside_root(str(repository), str(big))
 
 
 def test_a_file_that_was_found_is_read_as_any_other(repository: Path, tmp_path: Path) -> None:
@@ -124,38 +124,40 @@ def test_a_file_that_was_found_is_read_as_any_other(repository: Path, tmp_path: 
     def answer(read: Callable[[str, str], bytes], name: str) -> bytes | tuple[type[Exception], str]:
         try:
             return read(str(repository), str(jobs / name))
-        except (OSError, OutsideRoot, BoundExceeded) as error:
+        except (OSError, OutsideRoot, LimitExceeded) as error:
             return type(error), str(getattr(error, "strerror", error))
 
     names = [path.name for path in jobs.iterdir()] + ["gone.yaml"]
-    answers = {name: answer(read_found, name) for name in names}
-    assert answers == {name: answer(read_inside, name) for name in names}
+    answers = {name: answer(read_found_file, name) for name in names}
+    assert answers == {name: answer(read_inside_root, name) for name in names}
     assert answers["b.yaml"] == answers["in.yaml"] == b"a: 1\n"
     assert answers["empty.yaml"] == b""
     assert sum(isinstance(given, tuple) for given in answers.values()) == 7
 
 
 def test_what_can_be_no_path() -> None:
-    assert why_no_path("../bases/größe 1.yaml") == ""
-    assert why_no_path(os.fsdecode(b"\xff.yaml")) == ""  # a file may be called so
-    assert why_no_path("a\0b") == r"a path has no null character (\u0000)"
-    assert why_no_path("a\ud800b") == r"no path here has the character \ud800"
+    assert explain_invalid_path("../bases/größe 1.yaml") == ""
+    assert explain_invalid_path(os.fsdecode(b"\xff.yaml")) == ""  # a file may be called so
+    assert explain_invalid_path("a\0b") == r"a path has no null character (\u0000)"
+    assert explain_invalid_path("a\ud800b") == r"no path here has the character \ud800"
 
 
 def test_references_are_relative_to_the_file() -> None:
-    assert beside("jobs/a.yaml", "../bases/b.yaml") == "bases/b.yaml"
-    assert beside("a.yaml", "b.yaml") == "b.yaml"
+    assert resolve_reference("jobs/a.yaml", "../bases/b.yaml") == "bases/b.yaml"
+    assert resolve_reference("a.yaml", "b.yaml") == "b.yaml"
 
 
 def test_a_file_that_is_too_large_is_searched_for_words(repository: Path) -> None:
     path = repository / "jobs" / "big.yaml"
     word = b"podplan/v"
     path.write_bytes(b"a" * (MAX_FILE_BYTES - 3) + word + b"a" * MAX_FILE_BYTES)
-    assert mentions(str(repository), str(path), [b"nothing", word]), "across the border of two pieces"
-    assert not mentions(str(repository), str(path), [b"nothing"])
+    assert file_contains_any(str(repository), str(path), [b"nothing", word]), (
+        "across the border of two pieces"
+    )
+    assert not file_contains_any(str(repository), str(path), [b"nothing"])
     with path.open("ab") as stream:
-        stream.truncate(MAX_SEARCHED_BYTES + 1)
-    assert mentions(str(repository), str(path), [b"nothing"])
+        stream.truncate(MAX_SEARCH_BYTES + 1)
+    assert file_contains_any(str(repository), str(path), [b"nothing"])
 
 
 def test_a_file_that_is_taken_away_while_it_is_searched(
@@ -167,22 +169,24 @@ def test_a_file_that_is_taken_away_while_it_is_searched(
 
     def taken_away(*searched: Any) -> bool:
         path.unlink()
-        return mentions(*searched)
+        return file_contains_any(*searched)
 
     def led_elsewhere(*searched: Any) -> bool:
         path.unlink()
         path.symlink_to(elsewhere)
-        return mentions(*searched)
+        return file_contains_any(*searched)
 
     with path.open("ab") as stream:
         stream.truncate(MAX_FILE_BYTES + 1)
     big = path.read_bytes()
-    monkeypatch.setattr(file_loader, "mentions", taken_away)
-    with pytest.raises(RequestError, match="no such file or directory"):
-        file_loader.opened(str(path))
+    monkeypatch.setattr(file_loader, "file_contains_any", taken_away)
+    with pytest.raises(UsageError, match="no such file or directory"):
+        file_loader.load_file(str(path))
     path.write_bytes(big)
-    monkeypatch.setattr(file_loader, "mentions", led_elsewhere)
-    assert file_loader.opened(str(path)) == file_loader.Unread(str(path), "leads out of the repository")
+    monkeypatch.setattr(file_loader, "file_contains_any", led_elsewhere)
+    assert file_loader.load_file(str(path)) == file_loader.SkippedFile(
+        str(path), "leads out of the repository"
+    )
 
 
 @pytest.fixture
@@ -203,21 +207,21 @@ def deep(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_file_in_a_thousand_folders_is_found_and_read(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deep)
-    (file,) = expand(["."])
+    (file,) = expand_paths(["."])
     assert file.count("/") == DEEP
-    assert read_inside(root_of(file), file) == b"a: 1\n"
+    assert read_inside_root(find_root(file), file) == b"a: 1\n"
 
 
 def test_the_way_to_a_file_is_looked_at_once(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     lstat = os.lstat
     monkeypatch.chdir(deep)
-    (file,) = expand(["."])
+    (file,) = expand_paths(["."])
 
     def counted(path: str, **more: Any) -> os.stat_result:
         looked.append(path)
         return lstat(path, **more)
 
     monkeypatch.setattr(os, "lstat", counted)
-    demand_inside(file)
+    require_inside_repository(file)
     assert len(looked) <= 3 * DEEP

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.lint.registry import whole
+from podplan.lint.registry import load_policy_documents
 from tests.command import JOB
 from tests.golden import FIXTURES, mistake_cases, podplan
 
 CASES = sorted((FIXTURES / "fixes").glob("*.yaml"))
 MISTAKES = mistake_cases()
-FIXED = {data["id"] for data in whole() if "fix" in data}
+FIXED = {data["id"] for data in load_policy_documents() if "fix" in data}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])
@@ -77,7 +77,7 @@ def test_every_policy_with_a_fix_is_fixed_somewhere(tmp_path: Path, monkeypatch:
 def test_a_file_that_changes_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(CASES[0], tmp_path / "job.yaml")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("podplan.cli.output._now", lambda _: "something else")
+    monkeypatch.setattr("podplan.cli.output._read_current_content", lambda _: "something else")
     before = Path("job.yaml").read_bytes()
     said = podplan("check", "--fix", "job.yaml")
     assert said.code == 2

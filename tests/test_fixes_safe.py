@@ -13,10 +13,10 @@ import pytest
 
 import podplan
 from podplan.core.findings import Finding
-from podplan.lint.registry import whole
-from podplan.pipeline import Settings
-from podplan.yaml import read
-from podplan.yaml.writer import emit
+from podplan.lint.registry import load_policy_documents
+from podplan.pipeline import PipelineSettings
+from podplan.yaml import parse_yaml
+from podplan.yaml.writer import emit_documents
 from tests.command import podplan as run
 from tests.fixed_jobs import Jobs, Texts, checked, jobs, settings_of, with_fix, without_variable, write
 from tests.golden import FIXTURES, mistake_cases
@@ -247,11 +247,11 @@ def repositories() -> Iterator[tuple[str, Repository]]:
     others = [path for path in (FIXTURES / "findings").iterdir() if path.is_dir() and path.name != "policies"]
     for folder in (*sorted(others), *mistake_cases()):
         yield f"findings/{folder.name}", Repository(of_folder(folder))
-    for data in whole():
+    for data in load_policy_documents():
         for example in data["examples"] if "fix" in data else ():
             if example["verdict"] == "bad":
-                texts = {"example.yaml": emit(example.get("objects") or [example["object"]])}
-                texts |= {name: emit([one]) for name, one in example.get("files", {}).items()}
+                texts = {"example.yaml": emit_documents(example.get("objects") or [example["object"]])}
+                texts |= {name: emit_documents([one]) for name, one in example.get("files", {}).items()}
                 tool = example.get("gitops", "none")
                 yield f"{data['id']} {example['name']}", Repository(texts, tool)
     yield from MORE.items()
@@ -292,18 +292,20 @@ def made(case: str, folder: Path) -> Iterator[Made]:
     (folder / ".git").mkdir(exist_ok=True)
     write(folder, repository.texts)
     result = checked(settings)
-    fixable = [one for one in result.repairs if one.fix is not None and one.fix.edits]
+    fixable = [one for one in result.fixable_findings if one.fix is not None and one.fix.edits]
     before = jobs(settings) if fixable else {}
     for finding in fixable:
-        write(folder, with_fix(result.written, finding))
-        yield Made(case, finding, _shown(finding, before, settings, result.written))
+        write(folder, with_fix(result.original_texts, finding))
+        yield Made(case, finding, _shown(finding, before, settings, result.original_texts))
         write(folder, repository.texts)
 
 
-def _shown(finding: Finding, before: Jobs, settings: Settings, texts: Mapping[str, str]) -> frozenset[str]:
+def _shown(
+    finding: Finding, before: Jobs, settings: PipelineSettings, texts: Mapping[str, str]
+) -> frozenset[str]:
     if finding.rule in COMMENTS:
-        was = [each.data for each in read(texts[finding.location.file].encode(), "f").documents]
-        now = [each.data for each in read(Path(finding.location.file).read_bytes(), "f").documents]
+        was = [each.data for each in parse_yaml(texts[finding.location.file].encode(), "f").documents]
+        now = [each.data for each in parse_yaml(Path(finding.location.file).read_bytes(), "f").documents]
         return frozenset({"same file" if was == now else "another file"})
     after = jobs(settings)
     name = finding.message.partition(" ")[0] if finding.rule == "CR009" else ""
@@ -372,14 +374,16 @@ def test_a_fix_is_what_the_table_says_but_for_its_exceptions(all_made: list[Made
 
 
 def test_the_table_has_each_fix_there_is(all_made: list[Made]) -> None:
-    of_policies = {data["id"] for data in whole() if "fix" in data}
+    of_policies = {data["id"] for data in load_policy_documents() if "fix" in data}
     told = {row.rule for row in table()}
     assert {one.finding.rule for one in all_made} == told
     assert of_policies <= told
     assert told - of_policies == {
         "LINT005", "PROF001", "SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA009", "SCHEMA011",
     }  # fmt: skip
-    unsafe = {data["id"] for data in whole() if "fix" in data and data["fix"].get("safe") is False}
+    unsafe = {
+        data["id"] for data in load_policy_documents() if "fix" in data and data["fix"].get("safe") is False
+    }
     assert unsafe == of_policies - {row.rule for row in table() if row.safe}
 
 
@@ -397,11 +401,13 @@ def test_no_other_module_makes_fixes() -> None:
         imported = any(
             isinstance(node, ast.ImportFrom)
             and node.module == "podplan.core.findings"
-            and any(alias.name == "Change" for alias in node.names)
+            and any(alias.name == "DocumentFix" for alias in node.names)
             for node in ast.walk(tree)
         )
         calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-        if imported and any(isinstance(call.func, ast.Name) and call.func.id == "Change" for call in calls):
+        if imported and any(
+            isinstance(call.func, ast.Name) and call.func.id == "DocumentFix" for call in calls
+        ):
             found.add(str(path.relative_to(PACKAGE)))
     assert found == SOURCES
 

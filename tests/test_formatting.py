@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.pipeline import Settings
-from podplan.tools.formatter import Unequal, formatted
-from podplan.tools.formatter.equivalence import demand_same
-from podplan.yaml import read
+from podplan.pipeline import PipelineSettings
+from podplan.tools.formatter import FormatMismatchError, format_source
+from podplan.tools.formatter.equivalence import require_equivalent
+from podplan.yaml import parse_yaml
 from tests.command import podplan
 from tests.effort import examples
 from tests.ugly import documents
@@ -30,13 +30,13 @@ PRETTY = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: a}\nspec:\n
 
 
 def form(text: str) -> str:
-    source = read(text.encode(), "x.yaml")
-    assert not source.faults, source.faults[0]
-    return formatted(source)
+    source = parse_yaml(text.encode(), "x.yaml")
+    assert not source.diagnostics, source.diagnostics[0]
+    return format_source(source)
 
 
 def data(text: str) -> str:
-    return json.dumps([one.data for one in read(text.encode(), "x.yaml").documents], sort_keys=True)
+    return json.dumps([one.data for one in parse_yaml(text.encode(), "x.yaml").documents], sort_keys=True)
 
 
 @given(documents())
@@ -95,31 +95,31 @@ def test_an_order_that_anchors_need_stays() -> None:
 
 
 def test_a_form_that_would_say_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = read(UGLY.encode(), "x.yaml")
+    source = parse_yaml(UGLY.encode(), "x.yaml")
     monkeypatch.setattr(
-        "podplan.tools.formatter.lines_of", lambda *_: PRETTY.replace("name: a", "name: b").split("\n")
+        "podplan.tools.formatter.format_tree", lambda *_: PRETTY.replace("name: a", "name: b").split("\n")
     )
-    with pytest.raises(Unequal, match="data would change"):
-        formatted(source)
-    monkeypatch.setattr("podplan.tools.formatter.lines_of", lambda *_: [*PRETTY.split("\n"), "# new"])
-    with pytest.raises(Unequal, match="comments would change"):
-        formatted(source)
+    with pytest.raises(FormatMismatchError, match="data would change"):
+        format_source(source)
+    monkeypatch.setattr("podplan.tools.formatter.format_tree", lambda *_: [*PRETTY.split("\n"), "# new"])
+    with pytest.raises(FormatMismatchError, match="comments would change"):
+        format_source(source)
 
 
 def test_a_profile_that_would_compile_to_something_else_is_refused() -> None:
-    source = read(UGLY.encode(), "x.yaml")
-    demand_same(source, PRETTY, Settings())
-    with pytest.raises(Unequal, match="compile to something else"):
-        demand_same(source, PRETTY.replace("name: a", "name: b"), Settings())
+    source = parse_yaml(UGLY.encode(), "x.yaml")
+    require_equivalent(source, PRETTY, PipelineSettings())
+    with pytest.raises(FormatMismatchError, match="compile to something else"):
+        require_equivalent(source, PRETTY.replace("name: a", "name: b"), PipelineSettings())
 
 
 def test_what_has_the_same_data_in_the_same_order_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     def compiles(text: str) -> bool:
         compiled: list[object] = []
         monkeypatch.setattr(
-            "podplan.tools.formatter.equivalence.outcomes", lambda source, *_: compiled.append(source)
+            "podplan.tools.formatter.equivalence.compile_outcomes", lambda source, *_: compiled.append(source)
         )
-        demand_same(read(text.encode(), "x.yaml"), PRETTY, Settings())
+        require_equivalent(parse_yaml(text.encode(), "x.yaml"), PRETTY, PipelineSettings())
         return bool(compiled)
 
     assert not compiles(PRETTY.replace("{name: a}", "\n    name: 'a'  # name"))

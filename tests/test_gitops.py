@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podplan.core.provenance import Doc, trace
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.kinds.compilation import compile_profile
 from tests.command import ENVIRONMENTS, PROFILE, podplan
 from tests.invariants import check_origins
@@ -19,7 +19,7 @@ PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 
 
-def compiled(tool: str, written: str = "") -> Doc:
+def compiled(tool: str, written: str = "") -> TracedDocument:
     """The CR for a tool of a profile whose annotations are those ``written``, in flow style."""
     text = PROFILE.replace(
         "{name: resnet}", f"{{name: resnet, annotations: {written}}}" if written else "{name: resnet}"
@@ -66,13 +66,15 @@ def test_what_a_person_wrote_for_flux_stays() -> None:
 
 
 def test_it_goes_back_to_the_flag_the_fact_and_the_metadata() -> None:
-    step = trace(compiled("argocd"), ("metadata", "annotations", SYNC_OPTIONS))[0]
+    step = trace_to_source(compiled("argocd"), ("metadata", "annotations", SYNC_OPTIONS))[0]
     assert step.origin is not None
-    assert step.origin.fact is not None
+    assert step.origin.behavior is not None
     assert step.origin.flag is not None
-    assert (step.origin.fact.id, step.origin.flag.name) == ("gitops.argocd-prune", "--gitops argocd")
-    assert trace(compiled("argocd"), ("metadata", "annotations", SYNC_OPTIONS))[-1].path == ("metadata",)
-    grown = trace(
+    assert (step.origin.behavior.id, step.origin.flag.name) == ("gitops.argocd-prune", "--gitops argocd")
+    assert trace_to_source(compiled("argocd"), ("metadata", "annotations", SYNC_OPTIONS))[-1].path == (
+        "metadata",
+    )
+    grown = trace_to_source(
         compiled("argocd", f"{{{SYNC_OPTIONS}: Replace=true}}"), ("metadata", "annotations", SYNC_OPTIONS)
     )
     assert grown[-1].path == ("metadata", "annotations", SYNC_OPTIONS)

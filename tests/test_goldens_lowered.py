@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.pipeline import Plan
+from podplan.pipeline import JobPlan
 from tests import invariants
 from tests.golden import Case, cases, copy, produced
 from tests.lowering import Lowered, Object, written_out
@@ -17,7 +17,7 @@ ALL = list(cases())
 OVER_SSH = ("DeepSpeedJob", "ColossalAIJob")
 
 
-def _with_name(plan: Plan, uid: str) -> Object:
+def _with_name(plan: JobPlan, uid: str) -> Object:
     """The CR of a plan, with the uid that it is lowered with."""
     assert plan.cr is not None
     metadata = plan.cr.data["metadata"]
@@ -37,8 +37,8 @@ def _jobs(case: Case) -> list[tuple[Object, Lowered]]:
     """Each CR of a case with all that it is lowered to."""
     plans, made = produced(case)
     assert plans
-    uid = made.request.settings.options.uid
-    return [(_with_name(plan, uid), written_out(list(plan.groups))) for plan in plans]
+    uid = made.run_settings.settings.lowering_options.uid
+    return [(_with_name(plan, uid), written_out(list(plan.replica_groups))) for plan in plans]
 
 
 def test_the_api_server_takes_every_object_and_the_parts_fit(case: Case) -> None:
@@ -56,7 +56,7 @@ def test_the_api_server_takes_every_object_and_the_parts_fit(case: Case) -> None
 def test_every_part_goes_back_to_a_line_a_flag_or_a_fact(case: Case) -> None:
     for plan in produced(case)[0]:
         assert plan.cr is not None
-        invariants.check_origins([plan.cr, *(group.doc for group in plan.groups)])
+        invariants.check_origins([plan.cr, *(group.doc for group in plan.replica_groups)])
 
 
 def test_the_golden_holds_these_objects_each_name_once(case: Case) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from podplan.kinds.common.decompile import same
+from podplan.kinds.common.decompile import is_same_json
 from podplan.kinds.compilation import compile_profile
-from podplan.schema import check_against
-from podplan.tools.importer import as_written_by_people, import_cr, profile_for
-from podplan.tools.importer.layout import written
+from podplan.schema import validate_against
+from podplan.tools.importer import find_shortest_profile, import_cr, strip_server_fields
+from podplan.tools.importer.layout import render_profile
 from podplan.yaml.writer import emit_document
 from tests.importing import GOLDEN, compiled, cr_of, document, imported, pod
 from tests.profiles import one
@@ -28,8 +28,8 @@ def test_a_cr_becomes_the_profile_of_the_fixture(case: File) -> None:
 def test_the_profile_compiles_to_the_cr_again(case: File) -> None:
     text = (case / "cr.yaml").read_text()
     profile = imported(text).text
-    assert same(compiled(profile), as_written_by_people(document(text).data))
-    assert check_against("JobProfile", document(profile).data) == []
+    assert is_same_json(compiled(profile), strip_server_fields(document(text).data))
+    assert validate_against("JobProfile", document(profile).data) == []
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
@@ -38,7 +38,7 @@ def test_the_profile_renders_to_the_cr_again(case: File) -> None:
     cr, problems = compile_profile(one(imported(text).text), None)
     assert cr is not None
     assert problems == []
-    assert same(cr.data, as_written_by_people(document(text).data))
+    assert is_same_json(cr.data, strip_server_fields(document(text).data))
 
 
 def test_what_looks_like_an_expression_is_none() -> None:
@@ -50,7 +50,7 @@ def test_what_looks_like_an_expression_is_none() -> None:
     cr = cr_of("GenericJob", {"replicaSpecs": [{"type": "worker", "template": template}]})
     rendered, _ = compile_profile(one(import_cr(cr).text), None)
     assert rendered is not None
-    assert same(rendered.data, cr)
+    assert is_same_json(rendered.data, cr)
 
 
 def test_status_and_what_the_server_sets_are_left_out() -> None:
@@ -77,7 +77,7 @@ def test_status_and_what_the_server_sets_are_left_out() -> None:
 
 
 def test_metadata_that_a_profile_does_not_have_is_told() -> None:
-    problems = import_cr(cr_of("GenericJob", {}, clusterName="x")).problems
+    problems = import_cr(cr_of("GenericJob", {}, clusterName="x")).diagnostics
     assert [(p.rule, p.path) for p in problems] == [("PROF026", ("metadata", "clusterName"))]
 
 
@@ -109,7 +109,7 @@ def test_what_is_no_job_is_refused(cr: Any, message: str) -> None:
 
 def test_what_no_field_says_becomes_an_override_with_a_reason() -> None:
     spec = {"config": {"slotPerWorkers": 1, "run": {"python": [7]}}, "worker": {"replicas": 2}}
-    profile = profile_for(cr_of("DeepSpeedJob", spec))
+    profile = find_shortest_profile(cr_of("DeepSpeedJob", spec))
     assert profile["spec"] == {
         "job": "DeepSpeedJob",
         "replicas": 2,
@@ -136,7 +136,7 @@ def test_what_no_field_says_becomes_an_override_with_a_reason() -> None:
 )
 def test_a_script_under_python_is_run_as_a_list(kind: str, container: Any, run: Any) -> None:
     cr = cr_of(kind, {"replicaSpecs": [{"type": "worker", "template": pod({"image": "i:1", **container})}]})
-    profile = profile_for(cr)
+    profile = find_shortest_profile(cr)
     assert profile["spec"]["run"] == run
     assert "override" not in profile["spec"]
 
@@ -173,7 +173,7 @@ MOUNTS = [{"name": "data", "mountPath": "/d"}, {"name": "code", "mountPath": "/c
 def test_templates_of_every_shape_need_no_override(kind: str, template: Any) -> None:
     for names in (["worker"], ["node"], ["a", "b"]):
         cr = cr_of(kind, {"replicaSpecs": [{"type": name, "template": template} for name in names]})
-        assert "override" not in profile_for(cr)["spec"]
+        assert "override" not in find_shortest_profile(cr)["spec"]
 
 
 SIDECAR, TAIL = {"name": "side", "image": "log:1"}, {"name": "tail", "image": "log:2"}
@@ -192,18 +192,20 @@ def test_a_container_before_the_one_that_trains_stays_there(kind: str, name: str
     template = pod(SIDECAR, {"name": name, "image": "i:1"}, TAIL, nodeName="n")
     entry = {"replicas": 2, "template": template}
     cr = cr_of(kind, {place: [{"type": "worker", **entry}] if place == "replicaSpecs" else entry})
-    profile = profile_for(cr)
+    profile = find_shortest_profile(cr)
     assert "override" not in profile["spec"]
     role = {**profile["spec"], **profile["spec"].get("roles", [{}])[0]}
     assert role["image"] == "i:1"
     assert role["pod"]["spec"]["containers"] == [SIDECAR, {"name": name}, TAIL]
-    assert same(compiled(written(profile)), as_written_by_people(cr))
+    assert is_same_json(compiled(render_profile(profile)), strip_server_fields(cr))
 
 
 def test_two_equal_replica_types_leave_the_rest_to_fields() -> None:
     entry = {"type": "worker", "replicas": 2, "template": pod({"name": "python", "image": "i:1"})}
     rest = {"torchrunConfig": {"enabled": True}, "scheduler": {"t9kScheduler": {"queue": "a"}}}
-    profile = profile_for(cr_of("PyTorchTrainingJob", {**rest, "replicaSpecs": [entry, entry]}))["spec"]
+    profile = find_shortest_profile(cr_of("PyTorchTrainingJob", {**rest, "replicaSpecs": [entry, entry]}))[
+        "spec"
+    ]
     assert {**profile, "override": None} == {
         "job": "PyTorchTrainingJob",
         "launcher": "torchrun",
@@ -234,7 +236,7 @@ def test_roles_of_a_colossalai_job_are_written_where_they_differ(
     roles: list[tuple[str, Any]], written: list[str]
 ) -> None:
     specs = [{"type": name, "template": template} for name, template in roles]
-    spec = profile_for(cr_of("ColossalAIJob", {"replicaSpecs": specs}))["spec"]
+    spec = find_shortest_profile(cr_of("ColossalAIJob", {"replicaSpecs": specs}))["spec"]
     assert "override" not in spec
     assert [role["name"] for role in spec.get("roles", [])] == written
 

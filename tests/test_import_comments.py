@@ -13,11 +13,11 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.tokens import CommentToken
 
-from podplan.core.provenance import Doc, copied, root, split
-from podplan.kinds.common.decompile import same
-from podplan.tools.importer import as_written_by_people, import_cr
-from podplan.tools.importer.comments import comments_of
-from podplan.yaml import read
+from podplan.core.provenance import TracedDocument, build_traced_document, copy_traced, root_cursor
+from podplan.kinds.common.decompile import is_same_json
+from podplan.tools.importer import import_cr, strip_server_fields
+from podplan.tools.importer.comments import extract_comments
+from podplan.yaml import parse_yaml
 from tests.importing import GOLDEN, compiled, document, imported
 
 
@@ -25,7 +25,7 @@ from tests.importing import GOLDEN, compiled, document, imported
 def test_no_comment_is_lost_wherever_it_stands(case: File) -> None:
     marked, comments = commented((case / "cr.yaml").read_text())
     profile = imported(marked).text
-    assert same(compiled(profile), as_written_by_people(document(marked).data))
+    assert is_same_json(compiled(profile), strip_server_fields(document(marked).data))
     assert [comment for comment in comments if profile.count(comment) != 1] == []
 
 
@@ -75,7 +75,7 @@ def test_another_reader_finds_the_data_and_the_comments_too(case: File) -> None:
     for text in (cr, commented(cr)[0]):
         profile = imported(text).text
         data, comments = read_again(profile)
-        assert same(data, document(profile).data)
+        assert is_same_json(data, document(profile).data)
         assert sorted(comments) == sorted(read_again(text)[1])
 
 
@@ -97,8 +97,8 @@ def test_an_entry_of_a_list_keeps_its_own_comments() -> None:
         "  spec:\n    cleanUpPolicy: All  # of b\n    replicaSpecs: [{type: worker}]\n"
     )
     found = document(text)
-    doc = Doc("cr.yaml", found.data, source=found)
-    entry = split(copied(root(doc)["items"][1]), "b")
+    doc = TracedDocument("cr.yaml", found.data, source=found)
+    entry = build_traced_document(copy_traced(root_cursor(doc)["items"][1]), "b")
     assert import_cr(entry).text == (
         "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: b}\n"
         "spec:\n  job: GenericJob\n  cleanUp: All  # of b\n"
@@ -113,7 +113,7 @@ def test_a_comment_that_every_role_has_is_said_once() -> None:
     )
     profile = imported(text).text
     assert profile.count("# not root") == 1
-    assert same(compiled(profile), document(text).data)
+    assert is_same_json(compiled(profile), document(text).data)
 
 
 SCHEDULER_LATER = "  # scheduler:\n  #   t9kScheduler: {queue: default}\n"
@@ -168,14 +168,14 @@ def test_a_comment_above_the_spec_stays_above_it() -> None:
 def test_comments_of_other_documents_stay_there() -> None:
     one = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\nspec: {}\n"
     text = f"# first\n{one}# end of first\n---\n# second\n{one}# end\n"
-    documents = read(text.encode(), "f").documents
-    assert [c.text for c in comments_of(documents[0])] == ["# first", "# end of first"]
-    assert [c.text for c in comments_of(documents[1])] == ["# second", "# end"]
+    documents = parse_yaml(text.encode(), "f").documents
+    assert [c.text for c in extract_comments(documents[0])] == ["# first", "# end of first"]
+    assert [c.text for c in extract_comments(documents[1])] == ["# second", "# end"]
 
 
 def test_a_hash_inside_a_scalar_is_no_comment() -> None:
     text = "a: 'x # no'  # also\nb: \"y # no\"\nc: x#no\nd: |\n  # no\n  z # no\ne: p  # yes\n"
-    assert [(c.text, c.where, c.path) for c in comments_of(document(text))] == [
+    assert [(c.text, c.position, c.path) for c in extract_comments(document(text))] == [
         ("# also", "beside", ("a",)),
         ("# yes", "beside", ("e",)),
     ]
@@ -183,7 +183,7 @@ def test_a_hash_inside_a_scalar_is_no_comment() -> None:
 
 def test_a_comment_behind_a_bare_dash_is_about_its_entry() -> None:
     text = "a: 1\nb:\n-  # first\n  c: 1\n- # second\n  d\n- - e  # inner\n"
-    assert [(c.text, c.where, c.path) for c in comments_of(document(text))] == [
+    assert [(c.text, c.position, c.path) for c in extract_comments(document(text))] == [
         ("# first", "beside", ("b", 0)),
         ("# second", "beside", ("b", 1)),
         ("# inner", "beside", ("b", 2, 0)),

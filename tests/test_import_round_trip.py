@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from podplan.core.builtin_rules import RULES
+from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Severity
-from podplan.core.provenance import Doc
-from podplan.kinds.common.decompile import same
+from podplan.core.provenance import TracedDocument
+from podplan.kinds.common.decompile import is_same_json
 from podplan.kinds.registry import KIND_NAMES, find_kind
-from podplan.pipeline import Plan, Settings, plans
-from podplan.tools.importer import as_written_by_people, drop_unknown_fields, import_cr
-from podplan.tools.importer.normalization import repaired
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.yaml import read
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
+from podplan.tools.importer.normalization import normalize_cr
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
 from tests.effort import examples
 from tests.importing import compiled, cr_of, pod
@@ -220,27 +220,27 @@ SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:
     cr = cr_of(kind, data.draw(SPECS[kind]))
     text, _ = import_cr(cr)
-    assert same(compiled(text), as_stored(cr))
+    assert is_same_json(compiled(text), as_stored(cr))
 
 
 def as_stored(cr: Any) -> Any:
     """A CR as the API server has it: with names of today, and without the fields that it drops."""
-    return drop_unknown_fields(repaired(as_written_by_people(cr), cr["kind"]).cr)[0]
+    return drop_unknown_fields(normalize_cr(strip_server_fields(cr), cr["kind"]).cr)[0]
 
 
-def plans_of(text: str) -> tuple[list[Plan], list[str]]:
+def plans_of(text: str) -> tuple[list[JobPlan], list[str]]:
     """What a file is compiled and lowered to, as for podplan render, and the errors in it."""
-    source = read(text.encode(), "a.yaml")
+    source = parse_yaml(text.encode(), "a.yaml")
     made = [
         plan
-        for item in items(source)
-        for plan in plans(item, Settings(environments=None), Reader(Doc("", {})))
+        for item in classify_documents(source)
+        for plan in iter_job_plans(item, PipelineSettings(environments=None), Loader(TracedDocument("", {})))
     ]
     found = [
-        *(fault.rule for fault in source.faults),
-        *(seen.problem.rule for plan in made for seen in plan.seen),
+        *(fault.rule for fault in source.diagnostics),
+        *(seen.diagnostic.rule for plan in made for seen in plan.diagnostics),
     ]
-    return made, [rule for rule in found if RULES[rule].severity is Severity.ERROR]
+    return made, [rule for rule in found if BUILTIN_RULES[rule].severity is Severity.ERROR]
 
 
 def is_taken(cr: Any) -> bool:
@@ -257,7 +257,7 @@ def demand_same_job(cr: Any) -> None:
     assert errors == [], text
     (plan,) = made
     assert plan.cr is not None
-    assert same(plan.cr.data, as_stored(cr)), text
+    assert is_same_json(plan.cr.data, as_stored(cr)), text
 
 
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -302,8 +302,8 @@ def test_states_that_a_profile_says_otherwise(kind: str, spec: dict[str, Any]) -
 
 @pytest.mark.parametrize("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
 def test_the_crs_of_the_fixtures(file: File) -> None:
-    source = read(file.read_bytes(), str(file))
-    for item in items(source):
+    source = parse_yaml(file.read_bytes(), str(file))
+    for item in classify_documents(source):
         data = item.doc.data
-        if item.what == "cr" and find_kind(data.get("apiVersion"), data.get("kind")) and is_taken(data):
+        if item.category == "cr" and find_kind(data.get("apiVersion"), data.get("kind")) and is_taken(data):
             demand_same_job(data)

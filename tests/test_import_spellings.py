@@ -11,13 +11,13 @@ import pytest
 import yaml
 
 from podplan.core import bundled
-from podplan.core.findings import pointer
-from podplan.kinds.common.decompile import same
-from podplan.schema import check_cr
+from podplan.core.findings import to_json_pointer
+from podplan.kinds.common.decompile import is_same_json
+from podplan.schema import validate_cr
 from podplan.tools.importer import drop_unknown_fields, import_cr
 from tests.importing import FIXTURES, compiled, cr_of
 
-OLD = json.loads(bundled.read("schemas", "old-spellings.json"))
+OLD = json.loads(bundled.read_bundled_file("schemas", "old-spellings.json"))
 OLD_CASES = yaml.safe_load((FIXTURES / "old-spellings.yaml").read_text())
 RIGHT = "; the profile has it right"
 
@@ -26,12 +26,12 @@ RIGHT = "; the profile has it right"
 def test_old_spellings_are_right_in_the_profile(case: Any) -> None:
     cr = cr_of(case["kind"], case["spec"])
     text, problems = import_cr(cr)
-    told = [f"{pointer(p.path)} {p.message}" for p in problems]
+    told = [f"{to_json_pointer(p.path)} {p.message}" for p in problems]
     assert told == [f"{line}{RIGHT}" for line in case["said"]]
     assert {p.rule for p in problems} == {"PROF026"}
     rendered = compiled(text)
     assert rendered["spec"] == case["now"]
-    assert check_cr(rendered, "1.34").problems == []
+    assert validate_cr(rendered, "1.34").diagnostics == []
 
 
 def test_every_old_spelling_has_a_case() -> None:
@@ -68,4 +68,4 @@ def test_what_cannot_be_repaired_is_as_the_api_server_stores_it(kind: str, spec:
     kept, unknown = drop_unknown_fields(cr)
     text, problems = import_cr(cr)
     assert len(problems) == len(unknown)
-    assert same(compiled(text), kept)
+    assert is_same_json(compiled(text), kept)

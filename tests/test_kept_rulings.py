@@ -7,13 +7,13 @@ import pytest
 from podplan.checker.check import check_sources
 from podplan.lint import policy_runner
 from podplan.lint.policy import Policy
-from podplan.lint.registry import ours
-from podplan.lint.target import FEW, Job, for_few
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.yaml import read
-from podplan.yaml.writer import emit
-from tests.policies import inventory
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.target import CACHE_SIZE, LoweredJob, cache_recent
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
+from podplan.yaml.writer import emit_documents
+from tests.policies import build_inventory
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -22,13 +22,13 @@ def test_policies_are_sorted_once_for_each_ruling_however_the_files_take_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sorted_out: list[int] = []
-    whole = policy_runner._asked_anew
+    whole = policy_runner._select_applicable_policies
 
-    def counted(policies: tuple[Policy, ...], job: Job) -> policy_runner.Asked:
+    def counted(policies: tuple[Policy, ...], job: LoweredJob) -> policy_runner.ApplicablePolicies:
         sorted_out.append(id(policies))
         return whole(policies, job)
 
-    monkeypatch.setattr(policy_runner, "_asked_anew", counted)
+    monkeypatch.setattr(policy_runner, "_select_applicable_policies", counted)
     levels = {"a": "restricted", "b": "baseline", "c": "privileged"}
     spaces = {name: {"podSecurity": level} for name, level in levels.items()}
     container = {"name": "main", "image": "registry.example.com/train:1"}
@@ -42,9 +42,9 @@ def test_policies_are_sorted_once_for_each_ruling_however_the_files_take_turns(
         }
         for number in range(12)
     ]
-    sources = [read(emit([cr]).encode(), f"{number}.yaml") for number, cr in enumerate(crs)]
-    settings = Settings(policies=tuple(ours()))
-    check_sources(sources, settings, Reader(inventory({"namespaces": spaces})))
+    sources = [parse_yaml(emit_documents([cr]).encode(), f"{number}.yaml") for number, cr in enumerate(crs)]
+    settings = PipelineSettings(policies=tuple(load_builtin_policies()))
+    check_sources(sources, settings, Loader(build_inventory({"namespaces": spaces})))
     assert len(sorted_out) == len(set(sorted_out)) == len(levels)
 
 
@@ -55,13 +55,13 @@ def test_a_few_things_are_kept_and_the_first_is_let_go() -> None:
         made.append(name)
         return name.upper()
 
-    kept = for_few(upper)
-    first, *others = names = [f"name {number}" for number in range(FEW + 1)]
+    kept = cache_recent(upper)
+    first, *others = names = [f"name {number}" for number in range(CACHE_SIZE + 1)]
     for name in (*names, *others, first):
         assert kept(name) == name.upper()
     assert made == [*names, first]
 
 
 def test_nothing_gets_what_was_kept_for_something_that_is_gone() -> None:
-    kept = for_few(tuple[int])
+    kept = cache_recent(tuple[int])
     assert [kept([number]) for number in range(1000)] == [(number,) for number in range(1000)]

@@ -15,8 +15,8 @@ from podplan.kinds.registry import (
     iter_kinds_named,
     load_spec,
 )
-from podplan.workspace.documents import items
-from podplan.yaml import read
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import parse_yaml
 from tests.command import podplan
 
 JOB = """\
@@ -52,8 +52,8 @@ def test_a_group_that_is_probably_misspelt_is_reported(tmp_path: Path, version: 
 
 @pytest.mark.parametrize("version", ["example.com/v1", "kubeflow.org/v1", "v1", "batch/v1"])
 def test_a_kind_of_another_group_is_no_job_of_ours(version: str) -> None:
-    source = read(JOB.format(version=f"apiVersion: {version}\n").encode(), "job.yaml")
-    assert [item.what for item in items(source)] == ["other"]
+    source = parse_yaml(JOB.format(version=f"apiVersion: {version}\n").encode(), "job.yaml")
+    assert [item.category for item in classify_documents(source)] == ["other"]
 
 
 def test_kinds_are_found_by_group_and_name() -> None:

@@ -71,18 +71,18 @@ def written(path: Path) -> str:
 
 @pytest.mark.parametrize("kind", GOOD)
 def test_the_good_objects_are_good(kind: str) -> None:
-    assert kubernetes.check(GOOD[kind]) == []
+    assert kubernetes.validate_object(GOOD[kind]) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['kind']} {case['change']}"[:90])
 def test_rule(case: dict[str, Any]) -> None:
-    problems = kubernetes.check(changed(case["kind"], case["change"]), case.get("version", "1.36"))
+    problems = kubernetes.validate_object(changed(case["kind"], case["change"]), case.get("version", "1.36"))
     assert sorted(f"{p.rule} {written(p.path)}" for p in problems) == sorted(case["is"]), problems
 
 
 def test_messages_are_one_sentence_for_people() -> None:
     for case in CASES:
-        for problem in kubernetes.check(changed(case["kind"], case["change"])):
+        for problem in kubernetes.validate_object(changed(case["kind"], case["change"])):
             assert problem.message
             assert not problem.message.endswith(".")
             assert "\n" not in problem.message
@@ -95,32 +95,34 @@ def test_no_message_shows_what_a_secret_holds() -> None:
     secret["data"] = {"k": hidden, "n": 314159}
     secret["stringData"] = {".dockerconfigjson": hidden, "m": 271828}
     secret["type"] = "kubernetes.io/dockerconfigjson"
-    problems = kubernetes.check(secret)
+    problems = kubernetes.validate_object(secret)
     assert len(problems) == 4
     assert not re.search("hunter2|314159|271828", repr(problems))
 
 
 def test_the_sizes_of_what_is_stored() -> None:
     config = changed("ConfigMap", {"data": {"k": "x" * 2**20}})
-    assert kubernetes.check(config) == []
+    assert kubernetes.validate_object(config) == []
     config["binaryData"] = {"b": "AAAA"}
-    (problem,) = kubernetes.check(config)
+    (problem,) = kubernetes.validate_object(config)
     assert problem.message == "the values have 1048579 bytes in all; at most 1048576 are allowed"
     pod = changed("Pod", {"metadata.annotations": {"a": "x" * 2**18}})
-    (problem,) = kubernetes.check(pod)
+    (problem,) = kubernetes.validate_object(pod)
     assert problem.path == ("metadata", "annotations")
 
 
 def test_a_dangling_mount_names_the_near_volume() -> None:
     pod = changed("Pod", {"spec.containers[0].volumeMounts[0].name": "shn"})
-    assert [p.message for p in kubernetes.check(pod)] == ['no volume "shn" in this Pod; did you mean "shm"?']
+    assert [p.message for p in kubernetes.validate_object(pod)] == [
+        'no volume "shn" in this Pod; did you mean "shm"?'
+    ]
 
 
 def test_definitions_by_themselves() -> None:
-    assert kubernetes.check_definition("ServicePort", {"port": 80}) == []
-    assert [p.path for p in kubernetes.check_definition("ServicePort", {"port": 0})] == [("port",)]
+    assert kubernetes.validate_definition("ServicePort", {"port": 80}) == []
+    assert [p.path for p in kubernetes.validate_definition("ServicePort", {"port": 0})] == [("port",)]
     both = {"name": "A", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-    assert [p.path for p in kubernetes.check_definition("EnvVar", both)] == [("valueFrom",)]
+    assert [p.path for p in kubernetes.validate_definition("EnvVar", both)] == [("valueFrom",)]
     needs = {"requests": {"nvidia.com/gpu": "8"}, "claims": [{"name": "c"}]}
-    assert [p.path for p in kubernetes.check_definition("ResourceRequirements", needs)] == [("limits",)]
-    assert kubernetes.check_definition("ObjectMeta", {"labels": {"a": "b"}}) == []
+    assert [p.path for p in kubernetes.validate_definition("ResourceRequirements", needs)] == [("limits",)]
+    assert kubernetes.validate_definition("ObjectMeta", {"labels": {"a": "b"}}) == []

@@ -18,7 +18,7 @@ import yaml
 
 from podplan import kubernetes
 from podplan.core import bundled
-from podplan.core.findings import Change, Problem
+from podplan.core.findings import Diagnostic, DocumentFix
 from podplan.kubernetes import names, nulls, schemas, structure
 from tests.work import work
 
@@ -54,7 +54,7 @@ def objects() -> list[dict[str, Any]]:
 
 
 def lines() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    text = bundled.read("schemas", "kubernetes", "definitions.tsv")
+    text = bundled.read_bundled_file("schemas", "kubernetes", "definitions.tsv")
     for line in text.splitlines():
         name, spans, schema = line.split("\t")
         yield name, spans, json.loads(schema)
@@ -66,29 +66,29 @@ def nested(value: Any) -> Iterator[Any]:
         yield from nested(inner)
 
 
-@pytest.mark.parametrize("version", kubernetes.versions())
+@pytest.mark.parametrize("version", kubernetes.supported_versions())
 def test_every_reference_of_a_version_leads_somewhere(version: str) -> None:
     for name in ("Pod", "Service", "ConfigMap", "Secret", "PodTemplateSpec", "EnvVar", "ListMeta"):
-        schemas.validator(name, version)
-        for part in nested(schemas.definition(name, version)):
+        schemas.build_validator(name, version)
+        for part in nested(schemas.load_definition(name, version)):
             if isinstance(part, dict) and isinstance(part.get("$ref"), str):
-                assert schemas.resolve(part, version)
+                assert schemas.resolve_reference(part, version)
 
 
 def test_the_file_is_sorted_and_has_each_version_once() -> None:
     rows = [(name, spans) for name, spans, _ in lines()]
     assert [name for name, _ in rows] == sorted(name for name, _ in rows)
     assert {f"1.{minor}" for _, spans in rows for span in spans.split(",") for minor in span.split("-")} <= {
-        *kubernetes.versions()
+        *kubernetes.supported_versions()
     }
-    assert all(schemas.definition("Pod", version) for version in kubernetes.versions())
+    assert all(schemas.load_definition("Pod", version) for version in kubernetes.supported_versions())
 
 
 def test_the_schemas_hold_the_forms_as_they_are_now() -> None:
     for name, _, schema in lines():
         for part in nested(schema):
             if isinstance(part, dict) and "x-form" in part:
-                form = names.FORMS[part["x-form"]]
+                form = names.NAME_FORMS[part["x-form"]]
                 spelt = [part["pattern"], *(inner["pattern"] for inner in part.get("allOf", ()))]
                 assert [text.removeprefix("^$|") for text in spelt] == list(form.patterns), name
 
@@ -98,8 +98,8 @@ def test_the_walk_finds_fault_exactly_where_the_validator_does(version: str, eve
     """Of all objects in the version that answered about them, and of each third one in the others."""
     for obj in objects()[::every]:
         kind = obj["kind"]
-        data = nulls.without_nulls(schemas.definition(kind, version), obj, version)
-        explained = list(structure.explain(schemas.definition(kind, version), data, version))
+        data = nulls.remove_nulls(schemas.load_definition(kind, version), obj, version)
+        explained = list(structure.validate_structure(schemas.load_definition(kind, version), data, version))
         assert schemas.is_valid(kind, data, version) == (not explained), explained
 
 
@@ -120,33 +120,35 @@ def broken_objects(junk: list[Any], keys: list[Any]) -> Iterator[Any]:
 def test_the_walk_and_the_validator_agree_on_broken_objects() -> None:
     plain = [junk for junk in JUNK if junk != "\ud800" and junk != {1: 2}]
     for broken in broken_objects(plain, ["", "x", "metadata", "spec"]):
-        walked = next(structure.explain(schemas.definition("Pod", "1.36"), broken, "1.36"), None)
+        walked = next(
+            structure.validate_structure(schemas.load_definition("Pod", "1.36"), broken, "1.36"), None
+        )
         assert schemas.is_valid("Pod", broken, "1.36") == (walked is None), walked
 
 
 def test_no_shape_of_data_raises() -> None:
     for broken in broken_objects(JUNK, ["", "x", "\ud800", 3]):
-        assert isinstance(kubernetes.check(broken), list)
-        assert isinstance(kubernetes.check_pod_template(broken.get("spec")), list)
-        assert isinstance(kubernetes.check_definition("ObjectMeta", broken.get("metadata")), list)
+        assert isinstance(kubernetes.validate_object(broken), list)
+        assert isinstance(kubernetes.validate_pod_template(broken.get("spec")), list)
+        assert isinstance(kubernetes.validate_definition("ObjectMeta", broken.get("metadata")), list)
 
 
 def test_an_unknown_field_names_the_near_one() -> None:
     pod = copy.deepcopy(POD)
     pod["spec"]["containers"][0]["imagePullPolcy"] = "Always"
-    (problem,) = kubernetes.check(pod)
+    (problem,) = kubernetes.validate_object(pod)
     path = ("spec", "containers", 0, "imagePullPolcy")
-    assert problem == Problem(
+    assert problem == Diagnostic(
         "SCHEMA001",
         'unknown field "imagePullPolcy"; did you mean "imagePullPolicy"?',
         path,
         on_key=True,
-        change=Change('call it "imagePullPolicy"', "rename", path, "imagePullPolicy"),
+        fix=DocumentFix('call it "imagePullPolicy"', "rename", path, "imagePullPolicy"),
     )
 
 
 def test_a_field_under_another_name_is_not_told_as_missing_too() -> None:
-    (problem,) = kubernetes.check_definition("EnvVar", {"nam": "A"})
+    (problem,) = kubernetes.validate_definition("EnvVar", {"nam": "A"})
     assert problem.message == 'unknown field "nam"; did you mean "name"?'
 
 
@@ -157,24 +159,24 @@ def test_what_the_validator_cannot_read_is_not_valid(odd: dict[Any, Any]) -> Non
 
 
 def test_a_whole_number_with_a_point_is_an_integer() -> None:
-    schema = schemas.definition("ContainerPort", "1.36")
-    assert list(structure.explain(schema, {"containerPort": 80.0}, "1.36")) == []
+    schema = schemas.load_definition("ContainerPort", "1.36")
+    assert list(structure.validate_structure(schema, {"containerPort": 80.0}, "1.36")) == []
 
 
 def test_an_unknown_field_far_from_all_lists_the_known_ones() -> None:
-    (problem,) = kubernetes.check_definition("EnvVar", {"name": "A", "zzzz": 1})
+    (problem,) = kubernetes.validate_definition("EnvVar", {"name": "A", "zzzz": 1})
     assert problem.message == 'unknown field "zzzz"'
     assert problem.help == "the fields of this place are: name, value, valueFrom"
 
 
 def test_a_wrong_type_says_how_to_mend_it_and_does_not_show_the_value() -> None:
-    (problem,) = kubernetes.check_definition("EnvVar", {"name": "PIN", "value": 4711})
-    assert problem == Problem(
+    (problem,) = kubernetes.validate_definition("EnvVar", {"name": "PIN", "value": 4711})
+    assert problem == Diagnostic(
         "SCHEMA002",
         "value must be a string, not an integer",
         ("value",),
         help="put the value in quotes",
-        change=Change("put it in quotes", "quote", ("value",), safe=True),
+        fix=DocumentFix("put it in quotes", "quote", ("value",), safe=True),
     )
 
 
@@ -184,9 +186,9 @@ def test_nulls_count_as_not_written() -> None:
     pod["metadata"]["labels"] = {"a": None}
     pod["spec"]["containers"][0]["args"] = [None]
     pod["spec"]["nodeSelector"] = None
-    assert kubernetes.check(pod) == []
+    assert kubernetes.validate_object(pod) == []
     pod["spec"]["containers"][0]["image"] = None
-    (problem,) = kubernetes.check(pod)
+    (problem,) = kubernetes.validate_object(pod)
     assert problem.message == 'required field "image" is missing in container "c"'
 
 
@@ -204,7 +206,7 @@ def test_nulls_count_as_not_written() -> None:
 def test_containers_are_called_by_name_or_number(field: str, entries: list[Any], message: str) -> None:
     pod = copy.deepcopy(POD)
     pod["spec"][field] = entries
-    found = {problem.message: problem.help for problem in kubernetes.check(pod)}
+    found = {problem.message: problem.help for problem in kubernetes.validate_object(pod)}
     assert message in found
     assert "[" not in "".join((*found, *found.values()))
     assert not message.startswith("unknown") or "the fields of each container are: args, " in found[message]
@@ -223,8 +225,8 @@ def test_containers_are_called_by_name_or_number(field: str, entries: list[Any],
 def test_what_a_later_version_brought(version: str, field: str, value: Any) -> None:
     pod = copy.deepcopy(POD)
     pod["spec"]["containers"][0][field] = value
-    assert kubernetes.check(pod, version)
-    assert kubernetes.check(pod, "1.37") == []
+    assert kubernetes.validate_object(pod, version)
+    assert kubernetes.validate_object(pod, "1.37") == []
 
 
 def test_what_kubectl_get_shows_is_accepted() -> None:
@@ -232,7 +234,7 @@ def test_what_kubectl_get_shows_is_accepted() -> None:
         (ROOT / "fixtures" / "kubernetes" / "running.yaml").read_text("utf-8")
     ):
         for version in ("1.32", "1.36", "1.37"):
-            assert kubernetes.check(document, version) == []
+            assert kubernetes.validate_object(document, version) == []
 
 
 def test_a_service_name_may_begin_with_a_digit_from_1_36_on() -> None:
@@ -242,27 +244,27 @@ def test_a_service_name_may_begin_with_a_digit_from_1_36_on() -> None:
         "metadata": {"name": "0day"},
         "spec": {"ports": [{"port": 80}]},
     }
-    assert kubernetes.check(service, "1.36") == []
-    (problem,) = kubernetes.check(service, "1.35")
+    assert kubernetes.validate_object(service, "1.36") == []
+    (problem,) = kubernetes.validate_object(service, "1.35")
     assert problem.path == ("metadata", "name")
 
 
 def test_an_unknown_version_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"no schemas for Kubernetes 1\.19; there are 1\.24, .*, 1\.37"):
-        kubernetes.check(POD, "1.19")
+        kubernetes.validate_object(POD, "1.19")
 
 
 def test_an_unknown_definition_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        kubernetes.check_definition("Nonsense", {})
+        kubernetes.validate_definition("Nonsense", {})
 
 
 def test_a_partial_template_may_leave_its_containers_to_a_controller() -> None:
     empty: list[dict[str, Any]] = [{}, {"spec": {}}, {"spec": {"containers": []}}]
     for template in empty:
-        assert kubernetes.check_pod_template(template)
-        assert kubernetes.check_pod_template(template, partial=True) == []
-    problems = kubernetes.check_pod_template({"spec": {"restartPolicy": "always"}}, partial=True)
+        assert kubernetes.validate_pod_template(template)
+        assert kubernetes.validate_pod_template(template, partial=True) == []
+    problems = kubernetes.validate_pod_template({"spec": {"restartPolicy": "always"}}, partial=True)
     assert [problem.path for problem in problems] == [("spec", "restartPolicy")]
 
 
@@ -278,7 +280,7 @@ def test_a_partial_template_may_leave_its_containers_to_a_controller() -> None:
     ],
 )
 def test_what_is_no_object_that_podplan_knows(obj: Any, path: tuple[Any, ...], message: str) -> None:
-    (problem,) = kubernetes.check(obj)
+    (problem,) = kubernetes.validate_object(obj)
     assert (problem.path, problem.message) == (path, message)
 
 
@@ -298,16 +300,16 @@ def test_the_objects_of_the_platform() -> None:
             "resources": {"limits": {"cpu": 1}},
         },
     }
-    assert kubernetes.check(group) == []
-    assert kubernetes.check(board) == []
+    assert kubernetes.validate_object(group) == []
+    assert kubernetes.validate_object(board) == []
     group["spec"] = {"minMember": "5", "priority": 101, "que": "x"}
-    assert [problem.path[1:] for problem in kubernetes.check(group)] == [
+    assert [problem.path[1:] for problem in kubernetes.validate_object(group)] == [
         ("minMember",),
         ("priority",),
         ("que",),
     ]
     board["metadata"] = {"name": "B", "labels": {"a": "-"}}
-    assert {problem.path[1:] for problem in kubernetes.check(board)} == {("labels", "a"), ("name",)}
+    assert {problem.path[1:] for problem in kubernetes.validate_object(board)} == {("labels", "a"), ("name",)}
 
 
 @pytest.mark.parametrize(
@@ -324,14 +326,16 @@ def test_the_objects_of_the_platform() -> None:
 def test_walk_and_validator_agree_on_the_objects_of_the_platform(spec: Any, fits: bool) -> None:
     api = "scheduler.tensorstack.dev/v1beta1"
     group = {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": spec}
-    walked = next(structure.explain(schemas.definition("PodGroup", "1.36"), group, "1.36"), None)
+    walked = next(
+        structure.validate_structure(schemas.load_definition("PodGroup", "1.36"), group, "1.36"), None
+    )
     assert schemas.is_valid("PodGroup", group, "1.36") is (walked is None) is fits
 
 
 def test_a_valid_pod_loads_no_library() -> None:
     code = (
         "import sys; from podplan import kubernetes; "
-        f"assert kubernetes.check({POD!r}) == []; "
+        f"assert kubernetes.validate_object({POD!r}) == []; "
         "print({'jsonschema', 'jsonschema_rs', 'difflib', 'ipaddress', 'yaml'} & set(sys.modules))"
     )
     run = subprocess.run(
@@ -345,11 +349,14 @@ def test_a_valid_pod_loads_no_library() -> None:
 
 
 def test_words_of_a_list_are_looked_at_and_not_explained_one_by_one() -> None:
-    schema, version = schemas.definition("Container", kubernetes.DEFAULT_VERSION), kubernetes.DEFAULT_VERSION
+    schema, version = (
+        schemas.load_definition("Container", kubernetes.DEFAULT_VERSION),
+        kubernetes.DEFAULT_VERSION,
+    )
 
-    def explained(words: list[Any]) -> list[Problem]:
+    def explained(words: list[Any]) -> list[Diagnostic]:
         container = {"name": "a", "image": "b:1", "args": words}
-        return list(structure.explain(schema, container, version))
+        return list(structure.validate_structure(schema, container, version))
 
     few, many = (work(partial(explained, ["a"] * number)) for number in (10, 1_000))
     assert many < few + 5 * 1_000

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from podplan import kubernetes
-from podplan.core.findings import Path, Problem
+from podplan.core.findings import Diagnostic, Path
 
 VERDICTS = File(__file__).parents[1] / "fixtures" / "kubernetes" / "verdicts.jsonl.gz"
 MISSING = re.compile(r'required field "([^"]+)" is missing')
@@ -55,7 +55,7 @@ def written(path: Path) -> str:
     return text
 
 
-def blames(problem: Problem, field: str, obj: dict[str, Any]) -> bool:
+def blames(problem: Diagnostic, field: str, obj: dict[str, Any]) -> bool:
     """Whether a problem stands at the field that the server blames, apart from ways of writing it."""
     at = written(problem.path)
     found = MISSING.match(problem.message)
@@ -76,7 +76,7 @@ def blames(problem: Problem, field: str, obj: dict[str, Any]) -> bool:
     )
 
 
-def follows(field: str, obj: dict[str, Any], problems: list[Problem]) -> bool:
+def follows(field: str, obj: dict[str, Any], problems: list[Diagnostic]) -> bool:
     """Whether the server blames a mount only since it dropped the volume for a fault of its own."""
     found = re.match(r"spec\.(\w+)\[(\d+)\]\.volumeMounts\[(\d+)\]\.name$", field)
     if not found:
@@ -100,7 +100,7 @@ def figures(chosen: list[dict[str, Any]]) -> Figures:
     )
     for verdict in chosen:
         obj = verdict["object"]
-        problems = kubernetes.check(obj, "1.36")
+        problems = kubernetes.validate_object(obj, "1.36")
         said = [f"{written(problem.path)}: {problem.message}" for problem in problems]
         if verdict["accepted"]:
             if problems:
@@ -140,7 +140,7 @@ def test_older_and_newer_versions_take_what_1_36_takes() -> None:
     # Service names may begin with a digit, and variables hold more characters, from some version on.
     grown = re.compile(r"name .*(?:with a letter first|before 1\.32)")
     accepted = [verdict["object"] for verdict in verdicts() if verdict["accepted"]]
-    for version in kubernetes.versions():
+    for version in kubernetes.supported_versions():
         for obj in accepted[:: 10 if version != "1.24" else 1]:
-            problems = kubernetes.check(obj, version)
+            problems = kubernetes.validate_object(obj, version)
             assert not [p for p in problems if not grown.match(p.message)], (version, problems)

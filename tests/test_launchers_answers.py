@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from podplan.launchers import accelerate, colossalai, deepspeed, torchrun
-from podplan.launchers.argparse import OLD_PYTHON
-from podplan.launchers.arguments import Line
-from podplan.launchers.words import Fault, Word
+from podplan.launchers.argparse import OLD_PYTHON_CONDITION
+from podplan.launchers.arguments import CommandLine
+from podplan.launchers.words import CommandLineError, Word
 
 FROZEN = Path(__file__).parent.parent / "fixtures" / "launchers"
 START = Word("launcher", ("command", 0))
@@ -26,7 +26,7 @@ def words(answer: Answer) -> tuple[Word, ...]:
     return tuple(Word(text, ("command", index)) for index, text in enumerate(answer["words"], 1))
 
 
-def run(line: Line) -> Answer:
+def run(line: CommandLine) -> Answer:
     """The script and its arguments as plain text."""
     script = line.script.text if line.script is not None else None
     return {"script": script, "arguments": [word.text for word in line.arguments]}
@@ -36,10 +36,10 @@ def named(answer: Answer) -> str:
     return " ".join([*(f"{k}={v}" for k, v in answer["env"].items()), *answer["words"]])
 
 
-def agrees(answer: Answer, errors: tuple[Fault, ...]) -> bool:
+def agrees(answer: Answer, errors: tuple[CommandLineError, ...]) -> bool:
     """Accepted is what has no error that always holds; what is refused has one, whenever it holds."""
     return (
-        not [error for error in errors if error.only in ("", OLD_PYTHON)]
+        not [error for error in errors if error.condition in ("", OLD_PYTHON_CONDITION)]
         if answer["accepted"]
         else bool(errors)
     )
@@ -51,35 +51,35 @@ def facts(answer: Answer) -> Answer:
 
 def check_torchrun(answer: Answer) -> None:
     """Our reading of a line of torchrun is that of the real one."""
-    found = torchrun.read(words(answer), START, answer["env"])
+    found = torchrun.parse_torchrun(words(answer), START, answer["env"])
     assert agrees(answer, found.errors), found.errors
     if "nodes" in answer:
         mine = {
-            "nodes": list(found.nodes or ()),
+            "nodes": list(found.node_range or ()),
             "processes": found.processes,
             "backend": found.backend,
-            "registered": found.backend in torchrun.BACKENDS,
+            "registered": found.backend in torchrun.RENDEZVOUS_BACKENDS,
             "host": found.host,
             "port": found.port,
             "node_rank": found.node_rank,
             "max_restarts": found.max_restarts,
             "standalone": found.standalone,
-            "module": found.module,
+            "module": found.is_module,
         }
         theirs = facts(answer)
         number = theirs["processes"].replace("_", "")
-        assert mine | run(found.line) == theirs | {"processes": number}
+        assert mine | run(found.command_line) == theirs | {"processes": number}
 
 
 def check_deepspeed(answer: Answer) -> None:
     """Our reading of a line of deepspeed is that of the real one."""
-    found = deepspeed.read(words(answer), START)
+    found = deepspeed.parse_deepspeed(words(answer), START)
     assert agrees(answer, found.errors), found.errors
     if "nodes" in answer:
         mine = {
             "hostfile": found.hostfile,
-            "include": found.line.value("include", ""),
-            "exclude": found.line.value("exclude", ""),
+            "include": found.command_line.get_value("include", ""),
+            "exclude": found.command_line.get_value("exclude", ""),
             "nodes": -1 if found.nodes is None else found.nodes,
             "processes": -1 if found.processes is None else found.processes,
             "master_addr": found.master_addr or "",
@@ -87,7 +87,7 @@ def check_deepspeed(answer: Answer) -> None:
             "launcher": found.launcher,
             "flags": sorted(found.flags),
         }
-        assert mine | run(found.line) == facts(answer)
+        assert mine | run(found.command_line) == facts(answer)
 
 
 @pytest.mark.parametrize("answer", answers("torchrun"), ids=named)
@@ -102,7 +102,7 @@ def test_deepspeed(answer: Answer) -> None:
 
 @pytest.mark.parametrize("answer", answers("accelerate"), ids=named)
 def test_accelerate(answer: Answer) -> None:
-    found = accelerate.read(words(answer), START)
+    found = accelerate.parse_accelerate(words(answer), START)
     assert agrees(answer, found.errors), found.errors
     if "machines" in answer:
         mine = {
@@ -114,14 +114,14 @@ def test_accelerate(answer: Answer) -> None:
             "multi_gpu": found.multi_gpu,
             "config_file": found.config_file,
         }
-        assert mine | run(found.line) == facts(answer)
+        assert mine | run(found.command_line) == facts(answer)
 
 
 @pytest.mark.parametrize("answer", answers("colossalai"), ids=named)
 def test_colossalai(answer: Answer) -> None:
-    found = colossalai.read(words(answer), START)
+    found = colossalai.parse_colossalai(words(answer), START)
     assert agrees(answer, found.errors), found.errors
     if "hosts" in answer and set(answer["hosts"]) <= {"worker-0", "worker-1"}:
         hosts = answer["hosts"]
-        mine = colossalai.torchrun_words(found, found.extra, hosts[0], len(hosts), START)
+        mine = colossalai.build_torchrun_words(found, found.extra_pieces, hosts[0], len(hosts), START)
         assert [part for word in mine for part in word.text.split()] == answer["torchrun"]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.core.limits import MAX_COMMAND_TEXT, BoundExceeded
+from podplan.core.limits import MAX_COMMAND_TEXT, LimitExceeded
 from podplan.launchers import wrappers
-from podplan.launchers.discovery import find
-from podplan.launchers.shell import script
+from podplan.launchers.discovery import find_programs
+from podplan.launchers.shell import parse_script
 from podplan.launchers.words import Word
 from tests.containers import Env, container, only
 from tests.effort import examples
@@ -62,7 +62,7 @@ ENTRIES = st.lists(
 def test_no_command_hurts(command: list[str], args: list[str], env: list[dict[str, str]]) -> None:
     for one in (command, ["bash", "-c", " ".join(command), *command]):
         written = {"command": one, "args": args}
-        for invocation in find({**written, "env": env}).invocations:
+        for invocation in find_programs({**written, "env": env}).invocations:
             for option in invocation.options.values():
                 key, index = option.path
                 assert 0 <= option.word.start <= option.word.end <= len(written[str(key)][int(index)])
@@ -71,7 +71,7 @@ def test_no_command_hurts(command: list[str], args: list[str], env: list[dict[st
 @settings(max_examples=examples(100), deadline=None)
 @given(ODD, ODD, ODD, ODD)
 def test_no_container_hurts(command: Any, args: Any, env: Any, env_from: Any) -> None:
-    find({"command": command, "args": args, "env": env, "envFrom": env_from})
+    find_programs({"command": command, "args": args, "env": env, "envFrom": env_from})
 
 
 LAUNCHERS = [
@@ -92,8 +92,8 @@ LAUNCHERS = [
 def test_work_grows_with_the_words_only(word: str) -> None:
     def looked_at(number: int) -> None:
         for launcher in LAUNCHERS:
-            find(container([*launcher.split(), *[word] * number]))
-            find(container(["bash", "-c", f"{launcher} {' '.join([word] * number)}"]))
+            find_programs(container([*launcher.split(), *[word] * number]))
+            find_programs(container(["bash", "-c", f"{launcher} {' '.join([word] * number)}"]))
 
     looked_at(2)  # what is made once, such as the options of launchers
     few, many = (work(partial(looked_at, number)) for number in (100, 400))
@@ -143,22 +143,22 @@ THOUSANDS = {f"A{one}": "" for one in range(10_001)}
 )
 def test_what_a_small_file_would_make_much_of_is_given_up(given: dict[str, Any], limit: str) -> None:
     """A file of 150 KB filled the memory with the arguments that it repeated."""
-    with pytest.raises(BoundExceeded, match=f'container "train" have more than [0-9,]+ {limit};'):
-        find({"name": "train", **given})
+    with pytest.raises(LimitExceeded, match=f'container "train" have more than [0-9,]+ {limit};'):
+        find_programs({"name": "train", **given})
 
 
 def test_what_is_at_the_bounds_is_read() -> None:
-    assert find(container(["a"] * 10_000)).invocations[0].arguments
-    with pytest.raises(BoundExceeded):
-        find(container(["a"] * 10_001))
+    assert find_programs(container(["a"] * 10_000)).invocations[0].arguments
+    with pytest.raises(LimitExceeded):
+        find_programs(container(["a"] * 10_001))
     most = ["a" * (MAX_COMMAND_TEXT // 4)] * 4
-    assert len(find(container(most)).invocations) == 1
-    with pytest.raises(BoundExceeded):
-        find(container([*most, "a"]))
+    assert len(find_programs(container(most)).invocations) == 1
+    with pytest.raises(LimitExceeded):
+        find_programs(container([*most, "a"]))
 
 
 def test_so_many_programs_are_found() -> None:
-    assert len(find(container(["sh", "-c", "a;" * 201])).invocations) == 200
+    assert len(find_programs(container(["sh", "-c", "a;" * 201])).invocations) == 200
 
 
 @pytest.mark.parametrize(
@@ -167,14 +167,14 @@ def test_so_many_programs_are_found() -> None:
 )
 def test_variables_do_not_count_where_no_shell_looks_at_them(line: list[str]) -> None:
     """Ten thousand variables for a program were refused, for what only a shell would make of them."""
-    [found] = [one for one in find(container(line, env=THOUSANDS)).invocations if not one.under]
+    [found] = [one for one in find_programs(container(line, env=THOUSANDS)).invocations if not one.started_by]
     assert len(found.variables) == len(THOUSANDS)
 
 
 def test_variables_count_once_however_many_shells_look_at_them() -> None:
     most = dict(list(THOUSANDS.items())[:9_900])
     line = "; ".join(["env B=1 sh -c 'env C=1 torchrun a.py'"] * 3)
-    assert len(find(container(["env", "A=1", "sh", "-c", line], env=most)).invocations) == 3
+    assert len(find_programs(container(["env", "A=1", "sh", "-c", line], env=most)).invocations) == 3
 
 
 @pytest.mark.parametrize("line", ["A=1;", "A=1; a;"])
@@ -182,14 +182,14 @@ def test_a_variable_that_a_shell_sets_copies_no_others(line: str) -> None:
     """2 MB of assignments, which are no commands, beside 9,000 variables took a minute."""
 
     def read(variables: int) -> None:
-        script(line * 500, dict.fromkeys(map(str, range(variables)), ""))
+        parse_script(line * 500, dict.fromkeys(map(str, range(variables)), ""))
 
     assert slowdown(read, 10, 10_000) < 3
 
 
 def test_commands_see_what_the_shell_has_set_before_them() -> None:
     line = "A=1; B=2 torchrun a.py; A=2; C=3; sh -c 'D=4; torchrun b.py'; torchrun c.py; A=5"
-    found = find(container(["sh", "-c", line], env={"E": "0"})).invocations
+    found = find_programs(container(["sh", "-c", line], env={"E": "0"})).invocations
     assert [one.variables for one in found] == [
         {"E": "0", "A": "1", "B": "2"},
         {"E": "0", "A": "2", "C": "3", "D": "4"},
@@ -207,14 +207,14 @@ def test_commands_see_what_the_shell_has_set_before_them() -> None:
     ids=["comments", "here-document", "quoted"],
 )
 def test_arguments_count_where_the_shell_puts_them(line: str) -> None:
-    found = find(container(["bash", "-c", line, "bash", *["a.py"] * 90])).invocations
+    found = find_programs(container(["bash", "-c", line, "bash", *["a.py"] * 90])).invocations
     assert [len(one.arguments) for one in found if one.launcher == "torchrun"] == [89]
 
 
 def test_programs_behind_programs_are_looked_behind_so_far() -> None:
     """Each looked at all words that were left, so that 500 KB of env took minutes."""
-    assert only(find(container(["env"] * 50 + ["torchrun", "a.py"]))).launcher == "torchrun"
-    assert only(find(container(["env"] * 51 + ["torchrun", "a.py"]))).launcher == "other"
+    assert only(find_programs(container(["env"] * 50 + ["torchrun", "a.py"]))).launcher == "torchrun"
+    assert only(find_programs(container(["env"] * 51 + ["torchrun", "a.py"]))).launcher == "other"
 
 
 def test_each_word_that_env_sets_a_variable_with_is_gone_through_once() -> None:
@@ -232,8 +232,8 @@ def test_each_word_that_env_sets_a_variable_with_is_gone_through_once() -> None:
             return Words(found)
 
     words = Words(Word(text) for text in ("env", *(f"A{number}=1" for number in range(500)), "python"))
-    inner = wrappers.inner(words)
+    inner = wrappers.unwrap_command(words)
     assert inner is not None
     assert [word.text for word in inner.words] == ["python"]
-    assert len(inner.assigned) == 500
+    assert len(inner.variables) == 500
     assert copied < 4 * len(words)

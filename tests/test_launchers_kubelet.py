@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.launchers.kubelet import environment, expand, written
+from podplan.launchers.kubelet import expand_references, map_to_written_offset, resolve_environment
 
 VARIABLES = {"A": "one", "B": "$(A)", "E": "", "S": None}
 
@@ -36,15 +36,15 @@ VARIABLES = {"A": "one", "B": "$(A)", "E": "", "S": None}
     ],
 )
 def test_expansion(text: str, expanded: str) -> None:
-    assert expand(text, VARIABLES).text == expanded
+    assert expand_references(text, VARIABLES).text == expanded
 
 
 def test_what_was_used_and_what_was_not() -> None:
-    found = expand("$(A) $(NOBODY) $(S) $(A)", VARIABLES)
-    assert (found.variables, found.unresolved, found.known) == (("A", "A"), ("NOBODY",), False)
-    assert expand("$(NOBODY)", VARIABLES, complete=False).known is False
-    assert expand("$(KUBERNETES_SERVICE_HOST)", VARIABLES).known is False
-    assert expand("$(NOBODY)", VARIABLES).known is True
+    found = expand_references("$(A) $(NOBODY) $(S) $(A)", VARIABLES)
+    assert (found.variables, found.unresolved, found.is_known) == (("A", "A"), ("NOBODY",), False)
+    assert expand_references("$(NOBODY)", VARIABLES, is_complete=False).is_known is False
+    assert expand_references("$(KUBERNETES_SERVICE_HOST)", VARIABLES).is_known is False
+    assert expand_references("$(NOBODY)", VARIABLES).is_known is True
 
 
 def test_env_sees_what_stands_before_it() -> None:
@@ -59,7 +59,7 @@ def test_env_sees_what_stands_before_it() -> None:
         "odd",
         {"value": "no name"},
     ]
-    assert environment({"env": env}) == {
+    assert resolve_environment({"env": env}) == {
         "LATE": "$(A)",
         "A": "123",
         "B": "12",
@@ -73,14 +73,14 @@ def test_env_sees_what_stands_before_it() -> None:
     ("offset", "place"), [(0, 0), (1, 1), (2, 1), (4, 5), (5, 6), (7, 8), (8, 14), (9, 15)]
 )
 def test_offsets_lead_back(offset: int, place: int) -> None:
-    assert expand("a$(A)bcd$(A)$(E)$$e", {"A": "one", "E": ""}).text == "aonebcdone$e"
-    assert written(expand("a$(A)bcd$$$(E)e", {"A": "one", "E": ""}), offset) == place
+    assert expand_references("a$(A)bcd$(A)$(E)$$e", {"A": "one", "E": ""}).text == "aonebcdone$e"
+    assert map_to_written_offset(expand_references("a$(A)bcd$$$(E)e", {"A": "one", "E": ""}), offset) == place
 
 
 @given(st.text("$()AB x", max_size=30))
 def test_every_offset_leads_into_the_text(text: str) -> None:
-    found = expand(text, {"A": "long value", "B": ""})
-    places = [written(found, offset) for offset in range(len(found.text) + 1)]
+    found = expand_references(text, {"A": "long value", "B": ""})
+    places = [map_to_written_offset(found, offset) for offset in range(len(found.text) + 1)]
     assert places == sorted(places)
     assert all(0 <= place <= len(text) for place in places)
 
@@ -88,7 +88,7 @@ def test_every_offset_leads_into_the_text(text: str) -> None:
 def test_a_variable_that_doubles_ends() -> None:
     env = [{"name": "A", "value": "x" * 100}] + [{"name": "A", "value": "$(A)$(A)"}] * 5_000
     before = time.process_time()
-    assert environment({"env": env})["A"] is None
-    expand("$(" * 100_000, {})
-    expand("$(A" * 100_000 + ")", {})
+    assert resolve_environment({"env": env})["A"] is None
+    expand_references("$(" * 100_000, {})
+    expand_references("$(A" * 100_000 + ")", {})
     assert time.process_time() - before < 10

@@ -8,24 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.launchers import colossalai, mpirun
-from podplan.launchers.discovery import find
+from podplan.launchers.discovery import find_programs
 from podplan.launchers.words import Word
 from tests.containers import container, in_bash
 
 
 def test_mpirun_and_what_it_starts() -> None:
     command = "mpirun -np 16 --allow-run-as-root -N 8 -x NCCL_DEBUG=INFO -x PATH --hostfile /h -bind-to none"
-    found = find(container(["sh", "-c", f"{command} --mca btl ^openib,tcp python -u train.py --lr 1"]))
+    found = find_programs(
+        container(["sh", "-c", f"{command} --mca btl ^openib,tcp python -u train.py --lr 1"])
+    )
     first, second = found.invocations
-    facts = first.facts
-    assert isinstance(facts, mpirun.Mpirun)
+    facts = first.parsed
+    assert isinstance(facts, mpirun.MpirunCommand)
     assert (facts.processes, facts.per_node, facts.hostfile) == (16, 8, "/h")
-    assert (facts.exported, facts.mca, facts.as_root) == (
+    assert (facts.exported_variables, facts.mca_parameters, facts.allows_root) == (
         ("NCCL_DEBUG", "PATH"),
         {"btl": "^openib,tcp"},
         True,
     )
-    assert (second.launcher, second.under, second.script and second.script.text) == (
+    assert (second.launcher, second.started_by, second.script and second.script.text) == (
         "python",
         "mpirun",
         "train.py",
@@ -61,16 +63,16 @@ def test_mpirun_and_what_it_starts() -> None:
     ],
 )  # fmt: skip
 def test_what_launchers_refuse(line: str, errors: list[str]) -> None:
-    found = find(container(["bash", "-c", line])).invocations[0]
-    assert [fault.sentence for fault in found.errors] == errors
+    found = find_programs(container(["bash", "-c", line])).invocations[0]
+    assert [fault.message for fault in found.errors] == errors
 
 
 def test_colossalai_reads_options_behind_the_script() -> None:
     found = in_bash(
         "colossalai run --hostfile /h --nproc_per_node=8 t.py --lr 1 --master_port 1234 -- --host x"
     )
-    facts = found.facts
-    assert isinstance(facts, colossalai.ColossalAI)
+    facts = found.parsed
+    assert isinstance(facts, colossalai.ColossalAICommand)
     assert (facts.hostfile, facts.processes, facts.master_port, facts.hosts) == ("/h", 8, 1234, ())
     assert [word.text for word in found.arguments] == ["--lr", "1", "--host", "x"]
 
@@ -97,23 +99,23 @@ TOKENS = [
 @given(st.lists(st.sampled_from(TOKENS), max_size=7))
 def test_colossalai_reads_as_click_does(words: list[str]) -> None:
     """The documented options, given to the library that ColossalAI reads them with."""
-    names = {spelling: name for spelling, name in colossalai.OPTIONS.items() if spelling.startswith("-")}
+    names = {spelling: name for spelling, name in colossalai.OPTION_NAMES.items() if spelling.startswith("-")}
     params: list[click.Parameter] = [
         click.Option([*(spelling for spelling, to in names.items() if to == name), name])
         for name in dict.fromkeys(names.values())
     ]
     params.append(click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED))
     command = click.Command("run", params=params, context_settings={"ignore_unknown_options": True})
-    mine = colossalai.read(tuple(Word(word) for word in words), Word("colossalai"))
-    needs = [error for error in mine.errors if error.sentence.endswith("needs a value")]
+    mine = colossalai.parse_colossalai(tuple(Word(word) for word in words), Word("colossalai"))
+    needs = [error for error in mine.errors if error.message.endswith("needs a value")]
     try:
         theirs = command.make_context("run", list(words), resilient_parsing=False).params
     except click.UsageError:
         assert needs
         return
     assert not needs
-    assert {k: o.value for k, o in mine.line.options.items()} == {
+    assert {k: o.value for k, o in mine.command_line.options.items()} == {
         k: v for k, v in theirs.items() if v is not None and k != "rest"
     }
-    script = (mine.line.script,) if mine.line.script is not None else ()
-    assert [word.text for word in (*script, *mine.line.arguments)] == list(theirs["rest"])
+    script = (mine.command_line.script,) if mine.command_line.script is not None else ()
+    assert [word.text for word in (*script, *mine.command_line.arguments)] == list(theirs["rest"])

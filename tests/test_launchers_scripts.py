@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.launchers.discovery import find
-from podplan.launchers.joined_options import find_joined
-from podplan.launchers.scripts import find_script_fault
+from podplan.launchers.discovery import find_programs
+from podplan.launchers.joined_options import find_unsplit_words
+from podplan.launchers.scripts import find_script_error
 from tests.containers import container, only
 
 RUN = ["torchrun --nproc_per_node=2", "accelerate launch --num_processes=2", "deepspeed --num_gpus=2"]
@@ -36,13 +36,13 @@ SCRIPTS = [
 
 def script_fault(words: list[str]) -> str:
     """What is wrong with the script of a command line, "" for nothing."""
-    found = only(find(container(words)))
-    assert found.facts is not None
-    line = found.facts.line
+    found = only(find_programs(container(words)))
+    assert found.parsed is not None
+    line = found.parsed.command_line
     assert line.script is not None
     module = "module" in line.options
-    fault = find_script_fault(found.launcher, line.script, line.arguments, module=module)
-    return fault.sentence if fault is not None else ""
+    fault = find_script_error(found.launcher, line.script, line.arguments, is_module=module)
+    return fault.message if fault is not None else ""
 
 
 @pytest.mark.parametrize("line", RUN)
@@ -88,12 +88,12 @@ def test_a_module_is_no_file(option: str) -> None:
 def test_a_word_is_superfluous_where_the_line_is_right_without_it(
     words: list[str], superfluous: bool
 ) -> None:
-    found = only(find(container(words)))
-    assert found.facts is not None
+    found = only(find_programs(container(words)))
+    assert found.parsed is not None
     assert found.script is not None
-    fault = find_script_fault(found.launcher, found.script, found.arguments, module=False)
+    fault = find_script_error(found.launcher, found.script, found.arguments, is_module=False)
     assert fault is not None
-    assert fault.superfluous is superfluous
+    assert fault.is_superfluous is superfluous
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,10 @@ def test_a_word_is_superfluous_where_the_line_is_right_without_it(
     ],
 )
 def test_options_in_one_word(words: list[str], expected: list[str]) -> None:
-    found = find(container(words)).invocations[0]
-    assert [joined.word.text for joined in find_joined(found.launcher, found.words, found.script)] == expected
+    found = find_programs(container(words)).invocations[0]
+    assert [
+        joined.word.text for joined in find_unsplit_words(found.launcher, found.words, found.script)
+    ] == expected
 
 
 @pytest.mark.parametrize(
@@ -139,4 +141,4 @@ def test_options_in_one_word(words: list[str], expected: list[str]) -> None:
     ],
 )
 def test_an_option_of_a_script_that_is_missing(words: list[str], sentence: str) -> None:
-    assert [fault.sentence for fault in only(find(container(words))).errors] == [sentence]
+    assert [fault.message for fault in only(find_programs(container(words))).errors] == [sentence]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.launchers.quoting import quote, resplit
-from podplan.launchers.shell import Block, Script, script
-from podplan.launchers.words import MAX_ARGUMENT, MAX_ARGUMENTS
+from podplan.launchers.quoting import quote_words, resplit_line
+from podplan.launchers.shell import Block, ParsedScript, parse_script
+from podplan.launchers.words import MAX_ARGUMENT_LENGTH, MAX_ARGUMENTS_LENGTH
 from tests.effort import examples
 from tests.work import work
 
@@ -72,13 +72,13 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_words_are_those_of_bash(line: str, tmp_path: Path) -> None:
-    mine = resplit(line, VARIABLES | {"1": ""})
+    mine = resplit_line(line, VARIABLES | {"1": ""})
     theirs = in_bash(line, tmp_path)
-    if mine.fault:
-        assert theirs is None, f"bash takes it: {theirs}; we say {mine.fault}"
+    if mine.error:
+        assert theirs is None, f"bash takes it: {theirs}; we say {mine.error}"
     elif mine.operator != ";":
         assert [word.text for word in mine.words] == theirs
-        assert all(word.known for word in mine.words)
+        assert all(word.is_known for word in mine.words)
 
 
 # No character that starts another command: bash really runs what comes out.
@@ -93,10 +93,10 @@ REFERENCES = st.sampled_from(
 def test_any_words_are_those_of_bash(line: str) -> None:
     if "\n" in line:
         line = line.replace("\n", " ")
-    mine, theirs = resplit(line, VARIABLES), in_bash(line, Path("/"))
-    if mine.fault:
+    mine, theirs = resplit_line(line, VARIABLES), in_bash(line, Path("/"))
+    if mine.error:
         assert theirs is None
-    elif all(word.known for word in mine.words):
+    elif all(word.is_known for word in mine.words):
         assert [word.text for word in mine.words] == theirs
 
 
@@ -108,10 +108,10 @@ WORDS = st.lists(
 @settings(deadline=None)
 @given(WORDS)
 def test_what_is_quoted_comes_back(words: list[str]) -> None:
-    back = resplit(quote(words))
+    back = resplit_line(quote_words(words))
     assert [word.text for word in back.words] == words
-    assert (back.fault, back.operator) == ("", "")
-    assert all(word.known for word in back.words)
+    assert (back.error, back.operator) == ("", "")
+    assert all(word.is_known for word in back.words)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,16 @@ def test_what_is_quoted_comes_back(words: list[str]) -> None:
     ],
 )
 def test_what_is_no_word_is_named(line: str, operator: str, offset: int, words: list[str]) -> None:
-    split = resplit(line)
+    split = resplit_line(line)
     assert (split.operator, split.offset) == (operator, offset)
     assert [word.text for word in split.words] == words
 
 
 def commands(text: str, **variables: str | None) -> list[tuple[str, bool]]:
     """The commands of a string, each with whether it may run never or often."""
-    return [(" ".join(w.text for w in c.words), c.conditional) for c in script(text, variables).commands]
+    return [
+        (" ".join(w.text for w in c.words), c.is_conditional) for c in parse_script(text, variables).commands
+    ]
 
 
 SCRIPTS: list[tuple[str, list[tuple[str, bool]]]] = [
@@ -165,7 +167,7 @@ SCRIPTS: list[tuple[str, list[tuple[str, bool]]]] = [
 
 @pytest.mark.parametrize(("text", "expected"), SCRIPTS)
 def test_commands_are_found(text: str, expected: list[tuple[str, bool]]) -> None:
-    assert script(text, {}).fault is None
+    assert parse_script(text, {}).syntax_error is None
     assert commands(text) == expected
 
 
@@ -194,7 +196,7 @@ def test_bash_can_read_them_too(text: str) -> None:
     ],
 )
 def test_what_no_shell_reads(text: str, offset: int) -> None:
-    fault = script(text, {}).fault
+    fault = parse_script(text, {}).syntax_error
     assert fault is not None
     assert fault.offset == offset
     if BASH is not None:
@@ -224,7 +226,7 @@ def test_variables_on_the_way(text: str, last: str) -> None:
     assert commands(text, A="one")[-1][0] == last
 
 
-def words_of(read: Script) -> list[list[str]]:
+def words_of(read: ParsedScript) -> list[list[str]]:
     return [[word.text for word in command.words] for command in read.commands]
 
 
@@ -232,15 +234,15 @@ def test_positional_words_keep_their_places() -> None:
     from podplan.launchers.words import Word
 
     given = [Word("bash"), Word("--n=2", ("args", 1), 0, 5), Word("train me.py", ("args", 2), 0, 11)]
-    read = script('exec torchrun "$@" $1 $#', {}, given)
+    read = parse_script('exec torchrun "$@" $1 $#', {}, given)
     assert words_of(read) == [["exec", "torchrun", "--n=2", "train me.py", "--n=2", "2"]]
     assert [word.path for word in read.commands[0].words[2:4]] == [("args", 1), ("args", 2)]
-    assert words_of(script('shift; a "$@"', {}, given))[-1] == ["a", "$@"]
+    assert words_of(parse_script('shift; a "$@"', {}, given))[-1] == ["a", "$@"]
 
 
 def test_offsets_lead_to_what_is_written() -> None:
     text = "cd /x && torchrun --nnodes=\"$N\" 'a b.py'"
-    torchrun = script(text, {"N": "2"}).commands[1]
+    torchrun = parse_script(text, {"N": "2"}).commands[1]
     assert [text[word.start : word.end] for word in torchrun.words] == [
         "torchrun",
         '--nnodes="$N"',
@@ -250,7 +252,7 @@ def test_offsets_lead_to_what_is_written() -> None:
 
 
 def test_sh_does_not_expand_braces() -> None:
-    assert words_of(script("a {b,c}", {}, bash=False)) == [["a", "{b,c}"]]
+    assert words_of(parse_script("a {b,c}", {}, is_bash=False)) == [["a", "{b,c}"]]
 
 
 ANY = st.text(st.sampled_from("ab \n'\"\\$`{}()[]<>|&;#=~*,.-1") | st.characters(), max_size=80)
@@ -262,10 +264,10 @@ ANY = st.text(st.sampled_from("ab \n'\"\\$`{}()[]<>|&;#=~*,.-1") | st.characters
 )), max_size=12).map("".join))  # fmt: skip
 def test_no_string_hurts(text: str) -> None:
     for bash in (True, False):
-        for command in script(text, {"a": "b c", "b": "$a"}, bash=bash).commands:
+        for command in parse_script(text, {"a": "b c", "b": "$a"}, is_bash=bash).commands:
             assert 0 <= command.start <= command.end <= len(text)
             assert all(0 <= word.start <= word.end <= len(text) for word in command.words)
-    resplit(text)
+    resplit_line(text)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_no_string_hurts(text: str) -> None:
 )  # fmt: skip
 def test_work_grows_with_the_length_only(unit: str) -> None:
     def scripted(length: int) -> None:
-        script(unit * (length // len(unit)), {"a": "x y " * 5})
+        parse_script(unit * (length // len(unit)), {"a": "x y " * 5})
 
     scripted(20)  # what is made once, such as regular expressions
     few, many = (work(partial(scripted, length)) for length in (1_000, 4_000))
@@ -283,9 +285,9 @@ def test_work_grows_with_the_length_only(unit: str) -> None:
 
 
 def test_variables_make_no_more_than_linux_takes() -> None:
-    (command,) = script("$a " * 50, {"a": "x" * 100_000}).commands
+    (command,) = parse_script("$a " * 50, {"a": "x" * 100_000}).commands
     made = sum(len(word.text) for word in command.words)
-    assert MAX_ARGUMENTS - 100_000 < made <= MAX_ARGUMENTS
+    assert MAX_ARGUMENTS_LENGTH - 100_000 < made <= MAX_ARGUMENTS_LENGTH
 
 
 def test_values_are_not_split_once_there_are_too_many() -> None:
@@ -302,16 +304,16 @@ def test_values_are_not_split_once_there_are_too_many() -> None:
             return str.split(self)
 
     value = Value("x " * 10_000)
-    (command,) = script("$a " * 1_000, {"a": value}).commands
-    assert command.words[0].known
-    assert not command.words[-1].known
+    (command,) = parse_script("$a " * 1_000, {"a": value}).commands
+    assert command.words[0].is_known
+    assert not command.words[-1].is_known
     assert 1 < times < 25
 
 
 def test_a_string_too_long_for_linux() -> None:
-    fault = script("a" * (MAX_ARGUMENT + 1), {}).fault
+    fault = parse_script("a" * (MAX_ARGUMENT_LENGTH + 1), {}).syntax_error
     assert fault is not None
-    assert fault.sentence == "the string has 131,073 characters; Linux takes 131,072 as one argument"
+    assert fault.message == "the string has 131,073 characters; Linux takes 131,072 as one argument"
 
 
 def outline(nodes: tuple[Any, ...]) -> list[Any]:
@@ -336,22 +338,22 @@ def outline(nodes: tuple[Any, ...]) -> list[Any]:
     ],
 )
 def test_commands_stand_in_their_blocks(text: str, expected: list[Any]) -> None:
-    assert outline(script(text, {}).nodes) == expected
+    assert outline(parse_script(text, {}).nodes) == expected
 
 
 def test_the_part_of_a_block_and_a_negation_are_kept() -> None:
-    (loop,) = script("while ! nc -z a 1; do sleep 1; done", {}).nodes
+    (loop,) = parse_script("while ! nc -z a 1; do sleep 1; done", {}).nodes
     assert isinstance(loop, Block)
-    assert [(node.part, node.negated) for node in loop.nodes] == [("", True), ("do", False)]
+    assert [(node.part, node.is_negated) for node in loop.nodes] == [("", True), ("do", False)]
 
 
 @pytest.mark.parametrize("block", ["(a)", "{ a; }", "if a; then b; fi", "(a) 2>&1", "{ a; } >x 2>y"])
 @pytest.mark.parametrize("operator", ["||", "&&", "|", ";", "&"])
 def test_the_operator_behind_a_block_is_that_of_the_block(block: str, operator: str) -> None:
-    first, second = script(f"{block} {operator} c", {}).nodes
-    assert (first.after, second.before) == (operator, operator)
+    first, second = parse_script(f"{block} {operator} c", {}).nodes
+    assert (first.operator_after, second.operator_before) == (operator, operator)
 
 
 def test_a_command_behind_a_line_break_is_no_alternative() -> None:
-    commands = script("a || b\nc\n(d) || e\nf", {}).commands
-    assert [command.words[0].text for command in commands if command.conditional] == ["b", "e"]
+    commands = parse_script("a || b\nc\n(d) || e\nf", {}).commands
+    assert [command.words[0].text for command in commands if command.is_conditional] == ["b", "e"]

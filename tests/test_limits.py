@@ -16,9 +16,9 @@ from typing import NamedTuple
 import pytest
 
 from podplan import rendering
-from podplan.core.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.core.limits import LIMITS, MAX_DEPTH, MAX_FILE_BYTES, MAX_FILE_DIAGNOSTICS, LimitExceeded
 from podplan.rendering import spool
-from podplan.yaml import read
+from podplan.yaml import parse_yaml
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
 from tests.golden import podplan as here
 
@@ -220,18 +220,18 @@ def test_a_base_that_reaches_a_limit_is_named_besides_the_profile(tmp_path: Path
 
 def test_a_text_that_no_file_had_is_named_as_the_file_that_it_stands_for() -> None:
     """An editor, a revision or standard input gives it."""
-    with pytest.raises(BoundExceeded, match=r"^a: larger than 8,388,608 bytes; split the file ") as caught:
-        read(b"x" * (MAX_FILE_BYTES + 1), "a")
+    with pytest.raises(LimitExceeded, match=r"^a: larger than 8,388,608 bytes; split the file ") as caught:
+        parse_yaml(b"x" * (MAX_FILE_BYTES + 1), "a")
     assert caught.value.file == "a"
 
 
 def test_a_limit_that_was_reached_knows_its_file_in_another_process_too() -> None:
-    error = BoundExceeded("this is too much; split it").in_file("a")
+    error = LimitExceeded("this is too much; split it").with_file("a")
     for one in (error, pickle.loads(pickle.dumps(error))):
         assert (str(one), one.file) == ("a: this is too much; split it", "a")
-        assert str(one.in_file("a")) == str(one.in_file("")) == str(one)
-        assert str(one.in_file("b")) == "b: a: this is too much; split it"
-    assert str(BoundExceeded("a has 9 bytes", "a").in_file("a")) == "a has 9 bytes"
+        assert str(one.with_file("a")) == str(one.with_file("")) == str(one)
+        assert str(one.with_file("b")) == "b: a: this is too much; split it"
+    assert str(LimitExceeded("a has 9 bytes", "a").with_file("a")) == "a has 9 bytes"
 
 
 def test_what_is_beyond_a_limit_is_named_and_keeps_nobody_else_from_being_checked(tmp_path: Path) -> None:
@@ -257,10 +257,10 @@ def test_what_is_beyond_a_limit_is_named_and_keeps_nobody_else_from_being_checke
 
 def test_what_is_printed_is_given_up_as_soon_as_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job with 200 KB in an argument was made 100,000 times before anything was printed."""
-    monkeypatch.setattr(spool, "MAX_WRITTEN_TEXT", 1_000)
+    monkeypatch.setattr(spool, "MAX_OUTPUT_TEXT", 1_000)
     texts = repeat("a: 1\n", 10_000)
-    with pytest.raises(BoundExceeded, match="more than 1,000 characters"):
-        rendering.stream(texts)
+    with pytest.raises(LimitExceeded, match="more than 1,000 characters"):
+        rendering.join_documents(texts)
     assert next(texts)
 
 
@@ -375,4 +375,4 @@ def test_the_page_has_every_limit() -> None:
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([\d,]+) \|", text, re.MULTILINE))
     assert {name: int(value.replace(",", "")) for name, value in rows.items()} == LIMITS
     assert f"{MAX_DEPTH} levels" in text
-    assert f"{MAX_FAULTS:,} parser findings" in text
+    assert f"{MAX_FILE_DIAGNOSTICS:,} parser findings" in text

@@ -14,31 +14,38 @@ from typing import Any
 
 import pytest
 
-from podplan.config import Config, config_for
-from podplan.core.builtin_rules import RULES
-from podplan.core.provenance import Doc, Flag, Origin, at, root, split
-from podplan.core.replica_groups import Options
+from podplan.config import Config, load_config_for
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.provenance import (
+    Flag,
+    Origin,
+    TracedDocument,
+    attribute_to,
+    build_traced_document,
+    root_cursor,
+)
+from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.common import merge
-from podplan.kinds.common.merge import merged, patched, rewrapped
+from podplan.kinds.common.merge import apply_patches, merge_tree, rewrap_tree
 from podplan.kinds.registry import lower_cr
 from podplan.lint import suppression_comments as suppressing
-from podplan.lint.analysis.pod_hosts import pod
-from podplan.lint.policy_runner import RELATED, _as_seen
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection, ruling, with_changes
-from podplan.lint.suppression_comments import suppressions
-from podplan.lint.target import Hit, Job, Subject
-from podplan.tools.formatter.comments import said
-from podplan.tools.formatter.document_spans import extents
-from podplan.tools.formatter.field_order import ordered
+from podplan.lint.analysis.pod_hosts import find_pod
+from podplan.lint.policy_runner import MAX_RELATED, to_document_diagnostic
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection, narrow_selection, resolve_rules
+from podplan.lint.suppression_comments import find_suppression_comments
+from podplan.lint.target import LoweredJob, Target, Violation
+from podplan.tools.formatter.comments import count_comments
+from podplan.tools.formatter.document_spans import find_document_spans
+from podplan.tools.formatter.field_order import order_fields
 from podplan.tools.importer import import_cr
-from podplan.tools.importer.comments import comments_of
-from podplan.tools.migrator import migrated
-from podplan.workspace.documents import items
-from podplan.yaml import Document, comments, read
-from podplan.yaml.comments import MARKER, markers_around
-from podplan.yaml.positions import line_start
-from podplan.yaml.tree import trees
+from podplan.tools.importer.comments import extract_comments
+from podplan.tools.migrator import migrate_source
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import Document, comments, parse_yaml
+from podplan.yaml.comments import DOCUMENT_MARKER, find_markers_around
+from podplan.yaml.positions import find_line_start
+from podplan.yaml.tree import parse_cst
 from tests.work import work
 
 DEEPSPEED = """\
@@ -85,32 +92,32 @@ def specs(number: int) -> str:
     return f"{head}  replicaSpecs:\n{entry * number}"
 
 
-def roles(number: int) -> Job:
+def roles(number: int) -> LoweredJob:
     """A job of so many roles."""
     one = (
         "  - {{type: r{}, replicas: 2, template: {{spec: {{containers: [{{name: pytorch, image: b}}]}}}}}}\n"
     )
-    document = read((specs(0) + "".join(map(one.format, range(number)))).encode(), "").documents[0]
-    cr = Doc("", document.data, source=document)
-    return Job(cr, tuple(lower_cr(cr, Options())))
+    document = parse_yaml((specs(0) + "".join(map(one.format, range(number)))).encode(), "").documents[0]
+    cr = TracedDocument("", document.data, source=document)
+    return LoweredJob(cr, tuple(lower_cr(cr, LoweringOptions())))
 
 
 def imported(text: str) -> None:
-    for item in items(read(text.encode(), "")):
+    for item in classify_documents(parse_yaml(text.encode(), "")):
         assert import_cr(item.doc).text
 
 
 def placed(text: str) -> None:
-    for document in read(text.encode(), "").documents:
-        assert len(comments_of(document)) == 2
+    for document in parse_yaml(text.encode(), "").documents:
+        assert len(extract_comments(document)) == 2
 
 
 def moved(text: str) -> None:
-    source = read(text.encode(), "")
-    found = migrated(source)
-    assert found.done
-    assert not found.refused
-    assert migrated(read(found.text.encode(), "")).done == ()
+    source = parse_yaml(text.encode(), "")
+    found = migrate_source(source)
+    assert found.done_steps
+    assert not found.refused_steps
+    assert migrate_source(parse_yaml(found.text.encode(), "")).done_steps == ()
 
 
 @pytest.mark.parametrize(
@@ -122,8 +129,11 @@ def moved(text: str) -> None:
         (moved, entries),
         (moved, specs),
         (moved, lambda number: documents(number, DIALECT)),
-        (lambda text: extents(text), documents),
-        (lambda text: suppressions(read(text.encode(), "")), lambda number: "# podplan: ignore\n" * number),
+        (lambda text: find_document_spans(text), documents),
+        (
+            lambda text: find_suppression_comments(parse_yaml(text.encode(), "")),
+            lambda number: "# podplan: ignore\n" * number,
+        ),
     ],
     ids=["placed", "import", "migrate", "list", "specs", "dialect", "extents", "comments"],
 )
@@ -136,19 +146,19 @@ def test_twice_as_much_takes_twice_the_work(
 
 
 def test_a_host_is_looked_up_and_not_searched_for_among_all_of_a_job() -> None:
-    def looked_up(job: Job) -> None:
+    def looked_up(job: LoweredJob) -> None:
         for each in job.pods:
-            pod(job, f"a-{each.role}-1")
+            find_pod(job, f"a-{each.replica_type}-1")
 
     few, many = (work(partial(looked_up, roles(number))) for number in (15, 60))
     assert many < 4.4 * few
 
 
 def test_a_finding_points_at_so_many_places_and_no_more() -> None:
-    job, policy = roles(2), next(iter(ours()))
+    job, policy = roles(2), next(iter(load_builtin_policies()))
     doc = job.groups[0].doc
-    seen = _as_seen(policy, Subject(doc, job), Hit((), {}, [(doc, (), "there")] * 1_000))
-    assert len(seen.also) == RELATED
+    seen = to_document_diagnostic(policy, Target(doc, job), Violation((), {}, [(doc, (), "there")] * 1_000))
+    assert len(seen.extra_places) == MAX_RELATED
 
 
 def test_what_is_above_a_document_is_not_searched_for_each_comment_there(
@@ -158,14 +168,16 @@ def test_what_is_above_a_document_is_not_searched_for_each_comment_there(
 
     def covered(comments: int) -> int:
         above = "# podplan: ignore[NET001] -- as agreed\n" * comments
-        source = read(("a: 1\n---\n" + above + "b:\n" + "- c\n" * 400).encode(), "")
+        source = parse_yaml(("a: 1\n---\n" + above + "b:\n" + "- c\n" * 400).encode(), "")
         monkeypatch.setattr(marker, "searched", 0)
-        assert {(one.cover.document, one.cover.path) for one in suppressions(source)} == {(1, ())}
+        assert {
+            (one.covered_range.document, one.covered_range.path) for one in find_suppression_comments(source)
+        } == {(1, ())}
         assert marker.searched <= len(source.text)
-        return work(partial(suppressions, source))
+        return work(partial(find_suppression_comments, source))
 
     marker = Marker()
-    monkeypatch.setattr(suppressing, "MARKER", marker)
+    monkeypatch.setattr(suppressing, "DOCUMENT_MARKER", marker)
     covered(1)
     assert covered(101) - covered(1) < 100 * 200
 
@@ -174,16 +186,16 @@ def test_a_file_without_comments_is_not_searched_for_what_they_are_about() -> No
     """80,000 variables took 24 seconds to import, of which 20 went into places for no comment."""
 
     def placed_none() -> None:
-        assert comments_of(document) == []
+        assert extract_comments(document) == []
 
-    source = read(entries(60, DEEPSPEED.partition("  # its")[0] + "\n").encode(), "")
+    source = parse_yaml(entries(60, DEEPSPEED.partition("  # its")[0] + "\n").encode(), "")
     (document,) = source.documents
     assert work(placed_none) < 1_000
-    assert work(lambda: said(source)) < 50
+    assert work(lambda: count_comments(source)) < 50
 
 
 @pytest.mark.parametrize(
-    "function", [comments.nodes, lambda document: list(comments.comments("", [document]))]
+    "function", [comments.find_nodes, lambda document: list(comments.iter_comments("", [document]))]
 )
 def test_each_part_of_a_document_is_found_from_what_holds_it_however_deep(
     function: Callable[[Document], object],
@@ -192,7 +204,7 @@ def test_each_part_of_a_document_is_found_from_what_holds_it_however_deep(
 
     def looked(depth: int) -> int:
         text = "{a: " * depth + "[" + "b, " * 300 + "]" + "}" * depth
-        (document,) = read(text.encode(), "").documents
+        (document,) = parse_yaml(text.encode(), "").documents
         return work(partial(function, document))
 
     looked(1)
@@ -215,12 +227,12 @@ class Name(str):
 
 
 def test_entries_are_looked_up_by_their_keys_where_lists_are_merged() -> None:
-    def volumes(letter: str) -> Doc:
+    def volumes(letter: str) -> TracedDocument:
         listed = [{"name": Name(f"{letter}{number}")} for number in range(500)]
-        return Doc("", {"volumes": listed}, origins={(): Origin("because", flag=Flag("test"))})
+        return TracedDocument("", {"volumes": listed}, origins={(): Origin("because", flag=Flag("test"))})
 
-    tree = merged(root(volumes("a")), root(volumes("b")))
-    assert len(split(at(Flag("test"), tree), "").data["volumes"]) == 1_000
+    tree = merge_tree(root_cursor(volumes("a")), root_cursor(volumes("b")))
+    assert len(build_traced_document(attribute_to(Flag("test"), tree), "").data["volumes"]) == 1_000
     assert Name.compared < 10_000
 
 
@@ -232,37 +244,42 @@ def test_thousands_of_overrides_do_not_copy_the_spec_thousands_of_times(
     def copied(number: int) -> int:
         made.clear()
         written = [{"spec": {"a": {f"b{one}": one}, f"c{one}": one}} for one in range(number)]
-        doc = Doc("", {"override": written})
-        tree = patched(root(Doc("", {"a": {}})), (one.get("spec") for one in root(doc)["override"].entries()))
-        spec = split(tree, "").data
+        doc = TracedDocument("", {"override": written})
+        tree = apply_patches(
+            root_cursor(TracedDocument("", {"a": {}})),
+            (one.get("spec") for one in root_cursor(doc)["override"].entries()),
+        )
+        spec = build_traced_document(tree, "").data
         assert (len(spec), len(spec["a"])) == (number + 1, number)
         return sum(made)
 
     def counted(base: Any, built: dict[str, Any]) -> Any:
         made.append(len(built))
-        return rewrapped(base, built)
+        return rewrap_tree(base, built)
 
     made: list[int] = []  # how many entries each map has that is made
-    monkeypatch.setattr(merge, "rewrapped", counted)
+    monkeypatch.setattr(merge, "rewrap_tree", counted)
     assert copied(100) < 4.2 * copied(25)
 
 
 def test_overrides_are_laid_over_the_spec_in_their_order() -> None:
     specs: list[Any] = [{"a": {"b": 1}, "c": 1}, {"a": None, "d": {"e": 1}}, {"d": 2}, {"d": {"f": None}}]
     specs += [{"a": {"g": [1]}, "c": 3}, {"d": {"h": 4}, "a": {"g": [2]}}]
-    patches = [root(Doc(f"patch {number}", spec)) for number, spec in enumerate(specs)]
-    made = split(patched(root(Doc("", {"a": {"b": 0, "z": 0}})), patches), "")
+    patches = [root_cursor(TracedDocument(f"patch {number}", spec)) for number, spec in enumerate(specs)]
+    made = build_traced_document(
+        apply_patches(root_cursor(TracedDocument("", {"a": {"b": 0, "z": 0}})), patches), ""
+    )
     assert list(made.data.items()) == [("c", 3), ("d", {"h": 4}), ("a", {"g": [2]})]
     origin = made.origins["a", "g"]
-    assert [place.doc.name for place in (*origin.places, *origin.overrides)] == ["patch 5", "patch 4"]
+    assert [place.doc.name for place in (*origin.sources, *origin.overridden)] == ["patch 5", "patch 4"]
 
 
 def test_what_has_no_fields_is_not_asked_for_their_order() -> None:
     def ordering(number: int) -> int:
         names = "".join(f"    A{one}: b\n" for one in range(number))
         text = f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {{name: a}}\nspec:\n  env:\n{names}"
-        (tree,) = trees(text)
-        return work(partial(ordered, tree, "JobProfile"))
+        (tree,) = parse_cst(text)
+        return work(partial(order_fields, tree, "JobProfile"))
 
     ordering(1)
     assert ordering(200) - ordering(100) < 100 * 60
@@ -281,10 +298,10 @@ class Watched(str):
 @pytest.mark.parametrize("line_break", ["\n", "\r", "\r\n"])
 def test_the_start_of_a_line_is_looked_for_in_that_line(line_break: str) -> None:
     text = Watched(f"some line{line_break}" * 100_000)
-    assert line_start(text, len(text) - 1 - len(line_break)) == len(text) - len(f"some line{line_break}")
+    assert find_line_start(text, len(text) - 1 - len(line_break)) == len(text) - len(f"some line{line_break}")
     assert text.searched < 1_000
-    assert line_start(Watched("a" * 5_000), 4_000) == 0
-    assert line_start("a\nb\r" + "c" * 5_000, 4_000) == 4
+    assert find_line_start(Watched("a" * 5_000), 4_000) == 0
+    assert find_line_start("a\nb\r" + "c" * 5_000, 4_000) == 4
 
 
 class Marker:
@@ -293,35 +310,35 @@ class Marker:
     searched = 0
 
     def match(self, text: str, start: int, end: int) -> re.Match[str] | None:
-        return MARKER.match(text, start, end)
+        return DOCUMENT_MARKER.match(text, start, end)
 
     def search(self, text: str, start: int, end: int | None = None) -> re.Match[str] | None:
         end = len(text) if end is None else end
-        found = MARKER.search(text, start, end)
+        found = DOCUMENT_MARKER.search(text, start, end)
         self.searched += (found.start() if found else end) - start
         return found
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         self.searched += len(text)
-        return MARKER.finditer(text)
+        return DOCUMENT_MARKER.finditer(text)
 
 
 def test_markers_are_looked_for_next_to_their_document(monkeypatch: pytest.MonkeyPatch) -> None:
     marker = Marker()
-    monkeypatch.setattr(comments, "MARKER", marker)
+    monkeypatch.setattr(comments, "DOCUMENT_MARKER", marker)
     text = Watched("---\na: b\n" * 10_000)
     start = len(text) // 2 + 4
-    assert markers_around(text, start, start + 4) == (start - 1, start + 5)
+    assert find_markers_around(text, start, start + 4) == (start - 1, start + 5)
     assert text.searched + marker.searched < 2_000
 
 
 def test_markers_around_a_document() -> None:
     text = "a: 1\n---\n# one\n\nb: 2\n# two\n...\n---\nc: 3\n"
     start = text.index("b")
-    assert markers_around(text, start, start + 4) == (text.index("---") + 3, text.index("..."))
-    assert markers_around(text, 0, 4) == (-1, text.index("---"))
-    assert markers_around(text, text.index("c"), len(text)) == (text.rindex("---") + 3, len(text))
-    assert markers_around("--- a\n", 4, 5) == (3, 6)
+    assert find_markers_around(text, start, start + 4) == (text.index("---") + 3, text.index("..."))
+    assert find_markers_around(text, 0, 4) == (-1, text.index("---"))
+    assert find_markers_around(text, text.index("c"), len(text)) == (text.rindex("---") + 3, len(text))
+    assert find_markers_around("--- a\n", 4, 5) == (3, 6)
 
 
 def test_a_rule_that_is_named_a_thousand_times_counts_once(tmp_path: Path) -> None:
@@ -329,16 +346,16 @@ def test_a_rule_that_is_named_a_thousand_times_counts_once(tmp_path: Path) -> No
     section = f'[[paths]]\nmatch = ["**"]\nignore = [{codes}]\n'
     (tmp_path / "podplan.toml").write_text(f"ignore = [{codes}]\n{section}")
     with chdir(tmp_path):
-        found: Config = config_for(".")
+        found: Config = load_config_for(".")
     assert found.ignore == found.paths[0].ignore == ("NET001", "SEC")
 
 
 def test_thousands_of_sections_that_hold_for_one_path() -> None:
     """A podplan.toml has room for them; each is a selection within the one before."""
-    selection = Selection()
+    selection = RuleSelection()
     for number in range(3_000):
-        selection = with_changes(selection, {"ignore": ("SCHEMA",)} if not number else {})
-    assert not selection.selects
-    found = ruling([], selection)
-    assert found.changes.get("SCHEMA001", ...) is None
-    assert "SCHEMA001" in RULES
+        selection = narrow_selection(selection, {"ignore": ("SCHEMA",)} if not number else {})
+    assert not selection.replaces_preset
+    found = resolve_rules([], selection)
+    assert found.changed_severities.get("SCHEMA001", ...) is None
+    assert "SCHEMA001" in BUILTIN_RULES

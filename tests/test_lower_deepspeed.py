@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from podplan import kubernetes
-from podplan.core.limits import BoundExceeded
-from podplan.core.replica_groups import expand
+from podplan.core.limits import LimitExceeded
+from podplan.core.replica_groups import expand_group
 from tests.lowering import Object, end, fact_at, group_of, job, keys_at, lost, lower, names, objects
 
 SPEC = """
@@ -223,7 +223,7 @@ def test_keys_hostfile_and_env_file_are_mounted_at_their_reserved_places() -> No
 def test_the_secret_has_no_key_in_it_but_is_one_that_the_server_takes() -> None:
     secret = objects(deepspeed())["Secret", "bert-ssh"]
     assert secret["type"] == "kubernetes.io/ssh-auth"
-    assert kubernetes.check(secret) == []
+    assert kubernetes.validate_object(secret) == []
     decoded = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
     assert (
         decoded["ssh-privatekey"] == decoded["ssh-publickey"] == "placeholder written by podplan, not a key\n"
@@ -350,8 +350,8 @@ def test_the_configuration_moves_paths_port_and_sshd() -> None:
         "deepspeed.slots-per-worker": 4,
     }
     cr = deepspeed({"run": {"python": ["a"]}})
-    lowered = objects(cr, values=values)
-    assert line(cr, values=values) == "'/opt/ssh d' -D -p 2222 & deepspeed --hostfile=/h a"
+    lowered = objects(cr, behavior_values=values)
+    assert line(cr, behavior_values=values) == "'/opt/ssh d' -D -p 2222 & deepspeed --hostfile=/h a"
     container = lowered.container("bert-worker-1", 1)
     assert container["command"] == ["/opt/ssh d", "-D", "-p", "2222"]
     _, *keys, hostfile, env_file = container["volumeMounts"]
@@ -361,7 +361,7 @@ def test_the_configuration_moves_paths_port_and_sshd() -> None:
     assert lowered["Service", "bert-worker-0"]["spec"]["ports"] == [{"name": "ssh", "port": 2222}]
     assert b"Port 2222\n" in base64.b64decode(lowered["Secret", "bert-ssh"]["data"]["config"])
     assert "worker-0 slots=4\n" in lowered["ConfigMap", "bert-config"]["data"]["hostfile"]
-    group = group_of(lower(cr, values=values), "Service")
+    group = group_of(lower(cr, behavior_values=values), "Service")
     fact = fact_at(group, ("spec", "ports", 0, "port"))
     assert (fact.basis, fact.source) == ("configured", "lowering.ssh.port") if fact else False
 
@@ -382,10 +382,10 @@ def test_ten_thousand_workers_are_as_much_work_as_two() -> None:
     assert sizes[0] == sizes[1] == sizes[2]
     hosts = group_of(lower(many), "ConfigMap")
     assert hosts.doc.data["data"]["hostfile"] == "bert-worker-{0..9999} slots=8\n"
-    (written,) = expand(hosts)
+    (written,) = expand_group(hosts)
     assert len(written["data"]["hostfile"].splitlines()) == 10_000
-    with pytest.raises(BoundExceeded, match="100000"):
-        list(expand(group_of(lower(too_many), "ConfigMap")))
+    with pytest.raises(LimitExceeded, match="100000"):
+        list(expand_group(group_of(lower(too_many), "ConfigMap")))
 
 
 def test_words_read_back_without_a_shell_too() -> None:

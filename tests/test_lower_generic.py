@@ -315,7 +315,7 @@ def test_variables_in_init_containers_stay_unless_the_configuration_says_otherwi
     stays = ["wait", "$(service.worker[0].host)", "$(rank)"]
     assert init_commands() == [stays, stays]
     assert objects(generic(INIT)).container("bert-worker-1")["command"] == ["run", "1"]
-    replaced = init_commands(values={"generic.init-substitution": True})
+    replaced = init_commands(behavior_values={"generic.init-substitution": True})
     assert replaced == [["wait", "bert-worker-0", "0"], ["wait", "bert-worker-0", "1"]]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.kinds.t9k.pytorch_training_job.elastic import shares
+from podplan.kinds.t9k.pytorch_training_job.elastic import divide_by_weight
 from tests.lowering import Object, environment, facts_on, group_of, job, lost, lower, names, objects
 
 PLAIN = """
@@ -108,7 +108,7 @@ def test_the_number_of_the_rendezvous_port_is_taken_by_its_name() -> None:
     for name in ("bert-ps-0", "bert-worker-1"):
         assert environment(lowered.container(name))["MASTER_PORT"] == "29500"
         assert lowered["Service", name]["spec"]["ports"] == [{"name": "pytorchjob-port", "port": 29500}]
-    off = objects(cr, values={"pytorch.port-by-name": False})
+    off = objects(cr, behavior_values={"pytorch.port-by-name": False})
     assert environment(off.container("bert-ps-0"))["MASTER_PORT"] == "23456"
 
 
@@ -217,7 +217,7 @@ def test_the_pod_group_waits_for_as_many_pods_as_torchrun(
     section = {"enabled": enabled} | {key: value for key, value in bounds.items() if value is not None}
     cr["spec"] |= {"elastic": section, "scheduler": {"t9kScheduler": {}}}
     cr["spec"]["replicaSpecs"][0]["replicas"] = replicas
-    lowered = objects(cr, values={"elastic.missing-bound": missing})
+    lowered = objects(cr, behavior_values={"elastic.missing-bound": missing})
     fewest = lowered["PodGroup", "bert"]["spec"]["minMember"]
     for name in lowered.of("Pod"):
         assert int(lowered.container(name)["command"][2].partition(":")[0]) == fewest
@@ -256,7 +256,7 @@ def test_elastic_means_nothing_without_torchrun() -> None:
 def test_shares_go_to_the_largest_remainder_first(
     total: int, weights: list[int], expected: list[int]
 ) -> None:
-    assert shares(total, weights) == expected
+    assert divide_by_weight(total, weights) == expected
 
 
 def test_the_types_of_an_elastic_job_share_by_weight() -> None:
@@ -321,7 +321,7 @@ def test_skip_init_container_while_debugging() -> None:
 
 def test_the_configuration_may_move_the_rendezvous() -> None:
     values = {"pytorch.master-port": 29500, "pytorch.master-port-name": "rdzv"}
-    lowered = objects(pytorch(), values=values)
+    lowered = objects(pytorch(), behavior_values=values)
     assert environment(lowered.container("bert-ps-0"))["MASTER_PORT"] == "29500"
     assert lowered["Service", "bert-ps-0"]["spec"]["ports"] == [{"name": "rdzv", "port": 29500}]
     assert lowered.container("bert-ps-0")["ports"] == [{"name": "rdzv", "containerPort": 29500}]

@@ -12,8 +12,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from podplan.config import config_for
-from podplan.kinds.lowering_options import of_status, settings, without_setting
+from podplan.config import load_config_for
+from podplan.kinds.lowering_options import (
+    list_fixed_behaviors,
+    list_lowering_options,
+    list_status_behavior_ids,
+)
 from podplan.kinds.registry import KIND_NAMES
 from tests.golden import FIXTURES, podplan
 from tests.lowering_changes import CHANGES, Change
@@ -30,27 +34,27 @@ def test_what_is_made_from_the_facts_is_up_to_date() -> None:
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    for path, text in tool.made().items():
+    for path, text in tool.build_files().items():
         assert (TOP / path).read_text(encoding="utf-8") == text
 
 
 def test_every_setting_is_told_with_its_default_basis_and_source() -> None:
-    for fact in settings().values():
+    for fact in list_lowering_options().values():
         row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{fact.id}` | "))
         assert f"| {fact.text} | {fact.basis} | {fact.source} |" in row
         assert json.dumps(fact.value, ensure_ascii=False).replace("|", "\\|") in row
 
 
 def test_what_has_no_setting_is_told_with_the_reason() -> None:
-    for fact in without_setting():
-        assert fact.id in of_status() or f"| `{fact.id}`: {fact.text} | " in PAGE
+    for fact in list_fixed_behaviors():
+        assert fact.id in list_status_behavior_ids() or f"| `{fact.id}`: {fact.text} | " in PAGE
 
 
 def test_the_schema_has_every_setting_for_all_kinds_and_for_each() -> None:
     definitions = SCHEMA["$defs"]
-    assert set(definitions["ofOneKind"]["properties"]) == set(settings())
-    assert set(definitions["ofAllKinds"]["properties"]) == {*settings(), *KIND_NAMES}
-    assert all(definitions[id_]["default"] == fact.value for id_, fact in settings().items())
+    assert set(definitions["ofOneKind"]["properties"]) == set(list_lowering_options())
+    assert set(definitions["ofAllKinds"]["properties"]) == {*list_lowering_options(), *KIND_NAMES}
+    assert all(definitions[id_]["default"] == fact.value for id_, fact in list_lowering_options().items())
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.id)
@@ -66,7 +70,7 @@ def test_the_example_is_a_configuration(tmp_path: Path, monkeypatch: pytest.Monk
     (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path("podplan.toml").write_text(example)
-    assert config_for(".").lowering["DeepSpeedJob"]["ssh.port"] == 2222
+    assert load_config_for(".").lowering["DeepSpeedJob"]["ssh.port"] == 2222
 
 
 def test_every_command_does_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from podplan import kubernetes
 from podplan.core import replica_groups
-from podplan.core.limits import MAX_REPLICAS_WRITTEN_OUT
-from podplan.core.provenance import Doc, Path, split, trace
-from podplan.core.replica_groups import Group, Options, at_index
+from podplan.core.limits import MAX_EXPANDED_REPLICAS
+from podplan.core.provenance import Path, TracedDocument, build_traced_document, trace_to_source
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_at_index
 from podplan.kinds.registry import lower_cr
-from podplan.schema import check_cr
+from podplan.schema import validate_cr
 from tests.effort import examples
 from tests.invariants import (
     base,
@@ -58,9 +58,9 @@ COUNTED = {
 @checked
 @given(crs(MANY))
 def test_the_strategies_make_valid_crs(cr: Object) -> None:
-    found = check_cr(cr, kubernetes.DEFAULT_VERSION)
-    assert found.problems == []
-    assert found.lowerable
+    found = validate_cr(cr, kubernetes.DEFAULT_VERSION)
+    assert found.diagnostics == []
+    assert found.is_lowerable
 
 
 @checked
@@ -80,27 +80,27 @@ def test_every_part_of_every_object_has_an_origin(cr: Object, goes_on: bool) -> 
 def test_written_out_objects_have_the_parts_of_their_template(cr: Object) -> None:
     for group in lower(cr):
         template = [path for path, _ in parts(group.doc.data)]
-        for found in replica_groups.expand(group):
+        for found in replica_groups.expand_group(group):
             assert [path for path, _ in parts(found)] == template
 
 
 @checked
 @given(crs(MANY), st.integers(0, 2_147_483_647))
 def test_a_template_stands_for_what_lowering_gives_at_each_index(cr: Object, index: int) -> None:
-    trees: list[tuple[Doc, Any]] = []
+    trees: list[tuple[TracedDocument, Any]] = []
 
-    def keep(tree: Any, name: str, start: int = 0) -> Doc:
-        doc = split(tree, name, start)
+    def keep(tree: Any, name: str, start: int = 0) -> TracedDocument:
+        doc = build_traced_document(tree, name, start)
         trees.append((doc, tree))
         return doc
 
-    with patch.object(replica_groups, "split", keep):
+    with patch.object(replica_groups, "build_traced_document", keep):
         lowered = lower(cr)
     for group in lowered:
         (tree,) = (tree for doc, tree in trees if doc is group.doc)
-        assert all(isinstance(value_at(group.doc.data, path), str) for path in group.doc.varies)
+        assert all(isinstance(value_at(group.doc.data, path), str) for path in group.doc.replica_texts)
         if group.doc.data["kind"] != "ConfigMap":
-            assert at_index(group.doc, index) == split(tree, "", index).data
+            assert build_at_index(group.doc, index) == build_traced_document(tree, "", index).data
 
 
 @checked
@@ -158,15 +158,19 @@ def test_one_replica_more_adds_objects_and_changes_only_what_is_counted(cr: Obje
                 assert (reasons[name][path] | later[name][path]) & COUNTED
 
 
-def reasons_by_part(lowered: list[Group]) -> dict[tuple[str, str], dict[Path, set[str]]]:
+def reasons_by_part(lowered: list[ReplicaGroup]) -> dict[tuple[str, str], dict[Path, set[str]]]:
     """The ids of the facts behind each part of each object."""
     found = {}
     for group in lowered:
         reasons = {
-            path: {step.origin.fact.id for step in trace(group.doc, path) if step.origin and step.origin.fact}
+            path: {
+                step.origin.behavior.id
+                for step in trace_to_source(group.doc, path)
+                if step.origin and step.origin.behavior
+            }
             for path, _ in parts(group.doc.data)
         }
-        for each in replica_groups.expand(group):
+        for each in replica_groups.expand_group(group):
             found[each["kind"], each["metadata"]["name"]] = reasons
     return found
 
@@ -197,7 +201,10 @@ def in_order(lowered: Lowered) -> Lowered:
 def test_lowering_is_a_function_of_the_cr_alone(cr: Object) -> None:
     doc, kept = document(cr), copy.deepcopy(cr)
     first, second = (
-        [(g.doc.name, g.doc.data, g.doc.varies, g.doc.origins, *g[1:]) for g in lower_cr(doc, Options())]
+        [
+            (g.doc.name, g.doc.data, g.doc.replica_texts, g.doc.origins, *g[1:])
+            for g in lower_cr(doc, LoweringOptions())
+        ]
         for _ in range(2)
     )
     assert first == second
@@ -222,11 +229,11 @@ def test_a_uid_only_renames(cr: Object) -> None:
 @settings(checked, max_examples=examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(odd_crs(), resumed)
 def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> None:
-    assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)
+    assume(validate_cr(cr, kubernetes.DEFAULT_VERSION).is_lowerable)
     lowered = lower(cr, resumed=goes_on, uid="0b3d")
     check_origins(group.doc for group in lowered)
     for group in lowered:
-        kubernetes.check(group.doc.data)
+        kubernetes.validate_object(group.doc.data)
         assert group.replicas >= 1
         if group.replicas <= 5 and "hostfile" not in group.doc.data.get("data", {}):
-            assert len(list(replica_groups.expand(group))) == group.replicas < MAX_REPLICAS_WRITTEN_OUT
+            assert len(list(replica_groups.expand_group(group))) == group.replicas < MAX_EXPANDED_REPLICAS

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from podplan.cli.lsp import settings_for
-from podplan.integrations.lsp.framing import messages
-from podplan.integrations.lsp.params import INTERNAL
-from podplan.integrations.lsp.server import Server
+from podplan.cli.lsp import resolve_file_settings
+from podplan.integrations.lsp.framing import read_messages
+from podplan.integrations.lsp.params import INTERNAL_ERROR
+from podplan.integrations.lsp.server import LanguageServer
 from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "lsp" / "project"
@@ -52,17 +52,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(project: Path, name: str, text: str, line: int, character: int) -> list[Any]:
     """All that the server says to an editor that has a text and asks everything about a place in it."""
     out = io.BytesIO()
-    server = Server(out, settings_for)
+    server = LanguageServer(out, resolve_file_settings)
     document = {"uri": (project / name).as_uri(), "version": 1, "text": text}
     start, end = {"line": 0, "character": 0}, {"line": line + 1, "character": character}
     place = {"textDocument": document, "position": {"line": line, "character": character}}
-    server.take({"id": 0, "method": "initialize", "params": {}})
-    server.take({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+    server.handle_message({"id": 0, "method": "initialize", "params": {}})
+    server.handle_message({"method": "textDocument/didOpen", "params": {"textDocument": document}})
     for number, method in enumerate(PLACED, 1):
-        server.take({"id": number, "method": f"textDocument/{method}", "params": place})
+        server.handle_message({"id": number, "method": f"textDocument/{method}", "params": place})
     whole = {"textDocument": document, "range": {"start": start, "end": end}}
-    server.take({"id": 9, "method": "textDocument/codeAction", "params": whole})
-    return list(messages(io.BytesIO(out.getvalue())))
+    server.handle_message({"id": 9, "method": "textDocument/codeAction", "params": whole})
+    return list(read_messages(io.BytesIO(out.getvalue())))
 
 
 @settings(
@@ -83,6 +83,6 @@ def test_no_text_and_no_place_is_too_odd(project: Path, data: st.DataObject) -> 
 
 
 def test_an_internal_error_would_be_seen(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("podplan.integrations.lsp.hover.text", lambda *_: 1 // 0)
+    monkeypatch.setattr("podplan.integrations.lsp.hover.render_hover", lambda *_: 1 // 0)
     answers = said(project, FILES[0], "a: b", 0, 0)
-    assert [one["error"]["code"] for one in answers if "error" in one] == [INTERNAL]
+    assert [one["error"]["code"] for one in answers if "error" in one] == [INTERNAL_ERROR]

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from podplan.cli.lsp import settings_for
+from podplan.cli.lsp import resolve_file_settings
 from podplan.integrations.lsp import dependents, parse_cache, server
-from podplan.integrations.lsp.documents import MAX_CHECKED, MAX_DOCUMENTS, Documents
+from podplan.integrations.lsp.documents import MAX_CHECKED_CHARACTERS, MAX_CHECKED_DOCUMENTS, OpenDocuments
 from podplan.integrations.lsp.inbox import Inbox
-from podplan.integrations.lsp.server import Server
+from podplan.integrations.lsp.server import LanguageServer
 from podplan.integrations.lsp.workspace import Workspace
-from podplan.yaml import read
+from podplan.yaml import parse_yaml
 
 PROFILE = """\
 apiVersion: podplan/v1
@@ -33,7 +33,7 @@ kind: ClusterInventory
 metadata: {name: c}
 spec: {asOf: 2026-01-01, hardware: {a10x1: {gpus: {nvidia.com/gpu: 1}, cpu: 8, memory: 64Gi}}}
 """
-ASKED = partial(settings_for, isolated=True)
+ASKED = partial(resolve_file_settings, isolated=True)
 
 Message = dict[str, Any]
 
@@ -62,25 +62,25 @@ class Session:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.out = io.BytesIO()
-        self.server = Server(self.out, ASKED)
-        self.server.take({"id": 1, "method": "initialize", "params": {}})
+        self.server = LanguageServer(self.out, ASKED)
+        self.server.handle_message({"id": 1, "method": "initialize", "params": {}})
 
     def uri(self, name: str) -> str:
         return (self.folder / name).as_uri()
 
     def open(self, name: str, text: str) -> None:
         document = {"uri": self.uri(name), "version": 1, "text": text}
-        self.server.take({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+        self.server.handle_message({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
     def close(self, name: str) -> None:
         params = {"textDocument": {"uri": self.uri(name)}}
-        self.server.take({"method": "textDocument/didClose", "params": params})
+        self.server.handle_message({"method": "textDocument/didClose", "params": params})
 
     def told(self) -> dict[str, list[str]]:
         """The messages that a check publishes now, by the name of the document."""
         self.out.seek(0)
         self.out.truncate()
-        self.server.check()
+        self.server.check_documents()
         found = [
             json.loads(body) for body in re.split(rb"Content-Length: \d+\r\n\r\n", self.out.getvalue())[1:]
         ]
@@ -130,11 +130,11 @@ def test_it_waits_for_as_long_as_a_check_takes(folder: Path, monkeypatch: pytest
         now[0] += seconds
         raise OSError
 
-    for seconds, pause in ((0.01, server.DEBOUNCE), (1.5, 1.5), (30.0, server.LONGEST_PAUSE)):
+    for seconds, pause in ((0.01, server.DEBOUNCE), (1.5, 1.5), (30.0, server.MAX_DEBOUNCE)):
         monkeypatch.setattr(Workspace, "check", partial(slow, session.server.workspace, seconds))
-        session.server.check()
-        session.server.changed()
-        assert session.server.patience() == pytest.approx(pause)
+        session.server.check_documents()
+        session.server.schedule_check()
+        assert session.server.compute_timeout() == pytest.approx(pause)
 
 
 # --- long documents and many of them
@@ -142,12 +142,13 @@ def test_it_waits_for_as_long_as_a_check_takes(folder: Path, monkeypatch: pytest
 
 def test_a_document_that_is_too_long_is_told_once_and_takes_no_room(folder: Path) -> None:
     session = Session(folder)
-    long = BASE + "#" * MAX_CHECKED
+    long = BASE + "#" * MAX_CHECKED_CHARACTERS
     session.open("long.yaml", long)
     session.open("short.yaml", BASE.replace("env", "evn"))
     told = session.told()
     assert told["long.yaml"] == [
-        f"this file is not checked as you type: it has {len(long):,} characters, more than {MAX_CHECKED:,}"
+        f"this file is not checked as you type: it has {len(long):,} characters, more than"
+        f" {MAX_CHECKED_CHARACTERS:,}"
     ]
     assert len(told["short.yaml"]) == 1
     assert "long.yaml" not in session.told()
@@ -157,7 +158,7 @@ def test_a_document_that_is_too_long_is_told_once_and_takes_no_room(folder: Path
 
 def test_of_a_base_that_is_left_out_a_profile_tells_what_it_does(folder: Path) -> None:
     session = Session(folder)
-    session.open("bases/0.yaml", BASE.replace("WORLD_SIZE", "'a=b'") + "#" * MAX_CHECKED)
+    session.open("bases/0.yaml", BASE.replace("WORLD_SIZE", "'a=b'") + "#" * MAX_CHECKED_CHARACTERS)
     assert len(session.told()["bases/0.yaml"]) == 1
     session.open("jobs/0.yaml", PROFILE.format(name="job", base=0))
     note, found = session.told()["bases/0.yaml"]
@@ -186,15 +187,15 @@ def test_every_document_that_reaches_a_limit_says_so_and_no_other(folder: Path) 
 
 
 def test_what_changed_last_has_room_first() -> None:
-    documents = Documents()
+    documents = OpenDocuments()
     for number in range(4):
-        documents.put(f"file:///{number}", 1, "a" * (MAX_CHECKED // 2))
-    assert documents.left_out().keys() == {"/0", "/1"}
-    documents.put("file:///0", 2, "a" * (MAX_CHECKED // 2))
-    assert documents.left_out().keys() == {"/1", "/2"}
-    for number in range(4, 4 + MAX_DOCUMENTS):
+        documents.put(f"file:///{number}", 1, "a" * (MAX_CHECKED_CHARACTERS // 2))
+    assert documents.list_skipped().keys() == {"/0", "/1"}
+    documents.put("file:///0", 2, "a" * (MAX_CHECKED_CHARACTERS // 2))
+    assert documents.list_skipped().keys() == {"/1", "/2"}
+    for number in range(4, 4 + MAX_CHECKED_DOCUMENTS):
         documents.put(f"file:///{number}", 1, "")
-    assert documents.left_out().keys() == {"/0", "/1", "/2", "/3"}
+    assert documents.list_skipped().keys() == {"/0", "/1", "/2", "/3"}
 
 
 def test_closed_documents_leave_nothing(folder: Path) -> None:
@@ -214,7 +215,7 @@ def test_closed_documents_leave_nothing(folder: Path) -> None:
         *vars(documents).values(),
         workspace._dependents,
         session.server._published,
-        session.server._left_out,
+        session.server._skipped_diagnostics,
         *session.server.report,
     ]
     assert not any(held)
@@ -224,13 +225,13 @@ def test_a_file_has_the_text_and_name_under_which_it_is_open(tmp_path: Path) -> 
     (tmp_path / "a.yaml").write_text("a")
     (tmp_path / "b.yaml").symlink_to("a.yaml")
     a, b = ((tmp_path / name).as_uri() for name in ("a.yaml", "b.yaml"))
-    documents = Documents()
+    documents = OpenDocuments()
     documents.put(b, 1, "open")
     assert documents.uri(str(tmp_path / "a.yaml")) == b
-    assert documents.instead()[str((tmp_path / "a.yaml").resolve())] == "open"
+    assert documents.unsaved_texts()[str((tmp_path / "a.yaml").resolve())] == "open"
     documents.put(a, 1, "too")
     assert documents.uri(str(tmp_path / "a.yaml")) == a
-    documents.drop(a)
+    documents.remove(a)
     assert documents.uri(str(tmp_path / "a.yaml")) == b
 
 
@@ -242,9 +243,9 @@ def test_the_files_of_a_root_are_parsed_once(folder: Path, monkeypatch: pytest.M
 
     def counted(content: bytes, file: str) -> Any:
         parsed.append(Path(file).name)
-        return read(content, file)
+        return parse_yaml(content, file)
 
-    monkeypatch.setattr(dependents, "read", counted)
+    monkeypatch.setattr(dependents, "parse_yaml", counted)
     session = Session(folder)
     for number in range(3):
         session.open(f"bases/{number}.yaml", BASE)
@@ -252,7 +253,7 @@ def test_the_files_of_a_root_are_parsed_once(folder: Path, monkeypatch: pytest.M
     assert len(parsed) == 30
     parsed.clear()
     (folder / "jobs" / "7.yaml").write_text(PROFILE.format(name="job-7", base=0))
-    session.server.take({"method": "textDocument/didSave", "params": {}})
+    session.server.handle_message({"method": "textDocument/didSave", "params": {}})
     assert len(session.told()) == 33
     assert parsed == ["7.yaml"]
 
@@ -265,9 +266,9 @@ def test_what_others_name_is_parsed_again_only_when_it_changes(
 
     def counted(content: bytes, file: str) -> Any:
         parsed.append(Path(file).name)
-        return read(content, file)
+        return parse_yaml(content, file)
 
-    monkeypatch.setattr(parse_cache, "read", counted)
+    monkeypatch.setattr(parse_cache, "parse_yaml", counted)
     (folder / "inventory.yaml").write_text(INVENTORY)
     session = Session(folder)
     text = PROFILE.format(name="job", base=0).replace("job:", "hardware: none, job:")
@@ -275,25 +276,25 @@ def test_what_others_name_is_parsed_again_only_when_it_changes(
     first = session.told()
     assert sorted(parsed) == ["0.yaml", "inventory.yaml"]
     for version in range(2, 5):
-        session.server.take(changed(session.uri("jobs/0.yaml"), version, text + "#" * version))
+        session.server.handle_message(changed(session.uri("jobs/0.yaml"), version, text + "#" * version))
         assert session.told() == first
     assert len(parsed) == 2
     (folder / "bases/0.yaml").write_text(BASE.replace("WORLD_SIZE", "'a=b'"))  # and nobody tells of it
     assert session.told() != first
     assert parsed[2:] == ["0.yaml"]
     session.close("jobs/0.yaml")
-    assert session.server.workspace._kept._parsed == {}
+    assert session.server.workspace._parse_cache._sources_by_path == {}
 
 
 def test_what_is_kept_parsed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_cache, "MOST_KEPT", 10)
-    kept = parse_cache.Kept()
-    a, b = kept.source(b"a: 1", "a"), kept.source(b"b: 1", "b")
-    assert kept.source(b"a: 1", "a") is a
-    kept.source(b"c: 1", "c")
-    assert kept.source(b"a: 1", "a") is a
-    assert kept.source(b"b: 1", "b") is not b
-    assert kept.source(b"long: 123456", "d").documents[0].data == {"long": 123456}
+    monkeypatch.setattr(parse_cache, "MAX_CACHED_BYTES", 10)
+    kept = parse_cache.ParseCache()
+    a, b = kept.load_source(b"a: 1", "a"), kept.load_source(b"b: 1", "b")
+    assert kept.load_source(b"a: 1", "a") is a
+    kept.load_source(b"c: 1", "c")
+    assert kept.load_source(b"a: 1", "a") is a
+    assert kept.load_source(b"b: 1", "b") is not b
+    assert kept.load_source(b"long: 123456", "d").documents[0].data == {"long": 123456}
 
 
 def test_an_inventory_that_nobody_told_of_counts_from_the_next_key_on(folder: Path) -> None:
@@ -303,15 +304,15 @@ def test_an_inventory_that_nobody_told_of_counts_from_the_next_key_on(folder: Pa
     session.open("jobs/0.yaml", text)
     first = session.told()["jobs/0.yaml"]
     (folder / "inventory.yaml").write_text(INVENTORY)
-    session.server.take(changed(session.uri("jobs/0.yaml"), 2, text + "#"))
+    session.server.handle_message(changed(session.uri("jobs/0.yaml"), 2, text + "#"))
     assert session.told()["jobs/0.yaml"] != first
 
 
 def test_long_files_that_extend_one_are_not_all_checked_with_it(folder: Path) -> None:
     for number in range(0, 30, 3):
         file = folder / "jobs" / f"{number}.yaml"
-        file.write_text(file.read_text() + "#" * (MAX_CHECKED // 4))
+        file.write_text(file.read_text() + "#" * (MAX_CHECKED_CHARACTERS // 4))
     workspace = Workspace(ASKED)
     opened = workspace.documents.put((folder / "bases" / "0.yaml").as_uri(), 1, BASE)
     assert opened is not None
-    assert len(list(workspace.plans_of(opened))) == 3
+    assert len(list(workspace.iter_plans(opened))) == 3

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.integrations.lsp.cursor import path_at
-from podplan.integrations.lsp.name_references import expression
-from podplan.integrations.lsp.outline import Outline, outline
-from podplan.yaml import read
+from podplan.integrations.lsp.cursor import find_path_at
+from podplan.integrations.lsp.name_references import find_open_expression
+from podplan.integrations.lsp.outline import Outline, parse_outline
+from podplan.yaml import parse_yaml
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -22,7 +22,7 @@ def look(text: str) -> Outline:
     """The outline at | in a text without it."""
     before = text.partition("|")[0]
     lines = text.replace("|", "", 1).split("\n")
-    return outline(lines, before.count("\n"), len(before.rpartition("\n")[2]))
+    return parse_outline(lines, before.count("\n"), len(before.rpartition("\n")[2]))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def files() -> list[Path]:
 def test_the_outline_of_a_whole_text_is_what_a_reader_of_yaml_sees(file: Path) -> None:
     """At the first character of every key, both ways lead to the same path."""
     text = file.read_text()
-    [document] = read(text.encode(), str(file)).documents
+    [document] = parse_yaml(text.encode(), str(file)).documents
     lines = text.split("\n")
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), document.data)]
     while waiting:
@@ -107,9 +107,9 @@ def test_the_outline_of_a_whole_text_is_what_a_reader_of_yaml_sees(file: Path) -
             here = (*path, step)
             if isinstance(step, str):
                 key = document.span(here, on_key=True)
-                found = outline(lines, key.line - 1, key.column).cursor
+                found = parse_outline(lines, key.line - 1, key.column).cursor
                 assert found is not None, here
-                assert found.whole == here == path_at(document, key.line, key.column + 1)
+                assert found.field_path == here == find_path_at(document, key.line, key.column + 1)
             if isinstance(below, dict | list):
                 waiting.append((here, below))
 
@@ -119,8 +119,8 @@ def test_the_outline_of_a_whole_text_is_what_a_reader_of_yaml_sees(file: Path) -
 def test_long_lines_take_linear_time(head: str, piece: str) -> None:
     line = head + piece * 30_000
     began = time.process_time()
-    outline([line, "b: 1"], 0, len(line))
-    expression(line)
+    parse_outline([line, "b: 1"], 0, len(line))
+    find_open_expression(line)
     assert time.process_time() - began < 2
 
 
@@ -131,5 +131,5 @@ PIECES = st.sampled_from([*"ab:-{}[],'\"#|>& \n", "a: ", "- ", "\n  ", "${{ x }}
 def test_any_text_has_an_outline(text: str, line: int, column: int) -> None:
     lines = text.split("\n")
     at = min(line, len(lines) - 1)
-    found = outline(lines, at, min(column, len(lines[at])))
+    found = parse_outline(lines, at, min(column, len(lines[at])))
     assert found.cursor is None or lines[at][: min(column, len(lines[at]))].endswith(found.cursor.word)

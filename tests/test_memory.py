@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from podplan.checker.check import check
+from podplan.checker.check import check_files
 from podplan.cli import cmp
 from podplan.core.limits import MAX_RESOLVED_NODES
-from podplan.lint.registry import ours
-from podplan.pipeline import Settings, plans
+from podplan.lint.registry import load_builtin_policies
+from podplan.pipeline import PipelineSettings, iter_job_plans
 from podplan.profile import expressions
 from podplan.rendering import spool
 from podplan.tools.diff import repository_state
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.workspace.file_loader import opened
-from podplan.yaml import Source
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.workspace.file_loader import load_file
+from podplan.yaml import SourceFile
 from tests.alive import most_alive
 from tests.golden import podplan
 from tests.profiles import run
@@ -66,7 +66,7 @@ def test_instances_that_are_not_kept_are_resolved_again_to_the_same(
     again = run(sweep(0, 8))
     monkeypatch.setattr(expressions, "MAX_RESOLVED_NODES", MAX_RESOLVED_NODES)
     kept = run(sweep(0, 8))
-    assert again.problems == kept.problems == ()
+    assert again.diagnostics == kept.diagnostics == ()
     assert [(one.id, one.doc.data) for one in again.variants] == [
         (one.id, one.doc.data) for one in kept.variants
     ]
@@ -76,11 +76,11 @@ def test_instances_that_are_not_kept_are_resolved_again_to_the_same(
 
 def test_one_instance_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone_through(folder: Path) -> None:
-        source = opened(str(folder / "sweep-0.yaml"))
-        assert isinstance(source, Source)
-        (item,) = items(source)
-        for plan in plans(item, Settings(environments="all"), Reader()):
-            assert plan.lowered
+        source = load_file(str(folder / "sweep-0.yaml"))
+        assert isinstance(source, SourceFile)
+        (item,) = classify_documents(source)
+        for plan in iter_job_plans(item, PipelineSettings(environments="all"), Loader()):
+            assert plan.is_lowered
 
     few, many = (sweeps(tmp_path / str(number), 1, number) for number in (FEW, MANY))
     assert most_alive(monkeypatch, partial(gone_through, many)) <= 5 + most_alive(
@@ -90,8 +90,8 @@ def test_one_instance_after_the_other(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_check_keeps_no_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def checked(folder: Path) -> None:
-        settings = Settings(environments="all", policies=tuple(ours()))
-        assert check([str(folder)], settings, Reader()).summary.objects
+        settings = PipelineSettings(environments="all", policies=tuple(load_builtin_policies()))
+        assert check_files([str(folder)], settings, Loader()).summary.objects
 
     few, many = (sweeps(tmp_path / str(number), 3, number) for number in (FEW, MANY))
     most_alive(monkeypatch, partial(checked, few))  # with what is made once
@@ -140,7 +140,7 @@ def test_argo_cd_gets_jobs_of_which_none_is_kept(tmp_path: Path, monkeypatch: py
         monkeypatch.chdir(folder)
         assert podplan("cmp", "generate").code == 0
 
-    for name in ("_stay_below", "_stop_in_time"):  # they are for the process
+    for name in ("_limit_memory", "_install_deadline"):  # they are for the process
         monkeypatch.setattr(cmp, name, lambda _: None)
 
     few, many = (sweeps(tmp_path / str(number), 3, number) for number in (FEW, MANY))

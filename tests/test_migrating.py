@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from podplan.pipeline import Settings
-from podplan.tools.migrator import migrated
-from podplan.tools.migrator.colossalai_dialect import is_old
-from podplan.tools.migrator.verification import worse
-from podplan.yaml import read
-from podplan.yaml.comments import comments
+from podplan.pipeline import PipelineSettings
+from podplan.tools.migrator import migrate_source
+from podplan.tools.migrator.colossalai_dialect import is_launcher_dialect
+from podplan.tools.migrator.verification import find_regressions
+from podplan.yaml import parse_yaml
+from podplan.yaml.comments import iter_comments
 from tests.command import BAD_JOB, JOB, podplan
 
 CASES = sorted((Path(__file__).parents[1] / "fixtures" / "migrate").iterdir())
@@ -35,9 +35,9 @@ def test_golden(case: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_nothing_is_left_to_do(case: Path) -> None:
     for path in (case / "after").iterdir():
-        source = read(path.read_bytes(), path.name)
-        assert migrated(source).done == ()
-        assert migrated(source).text == source.text
+        source = parse_yaml(path.read_bytes(), path.name)
+        assert migrate_source(source).done_steps == ()
+        assert migrate_source(source).text == source.text
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -45,8 +45,11 @@ def test_comments_stay(case: Path) -> None:
     lost: Counter[str] = Counter()
     for path in (case / "before").iterdir():
         before, after = (
-            Counter(one.text for one in comments(source.text, source.documents))
-            for source in (read(path.read_bytes(), ""), read((case / "after" / path.name).read_bytes(), ""))
+            Counter(one.text for one in iter_comments(source.text, source.documents))
+            for source in (
+                parse_yaml(path.read_bytes(), ""),
+                parse_yaml((case / "after" / path.name).read_bytes(), ""),
+            )
         )
         assert not after - before
         lost += before - after
@@ -88,16 +91,21 @@ def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_that_would_check_worse(folder: Path) -> None:
     path = str(folder / "job.yaml")
-    found = worse([path], Settings(), (), {path: BAD_JOB})
+    found = find_regressions([path], PipelineSettings(), (), {path: BAD_JOB})
     assert list(found) == [path]
     assert found[path].startswith("it would bring SCHEMA")
-    assert worse([path], Settings(), (), {path: JOB + "# a comment\n"}) == {}
+    assert find_regressions([path], PipelineSettings(), (), {path: JOB + "# a comment\n"}) == {}
 
 
 def test_more_errors_are_not_worse_where_the_form_is_mended(folder: Path) -> None:
     path = folder / "job.yaml"
     path.write_text(BAD_JOB)
-    assert worse([str(path)], Settings(), (), {str(path): JOB.replace("replicas: 3", "replicas: 0")}) == {}
+    assert (
+        find_regressions(
+            [str(path)], PipelineSettings(), (), {str(path): JOB.replace("replicas: 3", "replicas: 0")}
+        )
+        == {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,10 +119,10 @@ def test_more_errors_are_not_worse_where_the_form_is_mended(folder: Path) -> Non
 )
 def test_a_dialect_that_stays(spec: str, why: str) -> None:
     text = f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: ColossalAIJob\nspec: {spec}\n"
-    found = migrated(read(text.encode(), ""))
+    found = migrate_source(parse_yaml(text.encode(), ""))
     assert found.text == text
-    assert why in found.refused[0].why
+    assert why in found.refused_steps[0].reason
 
 
 def test_only_one_kind_has_dialects() -> None:
-    assert not is_old({"kind": "DeepSpeedJob", "spec": {"worker": {}}})
+    assert not is_launcher_dialect({"kind": "DeepSpeedJob", "spec": {"worker": {}}})

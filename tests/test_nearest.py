@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from podplan.core.suggestions import nearest
+from podplan.core.suggestions import suggest_name
 from tests.work import work
 
 FIELDS = ("configMap", "emptyDir", "hostPath", "mount", "name", "pvc", "readOnly", "secret", "subPath")
 
 
 def test_the_nearest_name_whatever_the_order_and_the_case() -> None:
-    assert nearest("ReadOnyl", FIELDS) == nearest("READONYL", reversed(FIELDS)) == "readOnly"
-    assert nearest("readOnyl", ("READONLY", "name")) == "READONLY"
-    assert nearest("readOnyl", ("name",)) == ""
-    assert nearest("readOnyl", ()) == ""
+    assert suggest_name("ReadOnyl", FIELDS) == suggest_name("READONYL", reversed(FIELDS)) == "readOnly"
+    assert suggest_name("readOnyl", ("READONLY", "name")) == "READONLY"
+    assert suggest_name("readOnyl", ("name",)) == ""
+    assert suggest_name("readOnyl", ()) == ""
 
 
 def test_a_name_that_is_wrong_in_each_of_many_entries_is_compared_once() -> None:
     """Of 20,000 volumes with a field that there is not, comparing names was 40 % of the work."""
-    first, again = (work(partial(nearest, "subPathh", FIELDS)) for _ in range(2))
+    first, again = (work(partial(suggest_name, "subPathh", FIELDS)) for _ in range(2))
     assert again < 15 < 100 < first

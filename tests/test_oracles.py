@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from podplan.launchers.colossalai import read as read_colossalai
+from podplan.launchers.colossalai import parse_colossalai as read_colossalai
 from podplan.launchers.words import Word
-from podplan.lint.analysis.remote_arguments import DEEPSPEED, arrives, survives
+from podplan.lint.analysis.remote_arguments import DEEPSPEED_REGIMES, survives_transmission, transmit_word
 from tests.effort import examples
 from tests.lowering import API_VERSION, Object, objects
 from tests.oracles import INTERPRETER, REQUIRED, Asked, ask, emitted, files, lines, on_a_worker, replaced
@@ -52,9 +52,9 @@ def test_colossalai_run_takes_every_line_of_the_fixtures(asked: Asked) -> None:
         assert answer is not None, line
         assert mine.errors == ()
         assert (mine.hostfile, mine.processes) == (answer["hostfile"], answer["nproc_per_node"])
-        assert mine.line.script is not None
-        assert mine.line.script.text == answer["user_script"]
-        assert [word.text for word in mine.line.arguments] == answer["user_args"]
+        assert mine.command_line.script is not None
+        assert mine.command_line.script.text == answer["user_script"]
+        assert [word.text for word in mine.command_line.arguments] == answer["user_args"]
 
 
 def test_we_read_every_line_as_the_launchers_do(asked: Asked) -> None:
@@ -106,15 +106,15 @@ def test_the_env_file_reaches_the_workers(asked: Asked) -> None:
 
 
 def test_words_reach_a_worker_as_the_policies_say(asked: Asked) -> None:
-    newest = DEEPSPEED[-1]
+    newest = DEEPSPEED_REGIMES[-1]
     wrong = {}
     for word, answer in asked.words.items():
         argv = on_a_worker(answer)["argv"]
         arrived = argv[argv.index("t.py") + 1 :] if "t.py" in argv else []
-        said = arrives(word, newest)
-        if survives(word, newest):
+        said = transmit_word(word, newest)
+        if survives_transmission(word, newest):
             right = arrived == [*said.words, "end"]
-        elif said.fault or said.ends or said.replaced or said.swallows:
+        elif said.error or said.terminator or said.substitution or said.absorbs_next:
             right = arrived != [word, "end"]
         else:
             right = arrived == [*said.words, "end"]
@@ -159,7 +159,7 @@ def found_in(value: str) -> set[str]:
 )
 def test_bash_hands_the_words_of_the_job_to_deepspeed(words: list[str], quoting: str) -> None:
     cr = deepspeed_job(["t.py", *words], {"name": "worker", "image": "a"})
-    lowered = objects(cr, values={"deepspeed.quoting": quoting})
+    lowered = objects(cr, behavior_values={"deepspeed.quoting": quoting})
     [line] = lines(lowered, "")
     assert line.words == ("--hostfile=/t9k/hostfile", "t.py", *words)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podplan.lint.registry import ours
-from podplan.schema import check_against
+from podplan.lint.registry import load_builtin_policies
+from podplan.schema import validate_against
 from tests.command import podplan
 
 JOB = """\
@@ -225,8 +225,8 @@ def test_a_policy_about_all_jobs_fills_its_message(folder: Path) -> None:
 
 
 def test_our_own_policies_give_their_checks_what_these_take() -> None:
-    policies = [policy for policy in ours() if policy.evaluator == "check"]
-    assert not [one.rule.code for one in policies if check_against("Checks", {one.body: dict(one.params)})]
+    policies = [policy for policy in load_builtin_policies() if policy.evaluator == "check"]
+    assert not [one.rule.code for one in policies if validate_against("Checks", {one.body: dict(one.params)})]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from podplan.cli import output
-from podplan.core.errors import RequestError
-from podplan.report.sanitization import unheard, visible
+from podplan.core.errors import UsageError
+from podplan.report.sanitization import escape_text, escape_workflow_commands
 from tests.command import JOB, podplan
 from tests.github_runner import parsed
 
@@ -139,7 +139,7 @@ def _harmless(*arguments: str) -> None:
 def test_a_file_in_the_wrong_form_is_named_in_one_line(hostile: Path, name: str) -> None:
     (hostile / name).write_text(PROFILE)
     run = podplan("fmt", "--check", name)
-    assert run.out == f"would reformat {visible(name)}\n"
+    assert run.out == f"would reformat {escape_text(name)}\n"
 
 
 def test_a_line_of_a_difference_ends_where_patch_ends_it(hostile: Path) -> None:
@@ -151,12 +151,12 @@ def test_a_line_of_a_difference_ends_where_patch_ends_it(hostile: Path) -> None:
 
 @pytest.mark.parametrize("mark", ["\u00ad", "\u180e", "\ufff9", "\U000e0041"])
 def test_what_cannot_be_seen_is_written_out(mark: str) -> None:
-    assert visible(f"a{mark}b") == f"a{mark.encode('unicode_escape').decode()}b"
+    assert escape_text(f"a{mark}b") == f"a{mark.encode('unicode_escape').decode()}b"
 
 
 def test_what_a_report_needs_is_left_as_it_is() -> None:
     said = "  ::: a.yaml:1:2\n  -- a::b\n# [x]"
-    assert unheard(said) is said
+    assert escape_workflow_commands(said) is said
 
 
 HIDDEN = """\
@@ -206,8 +206,8 @@ def test_no_device_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     devices.mkdir()
     (tmp_path / "redirected").write_text("")
     (devices / "stdout").symlink_to(tmp_path / "redirected")
-    monkeypatch.setattr(output, "DEVICES", str(devices))
-    with pytest.raises(RequestError, match="holds devices"):
+    monkeypatch.setattr(output, "DEVICES_FOLDER", str(devices))
+    with pytest.raises(UsageError, match="holds devices"):
         output.replace_file(str(devices / "stdout"), "{}")
     assert [entry.name for entry in devices.iterdir()] == ["stdout"]
     assert (devices / "stdout").is_symlink()

@@ -7,26 +7,26 @@ from time import process_time
 
 import pytest
 
-from podplan.lint.checks.waits import _FOREVER, _LOOP
-from podplan.lint.suppression_syntax import _LATE_UNTIL
-from podplan.redaction.detection import _WITH_PASSWORD
-from podplan.redaction.secret_objects import _MENTIONED
-from podplan.report.sanitization import _COMMAND
+from podplan.lint.checks.waits import _ENDLESS_LOOP, _WAIT_LOOP
+from podplan.lint.suppression_syntax import _MISPLACED_UNTIL_PATTERN
+from podplan.redaction.detection import _URL_WITH_PASSWORD
+from podplan.redaction.secret_objects import _SECRET_MENTION
+from podplan.report.sanitization import _WORKFLOW_COMMAND
 
 LENGTH = 40_000  # characters, of which the square takes seconds; an eighth of them a 64th of that
 LEAST = 0.01  # seconds: less cannot be told from nothing
 SEARCHES = {
-    "letters that may begin a URL": (_WITH_PASSWORD, "a" * LENGTH),
-    "URLs within URLs": (_WITH_PASSWORD, "a://" * (LENGTH // 4)),
-    "an endless loop and many empty lines": (_FOREVER, "while true" + "\n" * LENGTH),
-    "an endless loop and many blanks": (_FOREVER, "while true" + " " * LENGTH),
-    "a condition of blanks": (_LOOP, "until" + " " * LENGTH),
-    "a reason of blanks": (_LATE_UNTIL, "until" + " " * LENGTH),
-    "kinds with properties": (_MENTIONED, "kind:&" * (LENGTH // 6)),
-    "a kind with many properties": (_MENTIONED, "kind: " + "&a " * (LENGTH // 3)),
-    "a kind and blanks": (_MENTIONED, "kind" + " " * LENGTH),
-    "blanks behind a kind": (_MENTIONED, "kind:" + " " * LENGTH),
-    "empty lines before no command": (_COMMAND, "\n" * LENGTH),
+    "letters that may begin a URL": (_URL_WITH_PASSWORD, "a" * LENGTH),
+    "URLs within URLs": (_URL_WITH_PASSWORD, "a://" * (LENGTH // 4)),
+    "an endless loop and many empty lines": (_ENDLESS_LOOP, "while true" + "\n" * LENGTH),
+    "an endless loop and many blanks": (_ENDLESS_LOOP, "while true" + " " * LENGTH),
+    "a condition of blanks": (_WAIT_LOOP, "until" + " " * LENGTH),
+    "a reason of blanks": (_MISPLACED_UNTIL_PATTERN, "until" + " " * LENGTH),
+    "kinds with properties": (_SECRET_MENTION, "kind:&" * (LENGTH // 6)),
+    "a kind with many properties": (_SECRET_MENTION, "kind: " + "&a " * (LENGTH // 3)),
+    "a kind and blanks": (_SECRET_MENTION, "kind" + " " * LENGTH),
+    "blanks behind a kind": (_SECRET_MENTION, "kind:" + " " * LENGTH),
+    "empty lines before no command": (_WORKFLOW_COMMAND, "\n" * LENGTH),
 }
 
 
@@ -52,22 +52,22 @@ def _taken(pattern: re.Pattern[str], text: str) -> float:
     ],
 )
 def test_loops_are_found(text: str) -> None:
-    assert _LOOP.search(text)
+    assert _WAIT_LOOP.search(text)
 
 
 @pytest.mark.parametrize(
     "text", ["while true; do ping a; done", "while [ 1 ] \n\n do\nping a\ndone", "while :\r\ndo :; done"]
 )
 def test_endless_loops_are_found(text: str) -> None:
-    assert _FOREVER.search(text)
+    assert _ENDLESS_LOOP.search(text)
 
 
 @pytest.mark.parametrize("text", ["http://u:secret@h", "see postgres+pg://u:secret@h/d"])
 def test_passwords_of_urls_are_found(text: str) -> None:
-    assert _WITH_PASSWORD.search(text)
-    assert not _WITH_PASSWORD.search(text.replace("secret", "$PASSWORD"))
+    assert _URL_WITH_PASSWORD.search(text)
+    assert not _URL_WITH_PASSWORD.search(text.replace("secret", "$PASSWORD"))
 
 
 @pytest.mark.parametrize("text", ["until 2026-01-01", "until=2026-01-01", "so until = 2026-01-01"])
 def test_late_days_are_found(text: str) -> None:
-    assert _LATE_UNTIL.search(text)
+    assert _MISPLACED_UNTIL_PATTERN.search(text)

@@ -16,8 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.lint.pod_security import CONTROLS, applied, beyond_baseline, may_break, minor, violations
-from podplan.lint.pod_security.pod import written
+from podplan.lint.pod_security import (
+    CONTROLS,
+    find_applied_controls,
+    find_violations,
+    find_violations_beyond_baseline,
+    may_violate,
+    parse_minor_version,
+)
+from podplan.lint.pod_security.pod import find_written_fields
 from tests.effort import examples
 
 VERDICTS = Path(__file__).parent.parent / "fixtures" / "pod_security" / "verdicts.jsonl.gz"
@@ -46,11 +53,11 @@ def test_agrees_with_the_api_server(half: int) -> None:
     for entry in halves()[half]:
         for level_at_version, broken in entry["violations"].items():
             level, version = level_at_version.split("@")
-            controls = applied(level, version)
+            controls = find_applied_controls(level, version)
             assert set(broken) <= {CONTROLS[control].name for control in controls}
             for control in controls:
                 compared += 1
-                ours = bool(violations(entry["object"], control, version))
+                ours = bool(find_violations(entry["object"], control, version))
                 if ours != (CONTROLS[control].name in broken):
                     wrong[level_at_version, control, "too strict" if ours else "missed"] += 1
     agreement = 1 - wrong.total() / compared
@@ -115,11 +122,13 @@ def exists(pod: Object, path: Steps) -> bool:
 def test_a_control_is_asked_of_each_pod_that_breaks_it() -> None:
     passed_over = 0
     for entry in verdicts():
-        fields = written(entry["object"])
+        fields = find_written_fields(entry["object"])
         for control in CONTROLS:
-            if not may_break(control, fields):
+            if not may_violate(control, fields):
                 passed_over += 1
-                assert not any(violations(entry["object"], control, version) for version in ("1.24", "1.36"))
+                assert not any(
+                    find_violations(entry["object"], control, version) for version in ("1.24", "1.36")
+                )
     assert passed_over > 5000
 
 
@@ -129,15 +138,17 @@ def test_each_violation_goes_away_with_the_field_at_its_path(version: str) -> No
     for entry in verdicts():
         for control in CONTROLS:
             pod = entry["object"]
-            while found := violations(pod, control, version):
+            while found := find_violations(pod, control, version):
                 paths = {path for path, _ in found}
                 assert len(paths) == len(found), "two violations at one place"
                 assert all(exists(pod, path) for path in paths)
                 pod = mended(pod, control, found[0][0])
-                left = {path for path, _ in violations(pod, control, version)}
+                left = {path for path, _ in find_violations(pod, control, version)}
                 assert left <= paths - {found[0][0]}, (control, found[0], entry["object"])
                 tried[control] += 1
-    missing = {"hostProcess"} | {name for name in CONTROLS if minor(CONTROLS[name].since) > minor(version)}
+    missing = {"hostProcess"} | {
+        name for name in CONTROLS if parse_minor_version(CONTROLS[name].since) > parse_minor_version(version)
+    }
     if version == "1.36":
         missing.add("procMount")  # every unmasked Pod of the data has a user namespace
     assert set(tried) == set(CONTROLS) - missing
@@ -201,7 +212,10 @@ NEARLY_ALL_DROPPED = {"capabilities": {"drop": ["ALL"], "add": ["KILL"]}}
 def test_follows_the_version(
     control: str, before: str, since: str, subject: Object, fires: tuple[bool, bool]
 ) -> None:
-    assert (bool(violations(subject, control, before)), bool(violations(subject, control, since))) == fires
+    assert (
+        bool(find_violations(subject, control, before)),
+        bool(find_violations(subject, control, since)),
+    ) == fires
 
 
 @pytest.mark.parametrize("listed", ["containers", "initContainers", "ephemeralContainers"])
@@ -217,7 +231,7 @@ def test_follows_the_version(
     ],
 )  # fmt: skip
 def test_looks_at_every_kind_of_container(listed: str, control: str, context: Object, field: Steps) -> None:
-    paths = [path for path, _ in violations(with_context(listed, context), control, VERSION)]
+    paths = [path for path, _ in find_violations(with_context(listed, context), control, VERSION)]
     assert ("spec", listed, 0, "securityContext", *field) in paths
 
 
@@ -228,7 +242,7 @@ def test_the_host_ports_that_host_network_makes_are_said_once() -> None:
         {"containerPort": 22, "hostPort": 22},
     ]
     network = pod({"hostNetwork": True, "containers": [{"name": "train", "ports": ports}]})
-    assert violations(network, "hostPorts", VERSION) == [
+    assert find_violations(network, "hostPorts", VERSION) == [
         (
             ("spec", "containers", 0, "ports", 2, "hostPort"),
             'container "train" takes port 22 of the node; leave hostPort out',
@@ -242,11 +256,11 @@ def test_the_host_ports_that_host_network_makes_are_said_once() -> None:
 
 def test_a_missing_field_is_said_once_for_the_pod_or_for_each_container_that_lacks_it() -> None:
     bare = pod({"initContainers": [{"name": "fetch"}]})
-    assert violations(bare, "runAsNonRoot", VERSION) == [
+    assert find_violations(bare, "runAsNonRoot", VERSION) == [
         (("spec",), "neither the Pod nor its containers set runAsNonRoot; set it to true")
     ]
     bare["spec"]["containers"][0]["securityContext"] = {"runAsNonRoot": True}
-    assert violations(bare, "runAsNonRoot", VERSION) == [
+    assert find_violations(bare, "runAsNonRoot", VERSION) == [
         (
             ("spec", "initContainers", 0),
             'neither the Pod nor init container "fetch" sets runAsNonRoot; set it to true',
@@ -256,7 +270,7 @@ def test_a_missing_field_is_said_once_for_the_pod_or_for_each_container_that_lac
 
 def test_a_container_without_a_name_goes_by_its_number() -> None:
     unnamed = pod({"containers": [{"name": "train"}, {}]})
-    said = [message for _, message in violations(unnamed, "allowPrivilegeEscalation", VERSION)]
+    said = [message for _, message in find_violations(unnamed, "allowPrivilegeEscalation", VERSION)]
     assert [message.partition(" leaves")[0] for message in said] == ['container "train"', "container 2"]
 
 
@@ -270,31 +284,31 @@ def test_a_container_without_a_name_goes_by_its_number() -> None:
 )
 def test_a_path_of_the_node_says_what_to_use_for_it(path: str, instead: str) -> None:
     mounted = pod({"volumes": [{"name": "a", "hostPath": {"path": path}}]})
-    [(_, message)] = violations(mounted, "hostPathVolumes", VERSION)
+    [(_, message)] = find_violations(mounted, "hostPathVolumes", VERSION)
     assert message == f'volume "a" is "{path}" of the node; {instead}'
 
 
 def test_restricted_repeats_nothing_that_baseline_says() -> None:
     volumes = [{"name": "a", "hostPath": {"path": "/a"}}, {"name": "b", "nfs": {"server": "s", "path": "/"}}]
     mixed = pod({"volumes": volumes})
-    assert [path for path, _ in violations(mixed, "restrictedVolumes", VERSION)] == [
+    assert [path for path, _ in find_violations(mixed, "restrictedVolumes", VERSION)] == [
         ("spec", "volumes", 0, "hostPath"),
         ("spec", "volumes", 1, "nfs"),
     ]
-    assert [path for path, _ in beyond_baseline(mixed, "restrictedVolumes", VERSION)] == [
+    assert [path for path, _ in find_violations_beyond_baseline(mixed, "restrictedVolumes", VERSION)] == [
         ("spec", "volumes", 1, "nfs")
     ]
 
 
 @pytest.mark.parametrize(("text", "number"), [("1.36", 36), ("v1.9", 9), ("1.30.2", 30)])
 def test_reads_versions(text: str, number: int) -> None:
-    assert minor(text) == number
+    assert parse_minor_version(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "1", "2.0", "1.x", "latest", "1.²"])
 def test_refuses_what_is_no_version(text: str) -> None:
     with pytest.raises(ValueError, match="is not a version of Kubernetes"):
-        violations(pod({}), "privileged", text)
+        find_violations(pod({}), "privileged", text)
 
 
 def keys(value: Any) -> Iterator[str]:
@@ -335,7 +349,7 @@ def test_odd_shapes_never_raise(data: st.DataObject) -> None:
             holder = holder[step]
         holder[path[-1]] = value
     for control in CONTROLS:
-        for where, message in violations(odd, control, VERSION):
+        for where, message in find_violations(odd, control, VERSION):
             assert exists(odd, where)
             assert "\n" not in message
             assert len(message) < 600
@@ -351,4 +365,4 @@ def test_odd_shapes_never_raise(data: st.DataObject) -> None:
     ],
 )
 def test_other_shapes_are_the_business_of_the_schema(control: str, spec: Object) -> None:
-    assert violations(pod(spec), control, VERSION) == []
+    assert find_violations(pod(spec), control, VERSION) == []

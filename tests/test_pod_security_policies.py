@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.core.bundled import folder
-from podplan.core.findings import pointer
+from podplan.core.bundled import find_bundled_folder
+from podplan.core.findings import to_json_pointer
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.lint.pod_security import CONTROLS, beyond_baseline
+from podplan.lint.pod_security import CONTROLS, find_violations_beyond_baseline
 from tests.lowering import Object
 
 
@@ -25,7 +25,7 @@ def policy(file: Path) -> Object:
 
 POLICIES = [
     file
-    for file in sorted(Path(folder("policies")).glob("SEC*.yaml"))
+    for file in sorted(Path(find_bundled_folder("policies")).glob("SEC*.yaml"))
     if policy(file)["check"] == "pod-security"
 ]
 
@@ -60,8 +60,8 @@ def test_a_policy_says_what_its_control_is(file: Path) -> None:
 def test_examples(data: Object, example: Object) -> None:
     at = {}
     for control in CONTROLS:
-        if found := beyond_baseline(example["object"], control, DEFAULT_VERSION):
-            at[control] = [pointer(path) for path, _ in found]
+        if found := find_violations_beyond_baseline(example["object"], control, DEFAULT_VERSION):
+            at[control] = [to_json_pointer(path) for path, _ in found]
     if data["params"]["control"] == "privileged":
         at.pop("allowPrivilegeEscalation", None)  # no privileged container may say that it cannot gain any
     assert at == ({data["params"]["control"]: example["at"]} if example["verdict"] == "bad" else {})

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from podplan.lint import checks
-from podplan.lint.registry import ours, whole
-from podplan.schema import check_against
-from tests.policies import findings, mended, nagging, places
+from podplan.lint.registry import load_builtin_policies, load_policy_documents
+from podplan.schema import validate_against
+from tests.policies import findings, fix_example, list_violation_paths, nagging
 
-POLICIES = {data["id"]: data for data in whole()}
+POLICIES = {data["id"]: data for data in load_policy_documents()}
 EXAMPLES = [
     pytest.param(code, example, id=f"{code}-{example['verdict']}-{example['name']}")
     for code, data in POLICIES.items()
@@ -25,25 +25,25 @@ TOP = Path(__file__).parents[1]
 @pytest.mark.parametrize("code", POLICIES)
 def test_form(code: str) -> None:
     data = POLICIES[code]
-    assert check_against("Policy", data) == []
+    assert validate_against("Policy", data) == []
     assert {example["verdict"] for example in data["examples"]} >= {"bad", "good", "near"}
     assert [e["name"] for e in data["examples"] if e["verdict"] == "bad" and "mended" not in e] == []
     assert data["severity"] != "error" or data["basis"] == "documented", "an error rests on documented facts"
     if "check" in data:
-        checks.check(data["check"])
+        checks.load_check(data["check"])
 
 
 @pytest.mark.parametrize(("code", "example"), EXAMPLES)
 def test_example(code: str, example: dict[str, Any]) -> None:
     found = findings(example, code)
     if example["verdict"] != "bad":
-        assert places(found, code) == []
+        assert list_violation_paths(found, code) == []
         if example["verdict"] == "good":
             assert nagging(found) == []
         return
-    assert places(found, code), nagging(found)
+    assert list_violation_paths(found, code), nagging(found)
     if "at" in example:
-        assert places(found, code) == sorted(example["at"])
+        assert list_violation_paths(found, code) == sorted(example["at"])
     if "message" in example:
         assert example["message"] in [one.message for one in found if one.rule == code]
     expected = (code, *example.get("also", ()))
@@ -55,14 +55,14 @@ def test_example(code: str, example: dict[str, Any]) -> None:
     [p for p in EXAMPLES if "mended" in p.values[1]],  # type: ignore[operator]
 )
 def test_taking_the_bad_part_away_silences_it(code: str, example: dict[str, Any]) -> None:
-    found = findings(mended(example), code)
-    assert places(found, code) == []
+    found = findings(fix_example(example), code)
+    assert list_violation_paths(found, code) == []
     assert nagging(found) == []
 
 
 def test_ids_are_unique_and_ordered() -> None:
-    assert [policy.rule.code for policy in ours()] == sorted(POLICIES)
-    assert len({policy.rule.name for policy in ours()}) == len(POLICIES)
+    assert [policy.rule.code for policy in load_builtin_policies()] == sorted(POLICIES)
+    assert len({policy.rule.name for policy in load_builtin_policies()}) == len(POLICIES)
 
 
 def test_what_is_made_from_the_policies_is_up_to_date() -> None:
@@ -71,7 +71,7 @@ def test_what_is_made_from_the_policies_is_up_to_date() -> None:
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    for path, text in tool.made().items():
+    for path, text in tool.build_files().items():
         assert (TOP / path).read_text(encoding="utf-8") == text, f"{path}: run make policies"
 
 
@@ -79,4 +79,4 @@ def test_what_is_made_from_the_policies_is_up_to_date() -> None:
 def test_a_pod_without_a_name_is_checked_all_the_same(metadata: dict[str, Any]) -> None:
     spec = {"hostNetwork": True, "containers": [{"name": "train", "image": "train:1"}]}
     found = findings({"object": {"apiVersion": "v1", "kind": "Pod", **metadata, "spec": spec}}, "SEC001")
-    assert places(found, "SEC001") == ["/spec/hostNetwork"]
+    assert list_violation_paths(found, "SEC001") == ["/spec/hostNetwork"]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from podplan.core.provenance import trace
+from podplan.core.provenance import trace_to_source
 from tests.profiles import came_from, faults, messages, one, profile, run
 
 TEXT = profile("""
@@ -38,9 +38,9 @@ def test_the_value_that_lost_is_noted() -> None:
     document = one(TEXT, environments=("prod",))
     lost = [
         place.path
-        for step in trace(document, ("spec", "image"))
+        for step in trace_to_source(document, ("spec", "image"))
         if step.origin
-        for place in step.origin.overrides
+        for place in step.origin.overridden
     ]
     assert lost == [("spec", "image")]
 
@@ -88,9 +88,9 @@ def test_the_order_is_base_self_environment_flag() -> None:
     assert flagged.data["spec"]["replicas"] == 4
     lost = [
         (place.doc.data, place.path)
-        for step in trace(flagged, ("spec", "replicas"))
+        for step in trace_to_source(flagged, ("spec", "replicas"))
         if step.origin
-        for place in step.origin.overrides
+        for place in step.origin.overridden
     ]
     assert len(lost) == 1
     assert came_from(flagged, ("spec", "replicas")) == "--set replicas=4"

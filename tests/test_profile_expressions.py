@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from podplan.core.suggestions import meant_or_known
+from podplan.core.suggestions import suggest_or_list
 from podplan.profile import expressions
-from podplan.profile.expressions import pieces
-from podplan.profile.values import Fault
+from podplan.profile.expressions import split_text
+from podplan.profile.values import ProfileExpressionError
 from tests.profiles import came_from, doc, faults, line, messages, one, profile, run, spec
 
 PARAMS = """
@@ -214,12 +214,12 @@ def test_attacks_are_problems_at_once(attack: str) -> None:
     start = process_time()
     result = run(text)
     assert process_time() - start < 0.25
-    assert {(problem.rule, line(document, problem)) for document, problem in result.problems} <= {
+    assert {(problem.rule, line(document, problem)) for document, problem in result.diagnostics} <= {
         ("PROF008", 6),
         ("PROF017", 6),
         ("PROF009", 6),
     }
-    assert len(result.problems) == 1
+    assert len(result.diagnostics) == 1
 
 
 def test_results_are_bounded_in_all() -> None:
@@ -234,10 +234,10 @@ def test_the_number_of_compiled_expressions_is_bounded() -> None:
     rows = ", ".join(f"'${{{{ {i} + params.k }}}}'" for i in range(2_001))
     from podplan.profile import sandbox
 
-    before = sandbox.compiled.cache_info().misses
+    before = sandbox.compile_expression.cache_info().misses
     text = profile(f"params: {{k: {{default: 1}}}}\nrun: [{rows}]")
     assert {rule for rule, _ in faults(text)} == {"PROF017"}
-    assert sandbox.compiled.cache_info().misses - before <= 2_001
+    assert sandbox.compile_expression.cache_info().misses - before <= 2_001
 
 
 def test_a_hundred_wrong_names_are_compared_with_those_that_there_are(
@@ -247,10 +247,10 @@ def test_a_hundred_wrong_names_are_compared_with_those_that_there_are(
 
     def counted(step: str, known: Collection[str]) -> str:
         compared.append(step)
-        return meant_or_known(step, known)
+        return suggest_or_list(step, known)
 
     compared: list[str] = []
-    monkeypatch.setattr(expressions, "meant_or_known", counted)
+    monkeypatch.setattr(expressions, "suggest_or_list", counted)
     rows = ", ".join(f"'${{{{ params.k{number} }}}}'" for number in (*range(150), *range(150)))
     matrix = "matrix: {axes: {a: [1, 2, 3]}}"
     found = messages(profile(f"params: {{a: {{}}, kk: {{default: 1}}}}\n{matrix}\nrun: [{rows}]"))
@@ -262,11 +262,11 @@ def test_a_hundred_wrong_names_are_compared_with_those_that_there_are(
 
 
 def test_many_openings_take_linear_time() -> None:
-    with pytest.raises(Fault):
-        pieces("${{ '" * 200_000)
-    with pytest.raises(Fault):
-        pieces("${{" * 300_000)
-    assert pieces("$${{" * 100_000) == ["${{" * 100_000]
+    with pytest.raises(ProfileExpressionError):
+        split_text("${{ '" * 200_000)
+    with pytest.raises(ProfileExpressionError):
+        split_text("${{" * 300_000)
+    assert split_text("$${{" * 100_000) == ["${{" * 100_000]
 
 
 @pytest.mark.parametrize(
@@ -289,10 +289,10 @@ def test_where_no_expression_may_stand(text: str, line_number: int) -> None:
 
 
 def test_pieces() -> None:
-    assert pieces("a ${{ b }} c") == ["a ", ("b",), " c"]
-    assert pieces("${{b}}${{ c }}") == [("b",), ("c",)]
-    assert pieces("$${{ b }}") == ["${{ b }}"]
-    assert pieces("plain") == ["plain"]
+    assert split_text("a ${{ b }} c") == ["a ", ("b",), " c"]
+    assert split_text("${{b}}${{ c }}") == [("b",), ("c",)]
+    assert split_text("$${{ b }}") == ["${{ b }}"]
+    assert split_text("plain") == ["plain"]
 
 
 def test_a_value_is_traced_to_the_scalar_first_and_then_to_what_it_read() -> None:
@@ -301,7 +301,7 @@ def test_a_value_is_traced_to_the_scalar_first_and_then_to_what_it_read() -> Non
     )
     document = one(text)
     assert came_from(document, ("spec", "workingDir")) == "profile.yaml:8"
-    places = document.origins[("spec", "workingDir")].places
+    places = document.origins[("spec", "workingDir")].sources
     assert [place.path[2:3] for place in places] == [(), ("a",), ("b",)]
 
 

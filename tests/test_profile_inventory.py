@@ -4,7 +4,7 @@ import json
 
 import jsonschema_rs
 
-from podplan.core.bundled import read
+from podplan.core.bundled import read_bundled_file
 from podplan.profile.resolve import INVENTORY_FIELDS
 from tests.profiles import doc
 
@@ -36,7 +36,9 @@ INVENTORY = doc(TEXT, "inventory.yaml")
 
 
 def validator() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(json.loads(read("schemas", "ClusterInventory.json")))
+    return jsonschema_rs.Draft202012Validator(
+        json.loads(read_bundled_file("schemas", "ClusterInventory.json"))
+    )
 
 
 def test_the_example_is_valid_and_the_schema_is_closed() -> None:
@@ -51,5 +53,5 @@ def test_the_example_is_valid_and_the_schema_is_closed() -> None:
 
 
 def test_expressions_know_the_fields_of_the_schema() -> None:
-    schema = json.loads(read("schemas", "ClusterInventory.json"))
+    schema = json.loads(read_bundled_file("schemas", "ClusterInventory.json"))
     assert set(INVENTORY_FIELDS) == set(schema["properties"]["spec"]["properties"])

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from podplan.core.limits import MAX_INSTANCES
-from podplan.profile.matrix import DEFAULT_INSTANCES
+from podplan.profile.matrix import DEFAULT_MAX_INSTANCES
 from tests.profiles import came_from, faults, messages, profile, run
 
 
 def ids(matrix: str, more: str = "") -> list[str]:
     result = run(profile(f"matrix: {matrix}\n{more}"))
-    assert result.problems == ()
+    assert result.diagnostics == ()
     return [variant.id for variant in result.variants]
 
 
@@ -105,12 +105,13 @@ def test_two_ids_that_differ_only_in_where_their_dots_are() -> None:
 
 
 def test_the_number_of_instances_is_bounded() -> None:
-    many = ", ".join(map(str, range(DEFAULT_INSTANCES + 1)))
+    many = ", ".join(map(str, range(DEFAULT_MAX_INSTANCES + 1)))
     assert (
-        len(ids(f"{{axes: {{a: [{many}]}}, maxInstances: {DEFAULT_INSTANCES + 1}}}")) == DEFAULT_INSTANCES + 1
+        len(ids(f"{{axes: {{a: [{many}]}}, maxInstances: {DEFAULT_MAX_INSTANCES + 1}}}"))
+        == DEFAULT_MAX_INSTANCES + 1
     )
     said = messages(profile(f"matrix: {{axes: {{a: [{many}]}}}}"))
-    assert f"raise matrix.maxInstances to {DEFAULT_INSTANCES + 1}" in said
+    assert f"raise matrix.maxInstances to {DEFAULT_MAX_INSTANCES + 1}" in said
 
 
 def test_a_product_without_end_is_never_built() -> None:

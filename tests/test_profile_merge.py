@@ -6,21 +6,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.core.provenance import Doc, Flag, Origin, at, origin_of, root, split
-from podplan.profile.merge import Area, Problems, is_expression, merge
+from podplan.core.provenance import (
+    Flag,
+    Origin,
+    TracedDocument,
+    attribute_to,
+    build_traced_document,
+    find_origin,
+    root_cursor,
+)
+from podplan.profile.merge import FieldArea, TracedDiagnostics, is_expression, merge_values
 from tests.profiles import paths
 
 
-def plain(data: Any, name: str) -> Doc:
+def plain(data: Any, name: str) -> TracedDocument:
     """A document all of which came from a flag."""
-    return Doc(name, data, origins={(): Origin("because", flag=Flag(name))})
+    return TracedDocument(name, data, origins={(): Origin("because", flag=Flag(name))})
 
 
-def merged(base: Any, over: Any, strict: bool = False, area: Area | None = None) -> tuple[Any, list[str]]:
-    problems: Problems = []
-    below, above = root(plain(base, "base")), root(plain(over, "over"))
-    tree = merge(below, above, problems, strict=strict, area=area or Area())
-    return split(at(Flag("test"), tree), "merged").data, [problem.rule for _, problem in problems]
+def merged(
+    base: Any, over: Any, strict: bool = False, area: FieldArea | None = None
+) -> tuple[Any, list[str]]:
+    problems: TracedDiagnostics = []
+    below, above = root_cursor(plain(base, "base")), root_cursor(plain(over, "over"))
+    tree = merge_values(below, above, problems, strict=strict, area=area or FieldArea())
+    return build_traced_document(attribute_to(Flag("test"), tree), "merged").data, [
+        problem.rule for _, problem in problems
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,13 +150,13 @@ def test_overlays_of_one_environment_merge_and_keep_their_nulls() -> None:
 
 
 def test_what_is_replaced_is_noted() -> None:
-    problems: Problems = []
+    problems: TracedDiagnostics = []
     base, over = plain({"a": 1, "m": {"b": 1}}, "base"), plain({"a": 2, "m": {"b": 2}}, "over")
-    result = split(merge(root(base), root(over), problems), "merged")
+    result = build_traced_document(merge_values(root_cursor(base), root_cursor(over), problems), "merged")
     for path in (("a",), ("m", "b")):
-        origin, _ = origin_of(result, path)
-        assert [(place.doc.name, place.path) for place in origin.places] == [("over", path)]
-        assert [(place.doc.name, place.path) for place in origin.overrides] == [("base", path)]
+        origin, _ = find_origin(result, path)
+        assert [(place.doc.name, place.path) for place in origin.sources] == [("over", path)]
+        assert [(place.doc.name, place.path) for place in origin.overridden] == [("base", path)]
 
 
 def test_only_whole_expressions_have_no_type_yet() -> None:
@@ -183,10 +195,12 @@ def test_over_nothing_a_profile_stays_as_it_is(over: Any) -> None:
 
 @given(maps, maps, st.booleans())
 def test_no_form_of_profile_raises_and_all_is_traced(base: Any, over: Any, strict: bool) -> None:
-    problems: Problems = []
-    tree = merge(root(plain(base, "base")), root(plain(over, "over")), problems, strict=strict)
-    result = split(tree, "merged")
-    assert all(origin_of(result, path) for path in paths(result.data))
+    problems: TracedDiagnostics = []
+    tree = merge_values(
+        root_cursor(plain(base, "base")), root_cursor(plain(over, "over")), problems, strict=strict
+    )
+    result = build_traced_document(tree, "merged")
+    assert all(find_origin(result, path) for path in paths(result.data))
     assert all(document.name in ("base", "over") for document, _ in problems)
 
 
@@ -200,10 +214,10 @@ def test_the_overlay_wins_wherever_it_has_a_scalar(base: Any, over: Any) -> None
 
 def test_so_many_wrong_names_of_one_list_are_compared_with_those_that_it_has_and_no_more() -> None:
     """90,000 of them, each compared with as many, were a quarter of an hour."""
-    problems: Problems = []
+    problems: TracedDiagnostics = []
     base = {"data": [{"name": f"a{one}"} for one in range(20)]}
     over = {"data": [{"name": f"wrong-{one}"} for one in range(300)]}
-    merge(root(plain(base, "base")), root(plain(over, "over")), problems, strict=True)
+    merge_values(root_cursor(plain(base, "base")), root_cursor(plain(over, "over")), problems, strict=True)
     messages = [problem.message for _, problem in problems]
     assert len(messages) == 300
     assert messages[0].startswith('"data" has no entry named "wrong-0" to overlay; there is a0, a1,')

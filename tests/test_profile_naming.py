@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.profile.naming import content_hash
+from podplan.profile.naming import compute_content_hash
 from tests.profiles import came_from, faults, messages, one, profile, run
 
 
 def names(text: str) -> list[str]:
     result = run(text)
-    assert result.problems == ()
+    assert result.diagnostics == ()
     return [variant.doc.data["metadata"]["name"] for variant in result.variants]
 
 
@@ -28,8 +28,12 @@ def test_a_hash_of_the_content() -> None:
 
 
 def test_the_hash_never_changes() -> None:
-    assert content_hash({"image": "é", "replicas": 1, "rate": 1e-05, "on": [True, None]}) == "7dcd3b05"
-    assert content_hash({"on": [True, None], "rate": 1e-05, "replicas": 1, "image": "é"}) == "7dcd3b05"
+    assert (
+        compute_content_hash({"image": "é", "replicas": 1, "rate": 1e-05, "on": [True, None]}) == "7dcd3b05"
+    )
+    assert (
+        compute_content_hash({"on": [True, None], "rate": 1e-05, "replicas": 1, "image": "é"}) == "7dcd3b05"
+    )
 
 
 def test_the_hash_does_not_count_labels() -> None:

@@ -39,7 +39,7 @@ def test_as_written_may_lack_what_an_environment_gives() -> None:
         "params: {k: {type: integer}}\nenvironments:\n  a: {values: {k: 1}}\n  b: {values: {k: 2}}"
     )
     result = run(text, environments="all")
-    assert result.problems == ()
+    assert result.diagnostics == ()
     assert [variant.id for variant in result.variants] == ["a", "b"]
     half = profile("params:\n  k: {type: integer}\nenvironments:\n  a: {values: {k: 1}}\n  b: {}")
     assert faults(half, environments="all") == [("PROF005", 6)]
@@ -123,5 +123,5 @@ def test_the_value_is_traced_beside_the_expression() -> None:
         (("e",), ("spec", "environments", "e", "values", "k")),
     ):
         document = one(text, environments=environments)
-        places = document.origins[("spec", "replicas")].places
+        places = document.origins[("spec", "replicas")].sources
         assert [place.path for place in places] == [("spec", "replicas"), path]

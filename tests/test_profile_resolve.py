@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.core.limits import MAX_INSTANCES
-from podplan.core.provenance import trace
-from podplan.profile.resolve import STEPS
+from podplan.core.provenance import trace_to_source
+from podplan.profile.resolve import RESOLUTION_FIELDS
 from tests.effort import examples
 from tests.profiles import BASE, doc, faults, line, messages, one, paths, profile, run
 
@@ -46,7 +46,7 @@ schedule: {queue: research, priority: 10}
 
 def test_everything_at_once() -> None:
     result = run(FULL, bases=BASES, environments="all", sets={"env.FLAG": "1"})
-    assert result.problems == ()
+    assert result.diagnostics == ()
     assert [variant.id for variant in result.variants] == [
         *("dev/lr-0-1.extra-1", "dev/lr-0-1.extra-2", "dev/lr-0-2.extra-1"),
         *("prod/lr-0-1.extra-1", "prod/lr-0-1.extra-2", "prod/lr-0-2.extra-1"),
@@ -80,7 +80,7 @@ def test_every_value_traces_to_a_line_or_a_flag() -> None:
     result = run(FULL, bases=BASES, environments="all", sets={"env.FLAG": "1", "replicas": "9"})
     for variant in result.variants:
         for path in paths(variant.doc.data):
-            last = trace(variant.doc, path)[-1]
+            last = trace_to_source(variant.doc, path)[-1]
             assert last.doc.source is not None or (last.origin is not None and last.origin.flag is not None)
             if last.doc.source is not None:
                 assert last.doc.source.span(last.path).line > 0
@@ -92,9 +92,9 @@ def test_values_that_nothing_touched_are_those_of_the_line() -> None:
         value: Any = document.data
         for step in path:
             value = value[step]
-        last = trace(document, path)[-1]
+        last = trace_to_source(document, path)[-1]
         if isinstance(value, str | int) and "computed" not in {
-            s.origin.how for s in trace(document, path) if s.origin
+            s.origin.derivation for s in trace_to_source(document, path) if s.origin
         }:
             written: Any = last.doc.data
             for step in last.path:
@@ -114,7 +114,7 @@ def test_the_inventory_goes_along() -> None:
 
 
 def test_nothing_of_the_steps_is_left() -> None:
-    document = one(profile("image: a\n" + "\n".join(f"{step}: null" for step in STEPS)))
+    document = one(profile("image: a\n" + "\n".join(f"{step}: null" for step in RESOLUTION_FIELDS)))
     assert document.data["spec"] == {"image": "a"}
 
 
@@ -157,7 +157,7 @@ def test_a_large_profile_with_many_instances_is_refused_and_not_built() -> None:
 def test_what_is_no_profile_is_one_problem(text: str) -> None:
     result = run(text, environments="all", sets={"replicas": "1"})
     assert result.variants == ()
-    assert [problem.rule for _, problem in result.problems] == ["PROF001"]
+    assert [problem.rule for _, problem in result.diagnostics] == ["PROF001"]
 
 
 leaves = st.one_of(
@@ -240,14 +240,14 @@ def test_no_form_of_profile_raises_and_every_value_is_traced(
     bases = {"base.yaml": json.dumps({**head, "kind": "JobProfileBase", "spec": base})}
     result = run(text, bases=bases, environments="all", sets=sets)
     for variant in result.variants:
-        assert not set(STEPS) & set(variant.doc.data["spec"])
+        assert not set(RESOLUTION_FIELDS) & set(variant.doc.data["spec"])
         for path in paths(variant.doc.data):
-            last = trace(variant.doc, path)[-1]
+            last = trace_to_source(variant.doc, path)[-1]
             assert last.doc.source is not None or (last.origin is not None and last.origin.flag is not None)
-    for document, problem in result.problems:
+    for document, problem in result.diagnostics:
         assert line(document, problem) >= 1
         assert problem.message[0] != problem.message[0].upper() or not problem.message[0].isalpha()
-    assert result.variants or result.problems
+    assert result.variants or result.diagnostics
     ids = [variant.id for variant in result.variants]
     assert len(set(ids)) == len(ids)
 
@@ -280,9 +280,9 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
 
 def test_a_plain_profile_loads_none_of_the_steps() -> None:
     code = (
-        "import sys\nfrom podplan.profile.resolve import resolve\nfrom podplan.core.provenance import Doc\n"
-        "doc = Doc('x', {'spec': {'image': 'a'}, 'metadata': {}})\n"
-        "resolve(doc, load=None, inventory=None, environments=None, sets={})\n"
+        "import sys\nfrom podplan.profile.resolve import resolve_profile\nfrom podplan.core.provenance import TracedDocument\n"
+        "doc = TracedDocument('x', {'spec': {'image': 'a'}, 'metadata': {}})\n"
+        "resolve_profile(doc, load_base=None, inventory=None, environments=None, sets={})\n"
         "print(sorted(n for n in sys.modules if n.split('.')[0] in ('jinja2', 'jsonschema_rs', 'difflib')"
         " or n.startswith('podplan.profile.')))"
     )

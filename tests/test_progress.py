@@ -22,8 +22,8 @@ def seen(folder: Path, patience: float, slow: float, **environment: str) -> tupl
         "import sys, time\n"
         "from podplan.cli import main, progress\n"
         "from podplan.checker import check\n"
-        f"progress.PATIENCE = {patience}\n"
-        "progress.REWRITTEN = 0.01\n"
+        f"progress.START_DELAY = {patience}\n"
+        "progress.REFRESH_INTERVAL = 0.01\n"
         "real = check._check_source\n"
         f"check._check_source = lambda *given: (time.sleep({slow}), real(*given))\n"
         "sys.argv = ['podplan', 'check', '.']\n"
@@ -86,7 +86,7 @@ def test_colours_make_no_difference(folder: Path) -> None:
 
 def test_a_line_fits_and_harms_no_terminal() -> None:
     progress = Progress()
-    assert list(progress.watch(["a\x1b[2J\n.yaml"], 7))
-    assert progress.line(80) == "checking 1 of 7: a\\x1b[2J\\n.yaml"
-    assert progress.line(20) == "checking 1 of 7"
-    assert len(progress.line(5)) < 5
+    assert list(progress.track_files(["a\x1b[2J\n.yaml"], 7))
+    assert progress.format_line(80) == "checking 1 of 7: a\\x1b[2J\\n.yaml"
+    assert progress.format_line(20) == "checking 1 of 7"
+    assert len(progress.format_line(5)) < 5

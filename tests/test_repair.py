@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from podplan.checker.check import Result, Summary
+from podplan.checker.check import CheckResult, Summary
 from podplan.core.findings import Edit, Finding, Fix, Location, Severity
-from podplan.tools.fixer import Texts, repaired
+from podplan.tools.fixer import FileTexts, fix_texts
 
 # In this language a line "bad" is to become "good", but an "old" one is refused once it is changed.
 LINES = ["bad", "old"]
@@ -20,12 +20,14 @@ class Checker:
         self.text = text
         self.asked = 0
 
-    def __call__(self, texts: Texts) -> Result:
+    def __call__(self, texts: FileTexts) -> CheckResult:
         self.asked += 1
         text = texts.get(FILE, self.text)
         found = [_finding(match, text) for match in re.finditer(r"^(bad|old|wrong)\n", text, re.MULTILINE)]
         summary = Summary(len(found), 0, 0, 0, 1, 1, 0, {})
-        return Result(found, summary, {FILE: text}, found, written={FILE: text}, repairs=found)
+        return CheckResult(
+            found, summary, {FILE: text}, found, original_texts={FILE: text}, fixable_findings=found
+        )
 
 
 def _finding(match: re.Match[str], text: str) -> Finding:
@@ -43,7 +45,7 @@ def _instead(word: str) -> str:
 
 def test_all_fixes_that_hold_are_made_at_once() -> None:
     checker = Checker("bad\n" * 40)
-    done = repaired(checker, unsafe=False)
+    done = fix_texts(checker, unsafe=False)
     assert done.texts == {FILE: "good\n" * 40}
     assert (len(done.fixed), done.withdrawn) == (40, ())
     assert checker.asked == 2
@@ -51,7 +53,7 @@ def test_all_fixes_that_hold_are_made_at_once() -> None:
 
 def test_one_fix_that_does_harm_is_withdrawn_and_costs_few_checks() -> None:
     checker = Checker("bad\n" * 40 + "old\n" + "bad\n" * 23)
-    done = repaired(checker, unsafe=False)
+    done = fix_texts(checker, unsafe=False)
     assert done.texts == {FILE: "good\n" * 40 + "old\n" + "good\n" * 23}
     assert [(found.location.line, why) for found, why in done.withdrawn] == [
         (41, "it would bring YAML001: line 41")
@@ -60,5 +62,5 @@ def test_one_fix_that_does_harm_is_withdrawn_and_costs_few_checks() -> None:
 
 
 def test_nothing_is_written_where_no_fix_holds() -> None:
-    done = repaired(Checker("old\nold\n"), unsafe=False)
+    done = fix_texts(Checker("old\nold\n"), unsafe=False)
     assert (done.texts, done.fixed, len(done.withdrawn)) == ({}, (), 2)

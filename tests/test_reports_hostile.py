@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from podplan.checker.check import Result
-from podplan.cli.reporting import FORMATS, rendered
+from podplan.checker.check import CheckResult
+from podplan.cli.reporting import FORMATS, render_report
 from podplan.core.findings import Edit, Fix
 from podplan.report import rdjson
-from podplan.report.fixes import preview
+from podplan.report.fixes import preview_fix
 from tests.command import podplan as command
 from tests.findings import FINDINGS, RESULT, where
 from tests.golden import FIXTURES, podplan
@@ -178,7 +178,7 @@ def test_ten_thousand_findings_at_wide_lines_are_told_at_once() -> None:
         assert taken(wide, format_) < 4 * max(taken(narrow, format_), LEAST), format_
 
 
-def many_at(width: int) -> Result:
+def many_at(width: int) -> CheckResult:
     """10,000 findings, each second one far to the right in a line of so many characters."""
     text = {"a.yaml": "k: " + "你" * width + "\n" + "x\n" * width}
     far = width * 2 // 3
@@ -186,12 +186,12 @@ def many_at(width: int) -> Result:
         FINDINGS[1]._replace(location=where("a.yaml", 1 + index % 2 * index, far * (1 - index % 2) + 1, 9))
         for index in range(10_000)
     ]
-    return Result(found, RESULT.summary, text, found)
+    return CheckResult(found, RESULT.summary, text, found)
 
 
-def taken(result: Result, format_: str) -> float:
+def taken(result: CheckResult, format_: str) -> float:
     begun = process_time()
-    rendered(result, format_)
+    render_report(result, format_)
     return process_time() - begun
 
 
@@ -209,20 +209,20 @@ class Line(str):
 def test_of_a_line_of_megabytes_a_fix_shows_what_there_is_room_for() -> None:
     line = Line("a" * 1_000_000)
     edit = Edit("a.yaml", 1, 500_001, 1, 500_003, 500_000, 500_002, "-X-")
-    old, new = preview(Fix("", True, (edit,)), {"a.yaml": [line]}, 80)
-    assert (old.sign, old.number, new.sign, new.number) == ("-", 1, "+", 1)
-    assert new.line[new.at : new.at + 3] == "-X-"
+    old, new = preview_fix(Fix("", True, (edit,)), {"a.yaml": [line]}, 80)
+    assert (old.sign, old.line_number, new.sign, new.line_number) == ("-", 1, "+", 1)
+    assert new.line[new.offset : new.offset + 3] == "-X-"
     assert min(len(old.line), len(new.line)) > 80
     assert line.copied < 2_000
 
 
 def test_wide_lines_are_measured_once_each() -> None:
     lines = [f"{number}: {'你' * 5_000}" for number in range(50)]
-    rdjson._strides.cache_clear()
+    rdjson._compute_stride_offsets.cache_clear()
     for _ in range(3):
         for line in lines:
-            rdjson._bytes([line], 1, 4_000)
-    assert rdjson._strides.cache_info().misses == len(lines)
+            rdjson._convert_to_byte_column([line], 1, 4_000)
+    assert rdjson._compute_stride_offsets.cache_info().misses == len(lines)
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -241,4 +241,7 @@ def test_what_is_made_for_people_has_no_sentence_of_megabytes(format_: str) -> N
     long = "a" * 1_000_000
     related = tuple(one._replace(message=long) for one in FINDINGS[0].related)
     found = [FINDINGS[0]._replace(message=long, help=long, related=related)]
-    assert len(rendered(Result(found, RESULT.summary, RESULT.texts, found), format_)) < 100_000
+    assert (
+        len(render_report(CheckResult(found, RESULT.summary, RESULT.redacted_texts, found), format_))
+        < 100_000
+    )

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from podplan.checker.check import Result, Summary
-from podplan.core.builtin_rules import RULES
+from podplan.checker.check import CheckResult, Summary
+from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.lint.policy import PLACEHOLDER
-from podplan.lint.registry import ours, whole
+from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.report import sarif
-from podplan.report.rule_page import contents, page
-from podplan.report.rule_text import of_policy, text
+from podplan.report.rule_page import render_rule_page, render_rules_table
+from podplan.report.rule_text import describe_policy, render_text
 from tests.command import podplan
 from tests.findings import FINDINGS
 
 # {name}, but not ${NAME} of Flux and shells.
 RAW = re.compile(r"(?<!\$)\{[A-Za-z_][A-Za-z0-9_]*\}")
 FENCED = re.compile(r"^```yaml\n.*?^```$", re.MULTILINE | re.DOTALL)
-POLICIES = whole()
+POLICIES = load_policy_documents()
 CODES = [data["id"] for data in POLICIES]
 
 
@@ -43,23 +43,23 @@ def test_each_placeholder_has_words_for_the_page(code: str) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_no_page_has_a_raw_placeholder(code: str) -> None:
-    assert RAW.findall(FENCED.sub("", page(read(code)))) == []
+    assert RAW.findall(FENCED.sub("", render_rule_page(read(code)))) == []
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_no_explanation_has_a_raw_placeholder(code: str) -> None:
-    explained = of_policy(read(code))
-    lines = text(explained, every_example=True).splitlines()
+    explained = describe_policy(read(code))
+    lines = render_text(explained, every_example=True).splitlines()
     assert RAW.findall("\n".join(line for line in lines if not line.startswith("  |"))) == []
     without_objects = {**explained, "examples": [{**each, "text": ""} for each in explained["examples"]]}
     assert RAW.findall(json.dumps(without_objects, ensure_ascii=False)) == []
 
 
 def test_no_help_of_sarif_has_a_raw_placeholder() -> None:
-    rules = [*(policy.rule for policy in ours()), *RULES.values()]
+    rules = [*(policy.rule for policy in load_builtin_policies()), *BUILTIN_RULES.values()]
     found = [FINDINGS[0]._replace(rule=rule.code, name=rule.name, basis=rule.basis) for rule in rules]
     summary = Summary(len(found), 0, 0, 0, 1, 1, 0, {})
-    driver = json.loads(sarif.render(Result(found, summary, {}, found)))["runs"][0]["tool"]["driver"]
+    driver = json.loads(sarif.render(CheckResult(found, summary, {}, found)))["runs"][0]["tool"]["driver"]
     assert {rule["id"] for rule in driver["rules"]} == {rule.code for rule in rules}
     for rule in driver["rules"]:
         said = [rule["shortDescription"]["text"], rule["fullDescription"]["text"], *rule["help"].values()]
@@ -67,7 +67,7 @@ def test_no_help_of_sarif_has_a_raw_placeholder() -> None:
 
 
 def test_the_table_of_rules_has_no_raw_placeholder() -> None:
-    assert RAW.findall(contents(POLICIES, list(RULES.values()))) == []
+    assert RAW.findall(render_rules_table(POLICIES, list(BUILTIN_RULES.values()))) == []
 
 
 def test_a_policy_of_an_organisation_is_explained_without_raw_placeholders(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.lint.location import range_before
-from podplan.yaml import read
+from podplan.yaml import parse_yaml
 
 # Each has the word "torchrun" once at least; the last one is looked for.
 STYLES = {
@@ -30,7 +30,7 @@ STYLES = {
 
 @pytest.mark.parametrize("text", STYLES.values(), ids=STYLES)
 def test_a_word_is_found_in_its_line(text: str) -> None:
-    document = read(text.encode(), "a.yaml").documents[0]
+    document = parse_yaml(text.encode(), "a.yaml").documents[0]
     value = document.data["a"][0]
     start = value.rindex("torchrun")
     span = document.text_span(("a", 0), value, (start, start + 8))
@@ -40,7 +40,7 @@ def test_a_word_is_found_in_its_line(text: str) -> None:
 
 
 def test_what_is_elsewhere_is_not_found() -> None:
-    source = read(b"a: &x |\n  set -e\n  torchrun\nb: *x\nc: {d: 1}\n", "a.yaml")
+    source = parse_yaml(b"a: &x |\n  set -e\n  torchrun\nb: *x\nc: {d: 1}\n", "a.yaml")
     document = source.documents[0]
     value = document.data["b"]
     assert document.text_span(("b",), value, (0, 3)) is None
@@ -56,7 +56,7 @@ def test_what_is_elsewhere_is_not_found() -> None:
 )
 def test_each_character_is_found_or_unknown(value: str, style: str | None, width: int) -> None:
     text = yaml.dump({"k": [value]}, default_style=style, width=width, allow_unicode=True)
-    document = read(text.encode(), "a.yaml").documents[0]
+    document = parse_yaml(text.encode(), "a.yaml").documents[0]
     key = next(iter(document.data))
     if document.data != {key: [value]}:
         return

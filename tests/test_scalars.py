@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podplan.yaml import read, scalars
+from podplan.yaml import parse_yaml, scalars
 
 FROZEN = Path(__file__).parent.parent / "fixtures" / "yaml" / "scalars.jsonl"
 ANSWERS: list[tuple[str, str, Any]] = [tuple(json.loads(line)) for line in FROZEN.open(encoding="utf-8")]
@@ -25,9 +25,9 @@ def test_frozen_answers_are_all_there() -> None:
 
 def test_resolve_agrees_with_every_frozen_answer() -> None:
     wrong = [
-        (text, wanted, scalars.resolve(text))
+        (text, wanted, scalars.resolve_plain(text))
         for text, kind, wanted in ANSWERS
-        if kind != "error" and not same(scalars.resolve(text), wanted)
+        if kind != "error" and not same(scalars.resolve_plain(text), wanted)
     ]
     assert wrong == []
 
@@ -35,12 +35,12 @@ def test_resolve_agrees_with_every_frozen_answer() -> None:
 def test_read_agrees_with_every_frozen_answer() -> None:
     wrong: list[Any] = []
     for text, kind, wanted in ANSWERS:
-        source = read(f"key: {text}\n".encode(), "frozen.yaml")
+        source = parse_yaml(f"key: {text}\n".encode(), "frozen.yaml")
         if kind == "error":
             rule = "YAML001" if text == "-" else "YAML007"
-            if [fault.rule for fault in source.faults] != [rule]:
-                wrong.append((text, source.faults))
-        elif source.faults or not same(source.documents[0].data["key"], wanted):
+            if [fault.rule for fault in source.diagnostics] != [rule]:
+                wrong.append((text, source.diagnostics))
+        elif source.diagnostics or not same(source.documents[0].data["key"], wanted):
             wrong.append((text, source))
     assert wrong == []
 
@@ -59,13 +59,13 @@ KEYS = {
 
 @pytest.mark.parametrize(("text", "key"), KEYS.items())
 def test_a_key_becomes_the_string_that_kubectl_prints(text: str, key: str) -> None:
-    assert scalars.key_text(text) == key
-    assert read(f"? {text}\n: x\n".encode(), "f").documents[0].data == {key: "x"}
+    assert scalars.resolve_plain_key(text) == key
+    assert parse_yaml(f"? {text}\n: x\n".encode(), "f").documents[0].data == {key: "x"}
 
 
 @pytest.mark.parametrize("text", ["", "~", "null", "9223372036854775808"])
 def test_null_and_unsigned_numbers_are_no_keys(text: str) -> None:
-    assert scalars.key_text(text) is None
+    assert scalars.resolve_plain_key(text) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_null_and_unsigned_numbers_are_no_keys(text: str) -> None:
     ],
 )  # fmt: skip
 def test_tags_give_the_value_of_their_type(tag: str, text: str, value: Any) -> None:
-    assert same(scalars.tagged(scalars.TAG_PREFIX + tag, text), value)
+    assert same(scalars.resolve_tagged(scalars.TAG_PREFIX + tag, text), value)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_tags_give_the_value_of_their_type(tag: str, text: str, value: Any) -> N
 )  # fmt: skip
 def test_tags_that_do_not_fit_are_refused(tag: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"remove|correct"):
-        scalars.tagged(scalars.TAG_PREFIX + tag, text)
+        scalars.resolve_tagged(scalars.TAG_PREFIX + tag, text)
 
 
 HINTS = {
@@ -102,7 +102,7 @@ HINTS = {
 
 @pytest.mark.parametrize(("text", "reading"), HINTS.items())
 def test_a_hint_says_what_kubernetes_reads(text: str, reading: str) -> None:
-    assert reading in scalars.hint(text)
+    assert reading in scalars.explain_implicit_type(text)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_a_hint_says_what_kubernetes_reads(text: str, reading: str) -> None:
     ["true", "False", "null", "", "5", "08", "007", "00", "0", "1.5", "1.5e3", "0x1F", "12:30", "1e400", "x"],
 )
 def test_what_reads_as_it_looks_has_no_hint(text: str) -> None:
-    assert scalars.hint(text) == ""
+    assert scalars.explain_implicit_type(text) == ""
 
 
 @pytest.mark.parametrize("text", ["9" * 10**6, "0" * 10**6, "0b+" + "1" * 10**6, "1e" + "9" * 10**6])
 def test_huge_numbers_are_read_and_not_refused_by_python(text: str) -> None:
-    assert scalars.resolve(text) in (text, 0)
-    assert isinstance(scalars.hint(text), str)
+    assert scalars.resolve_plain(text) in (text, 0)
+    assert isinstance(scalars.explain_implicit_type(text), str)

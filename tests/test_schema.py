@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from podplan.core import bundled
-from podplan.core.builtin_rules import RULES
-from podplan.core.findings import Problem, pointer
-from podplan.schema import check_against, check_cr
-from podplan.schema.catalog import names, show
-from podplan.schema.identity import known_but_not_lowered
-from podplan.schema.old_spellings import old_field
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.findings import Diagnostic, to_json_pointer
+from podplan.schema import validate_against, validate_cr
+from podplan.schema.catalog import build_schema, list_schema_names
+from podplan.schema.identity import is_known_but_not_lowered
+from podplan.schema.old_spellings import find_old_spelling
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
 MESSAGES = yaml.load((FIXTURES / "messages.yaml").read_text(), yaml.CSafeLoader)
@@ -43,26 +43,26 @@ def small(**changes: Any) -> dict[str, Any]:
     return {**job, **changes}
 
 
-def told(problems: list[Problem]) -> list[str]:
-    return [f"{problem.rule} {pointer(problem.path)}: {problem.message}" for problem in problems]
+def told(problems: list[Diagnostic]) -> list[str]:
+    return [f"{problem.rule} {to_json_pointer(problem.path)}: {problem.message}" for problem in problems]
 
 
 @pytest.mark.parametrize("name", FULL)
 def test_a_cr_with_every_field_is_clean(name: str) -> None:
     kind, _, dialect = name.partition(".")
-    assert check_cr(full(name), VERSION) == ([], True, kind, dialect)
+    assert validate_cr(full(name), VERSION) == ([], True, kind, dialect)
 
 
 @pytest.mark.parametrize("case", MESSAGES, ids=lambda case: case["name"])
 def test_messages(case: dict[str, Any]) -> None:
-    checked = check_cr(small(kind=case["kind"], spec=case["spec"]), VERSION)
-    assert told(checked.problems) == case["problems"]
-    assert checked.lowerable is case["lowerable"]
-    assert {problem.rule for problem in checked.problems} <= set(RULES)
+    checked = validate_cr(small(kind=case["kind"], spec=case["spec"]), VERSION)
+    assert told(checked.diagnostics) == case["problems"]
+    assert checked.is_lowerable is case["lowerable"]
+    assert {problem.rule for problem in checked.diagnostics} <= set(BUILTIN_RULES)
 
 
 def test_every_old_spelling_is_in_the_messages() -> None:
-    table = json.loads(bundled.read("schemas", "old-spellings.json"))
+    table = json.loads(bundled.read_bundled_file("schemas", "old-spellings.json"))
     said = [line for case in MESSAGES for line in case["problems"]]
     for entry in table["fields"]:
         if not entry["path"].startswith("status."):
@@ -73,15 +73,15 @@ def test_every_old_spelling_is_in_the_messages() -> None:
 def test_an_old_spelling_says_what_becomes_of_it() -> None:
     data = small()
     data["spec"]["runMode"] = {"debug": {"enable": True}}
-    [problem] = check_cr(data, VERSION).problems
+    [problem] = validate_cr(data, VERSION).diagnostics
     assert problem.on_key
     assert "drops" in problem.help
     assert "kubectl" in problem.help
 
 
 def test_old_spellings_are_those_of_their_kind() -> None:
-    assert old_field("GenericJob", ("spec", "worker", "procPerNode")) is None
-    assert old_field("ColossalAIJob", ("spec", "worker", "procPerNode", 0)) is None
+    assert find_old_spelling("GenericJob", ("spec", "worker", "procPerNode")) is None
+    assert find_old_spelling("ColossalAIJob", ("spec", "worker", "procPerNode", 0)) is None
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_old_spellings_are_those_of_their_kind() -> None:
     ],
 )
 def test_what_surrounds_the_spec(changes: dict[str, Any], said: str) -> None:
-    [line] = told(check_cr(small(**changes), VERSION).problems)
+    [line] = told(validate_cr(small(**changes), VERSION).diagnostics)
     assert line.startswith(said)
 
 
@@ -120,8 +120,8 @@ def test_all_that_is_wrong_with_metadata_is_told_once() -> None:
         "annotations": {"long": "x" * 300_000},
         "ownerReferences": [owner, {**owner, "uid": "v"}],
     }
-    found = check_cr(small(metadata=metadata), VERSION).problems
-    assert sorted((problem.rule, pointer(problem.path)) for problem in found) == [
+    found = validate_cr(small(metadata=metadata), VERSION).diagnostics
+    assert sorted((problem.rule, to_json_pointer(problem.path)) for problem in found) == [
         ("SCHEMA002", "/metadata/labels/team"),
         ("SCHEMA005", "/metadata/annotations"),
         ("SCHEMA006", "/metadata/name"),
@@ -132,7 +132,7 @@ def test_all_that_is_wrong_with_metadata_is_told_once() -> None:
 def test_two_forms_of_a_kind_are_both_named() -> None:
     data = deepcopy(full("ColossalAIJob.launcher"))
     data["spec"]["replicaSpecs"] = []
-    [problem] = [one for one in check_cr(data, VERSION).problems if one.rule == "SCHEMA009"]
+    [problem] = [one for one in validate_cr(data, VERSION).diagnostics if one.rule == "SCHEMA009"]
     assert problem.help == 'write "torchConfig" and "replicaSpecs", or "launcher" and "worker"'
 
 
@@ -178,20 +178,20 @@ def test_what_is_missing_says_what_to_write(path: str, help: str) -> None:
     ]
     apart = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
     pod["topologySpreadConstraints"] = [apart]
-    assert check_cr(data, VERSION).problems == []
+    assert validate_cr(data, VERSION).diagnostics == []
     *steps, last = (int(step) if step.isdigit() else step for step in path.split("."))
     holder: Any = data
     for step in steps:
         holder = holder[step]
     del holder[last]
-    assert [problem.help for problem in check_cr(data, VERSION).problems] == [help]
+    assert [problem.help for problem in validate_cr(data, VERSION).diagnostics] == [help]
 
 
 def test_a_launcher_without_an_image_says_where_to_write_it() -> None:
     data = deepcopy(full("ColossalAIJob.launcher"))
     del data["spec"]["launcher"]["image"]
     del data["spec"]["worker"]["template"]["spec"]["containers"][0]["image"]
-    [problem] = [one for one in check_cr(data, VERSION).problems if "launcher" in one.message]
+    [problem] = [one for one in validate_cr(data, VERSION).diagnostics if "launcher" in one.message]
     assert (
         problem.help == f"write launcher: {{image: {IMAGE}}}, or give the container of the workers an image"
     )
@@ -204,43 +204,43 @@ def test_a_placeholder_is_told_as_one(value: str) -> None:
     container["resources"] = {"limits": {"cpu": value}}
     container["ports"] = [{"containerPort": value}]
     data["spec"]["replicaSpecs"][0]["replicas"] = value
-    found = check_cr(data, VERSION).problems
+    found = validate_cr(data, VERSION).diagnostics
     assert len(found) == 4
     assert all(problem.help.startswith("this looks like a placeholder; ") for problem in found)
 
 
 @pytest.mark.parametrize("data", [None, 3, "text", [], {}, {"kind": "GenericJob"}, {"spec": {}}])
 def test_what_is_no_cr_is_told_and_not_lowered(data: Any) -> None:
-    checked = check_cr(data, VERSION)
-    assert checked.problems
-    assert not checked.lowerable
+    checked = validate_cr(data, VERSION)
+    assert checked.diagnostics
+    assert not checked.is_lowerable
 
 
 @pytest.mark.parametrize("bad", ["\ud800", {5: "a key"}])
 def test_what_is_no_json_is_told(bad: Any) -> None:
     data = small(kind="PyTorchTrainingJob")
     data["spec"]["torchrunConfig"] = {"procPerNode": bad}
-    checked = check_cr(data, VERSION)
-    assert [problem.rule for problem in checked.problems] == ["SCHEMA006"]
-    assert not checked.lowerable
+    checked = validate_cr(data, VERSION)
+    assert [problem.rule for problem in checked.diagnostics] == ["SCHEMA006"]
+    assert not checked.is_lowerable
 
 
 def test_a_misnamed_kind_is_checked_as_the_one_that_was_meant() -> None:
-    checked = check_cr({**full("DeepSpeedJob"), "kind": "DeepspeedJob"}, VERSION)
+    checked = validate_cr({**full("DeepSpeedJob"), "kind": "DeepspeedJob"}, VERSION)
     assert checked.kind == "DeepSpeedJob"
-    assert not checked.lowerable
-    assert len(checked.problems) == 1
+    assert not checked.is_lowerable
+    assert len(checked.diagnostics) == 1
 
 
 @pytest.mark.parametrize("kind", ["MPIJob", "MPIJobList", "BeamJob"])
 def test_kinds_without_a_lowering_are_known(kind: str) -> None:
-    assert known_but_not_lowered(kind)
-    assert check_cr(small(kind=kind), VERSION) == ([], False, kind, "")
+    assert is_known_but_not_lowered(kind)
+    assert validate_cr(small(kind=kind), VERSION) == ([], False, kind, "")
 
 
 def test_kinds_with_a_lowering_are_not_among_them() -> None:
-    assert not known_but_not_lowered("GenericJobList")
-    assert not known_but_not_lowered("Pod")
+    assert not is_known_but_not_lowered("GenericJobList")
+    assert not is_known_but_not_lowered("Pod")
 
 
 @pytest.mark.parametrize(
@@ -265,13 +265,14 @@ def test_kinds_with_a_lowering_are_not_among_them() -> None:
 def test_a_mistyped_kind_of_the_group_is_an_error_with_the_kind_that_was_meant(
     written: str, said: str
 ) -> None:
-    [line] = told(check_cr(small(kind=written), VERSION).problems)
+    [line] = told(validate_cr(small(kind=written), VERSION).diagnostics)
     assert line.startswith(said.format(api="batch.tensorstack.dev/v1beta1"))
 
 
 def test_only_a_spelling_that_migrate_replaces_is_left_to_it() -> None:
     helps = {
-        kind: check_cr(small(kind=kind), VERSION).problems[0].help for kind in ("DeepspeedJob", "mpijob")
+        kind: validate_cr(small(kind=kind), VERSION).diagnostics[0].help
+        for kind in ("DeepspeedJob", "mpijob")
     }
     assert helps == {
         "DeepspeedJob": "write kind: DeepSpeedJob, or let podplan migrate do it",
@@ -281,11 +282,13 @@ def test_only_a_spelling_that_migrate_replaces_is_left_to_it() -> None:
 
 def test_of_a_list_the_envelope_is_checked() -> None:
     envelope = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJobList", "metadata": {}}
-    assert check_cr({**envelope, "items": [{"anything": 1}]}, VERSION).problems == []
-    assert told(check_cr({**envelope, "items": [5]}, VERSION).problems) == [
+    assert validate_cr({**envelope, "items": [{"anything": 1}]}, VERSION).diagnostics == []
+    assert told(validate_cr({**envelope, "items": [5]}, VERSION).diagnostics) == [
         "SCHEMA002 /items/0: items[0] must be a mapping, not an integer"
     ]
-    assert told(check_cr(envelope, VERSION).problems) == ['SCHEMA003 : required field "items" is missing']
+    assert told(validate_cr(envelope, VERSION).diagnostics) == [
+        'SCHEMA003 : required field "items" is missing'
+    ]
 
 
 def test_a_null_counts_as_not_written() -> None:
@@ -293,19 +296,19 @@ def test_a_null_counts_as_not_written() -> None:
     data["spec"]["cleanUpPolicy"] = None
     data["spec"]["scheduler"]["t9kScheduler"]["queue"] = None
     data["spec"]["replicaSpecs"][0]["template"]["metadata"] = {"creationTimestamp": None}
-    assert check_cr(data, VERSION).problems == []
+    assert validate_cr(data, VERSION).diagnostics == []
 
 
 def test_a_null_in_a_list_is_a_value() -> None:
     data = small()
     data["spec"]["successRules"] = [None]
-    assert [problem.rule for problem in check_cr(data, VERSION).problems] == ["SCHEMA002"]
+    assert [problem.rule for problem in validate_cr(data, VERSION).diagnostics] == ["SCHEMA002"]
 
 
 def test_status_does_not_keep_a_job_from_being_lowered() -> None:
-    checked = check_cr(small(status={"phase": "Sleeping", "aggregate": {"running": "one"}}), VERSION)
-    assert sorted(problem.rule for problem in checked.problems) == ["SCHEMA002", "SCHEMA004"]
-    assert checked.lowerable
+    checked = validate_cr(small(status={"phase": "Sleeping", "aggregate": {"running": "one"}}), VERSION)
+    assert sorted(problem.rule for problem in checked.diagnostics) == ["SCHEMA002", "SCHEMA004"]
+    assert checked.is_lowerable
 
 
 @pytest.mark.parametrize(
@@ -323,10 +326,10 @@ def test_a_template_without_containers_or_with_wrong_types_cannot_be_lowered(
 ) -> None:
     data = small()
     data["spec"]["replicaSpecs"][0]["template"] = template
-    checked = check_cr(data, VERSION)
-    assert checked.lowerable is lowerable
-    assert all(problem.path[:4] == ("spec", "replicaSpecs", 0, "template") for problem in checked.problems)
-    assert checked.problems
+    checked = validate_cr(data, VERSION)
+    assert checked.is_lowerable is lowerable
+    assert all(problem.path[:4] == ("spec", "replicaSpecs", 0, "template") for problem in checked.diagnostics)
+    assert checked.diagnostics
 
 
 def test_objects_of_kubernetes_are_checked_where_they_stand() -> None:
@@ -338,9 +341,9 @@ def test_objects_of_kubernetes_are_checked_where_they_stand() -> None:
     generic = deepcopy(full("GenericJob"))
     generic["spec"]["service"]["ports"].append({"port": 70000})
     paths = [
-        pointer(problem.path)
+        to_json_pointer(problem.path)
         for data in (launcher, torch, generic)
-        for problem in check_cr(data, VERSION).problems
+        for problem in validate_cr(data, VERSION).diagnostics
     ]
     assert any(path.startswith("/spec/launcher/env/0") for path in paths)
     assert "/spec/launcher/resources/limits/cpu" in paths
@@ -353,33 +356,33 @@ def test_a_launcher_may_leave_its_template_unfinished() -> None:
     worker, launcher = data["spec"]["replicaSpecs"]
     assert (worker["type"], launcher["template"]) == ("worker", {})
     del launcher["template"]
-    assert check_cr(data, VERSION).problems == []
+    assert validate_cr(data, VERSION).diagnostics == []
     worker["template"] = {}
-    assert check_cr(data, VERSION).problems != []
+    assert validate_cr(data, VERSION).diagnostics != []
 
 
 def test_the_kubernetes_version_counts() -> None:
     data = small()
     data["spec"]["replicaSpecs"][0]["template"]["spec"]["resourceClaims"] = [{"name": "gpu"}]
-    assert check_cr(data, "1.24").problems[0].rule == "SCHEMA001"
-    assert not any(problem.rule == "SCHEMA001" for problem in check_cr(data, "1.36").problems)
+    assert validate_cr(data, "1.24").diagnostics[0].rule == "SCHEMA001"
+    assert not any(problem.rule == "SCHEMA001" for problem in validate_cr(data, "1.36").diagnostics)
 
 
 def test_callers_get_their_own_codes() -> None:
-    problems = check_against("JobProfile", {"apiVersion": "podplan/v1"}, {"SCHEMA003": "PROF001"})
+    problems = validate_against("JobProfile", {"apiVersion": "podplan/v1"}, {"SCHEMA003": "PROF001"})
     assert {problem.rule for problem in problems} == {"PROF001"}
 
 
 def test_a_schema_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
-        check_against("NoSuchKind", {})
+        validate_against("NoSuchKind", {})
     with pytest.raises(LookupError, match="GenericJob"):
-        show("common", VERSION)
+        build_schema("common", VERSION)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", list_schema_names())
 def test_what_is_shown_is_a_self_contained_schema(name: str) -> None:
-    schema = show(name, VERSION)
+    schema = build_schema(name, VERSION)
     for part in (*schema["$defs"].values(), {**schema, "$defs": {}}):
         check_is_schema(json.dumps(part))
     references = set(_references(schema))
@@ -406,9 +409,9 @@ def _references(node: Any) -> list[str]:
 def test_what_is_shown_accepts_a_cr_with_every_field(name: str) -> None:
     kind = name.partition(".")[0]
     item = full(name)
-    jsonschema.Draft202012Validator(show(kind, VERSION)).validate(item)
+    jsonschema.Draft202012Validator(build_schema(kind, VERSION)).validate(item)
     envelope = {"apiVersion": item["apiVersion"], "kind": f"{kind}List", "items": [item]}
-    jsonschema.Draft202012Validator(show(f"{kind}List", VERSION)).validate(envelope)
+    jsonschema.Draft202012Validator(build_schema(f"{kind}List", VERSION)).validate(envelope)
 
 
 def test_what_is_shown_refuses_what_check_cr_refuses() -> None:
@@ -416,14 +419,14 @@ def test_what_is_shown_refuses_what_check_cr_refuses() -> None:
     for case in MESSAGES:
         kind = "DeepSpeedJob" if case["kind"] == "DeepspeedJob" else case["kind"]
         if kind not in validators:
-            validators[kind] = jsonschema.Draft202012Validator(show(kind, VERSION))
+            validators[kind] = jsonschema.Draft202012Validator(build_schema(kind, VERSION))
         assert validators[kind].is_valid(small(kind=case["kind"], spec=case["spec"])) is not bool(
             case["problems"]
         )
 
 
 def test_an_editor_is_told_of_the_dialect_that_was_begun() -> None:
-    validator = jsonschema.Draft202012Validator(show("ColossalAIJob", VERSION))
+    validator = jsonschema.Draft202012Validator(build_schema("ColossalAIJob", VERSION))
     begun = small(kind="ColossalAIJob", spec={"worker": {"procPerNode": 2, "template": {}}})
     messages = " ".join(error.message for error in validator.iter_errors(begun))
     assert "procPerNode" in messages

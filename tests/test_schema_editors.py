@@ -13,8 +13,8 @@ from jsonschema_rs import Draft202012Validator
 
 from podplan import kubernetes
 from podplan.schema import catalog
-from podplan.schema.editor_schema import with_choices
-from podplan.yaml import read
+from podplan.schema.editor_schema import to_editor_schema
+from podplan.yaml import parse_yaml
 from tests.command import podplan
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -23,7 +23,7 @@ ODD: tuple[Any, ...] = (None, "", "auto", "${{ params.x }}", 0, -1, 1.5, True, [
 
 def documents(kind: str) -> Iterator[Any]:
     for path in sorted(FIXTURES.rglob("*.yaml")):
-        for document in read(path.read_bytes(), str(path)).documents:
+        for document in parse_yaml(path.read_bytes(), str(path)).documents:
             if isinstance(document.data, dict) and document.data.get("kind") == kind:
                 yield document.data
 
@@ -41,8 +41,8 @@ def mutants(document: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("kind", ["JobProfile", "ClusterInventory"])
 def test_both_forms_say_the_same(kind: str) -> None:
-    plain = catalog.show(kind, kubernetes.DEFAULT_VERSION)
-    ours, editors = Draft202012Validator(plain), Draft202012Validator(with_choices(plain))
+    plain = catalog.build_schema(kind, kubernetes.DEFAULT_VERSION)
+    ours, editors = Draft202012Validator(plain), Draft202012Validator(to_editor_schema(plain))
     verdicts = set()
     for document in list(documents(kind))[:40]:
         for one in (document, *mutants(document)):
@@ -57,7 +57,7 @@ def test_choices_take_the_place_of_conditions() -> None:
         "$defs": {"deferred": {"type": "string", "pattern": "^x", "description": "An expression."}},
         "properties": {"a": {"if": {"$ref": "#/$defs/deferred"}, "else": {"enum": ["b"]}}},
     }
-    changed = with_choices(plain)
+    changed = to_editor_schema(plain)
     assert changed["properties"]["a"] == {"anyOf": [{"enum": ["b"]}, {"$ref": "#/$defs/deferred"}]}
     assert "description" not in changed["$defs"]["deferred"]
     assert "description" in plain["$defs"]["deferred"]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.schema import check_against
-from podplan.schema.bundling import KUBERNETES_OBJECT, file, self_contained
+from podplan.schema import validate_against
+from podplan.schema.bundling import KUBERNETES_KEYWORD, bundle_schema, load_schema_file
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
 TABLES = yaml.load((FIXTURES / "fields.yaml").read_text(), yaml.CSafeLoader)
@@ -54,13 +54,13 @@ def tabled(kind: str) -> dict[Where, str]:
 
 def schemed(kind: str) -> dict[Where, str]:
     """Every path of a kind with its type, as its schema has it."""
-    schema = self_contained(file(kind))
+    schema = bundle_schema(load_schema_file(kind))
 
     def walk(node: dict[str, Any], at: Where) -> Iterator[tuple[Where, str]]:
         if "$ref" in node:
             node = {**schema["$defs"][node["$ref"].rpartition("/")[2]], **node}
-        if KUBERNETES_OBJECT in node:
-            yield at, node[KUBERNETES_OBJECT].partition("?")[0]
+        if KUBERNETES_KEYWORD in node:
+            yield at, node[KUBERNETES_KEYWORD].partition("?")[0]
             return
         yield at, named(node)
         for field, below in node.get("properties", {}).items():
@@ -121,20 +121,20 @@ def test_schema_and_reference_have_the_same_fields(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TABLES["kinds"])
 def test_a_cr_with_every_field_is_accepted(kind: str) -> None:
-    assert check_against(kind, full(kind)) == []
+    assert validate_against(kind, full(kind)) == []
 
 
 @pytest.mark.parametrize(("kind", "where", "name"), CASES)
 def test_the_right_type_is_there_and_a_wrong_one_is_one_problem(kind: str, where: Where, name: str) -> None:
     wrong = WRONG.get(name, ["not", "a", "mapping"])
     data, path = replaced(with_room_for(kind, where), where, wrong)
-    problems = check_against(kind, data)
+    problems = validate_against(kind, data)
     assert [(problem.rule, problem.path) for problem in problems] == [("SCHEMA002", path)]
 
 
 @pytest.mark.parametrize("kind", TABLES["kinds"])
 def test_every_field_has_a_sentence(kind: str) -> None:
-    schema = self_contained(file(kind))
+    schema = bundle_schema(load_schema_file(kind))
 
     def silent(node: Any, at: str) -> Iterator[str]:
         if not isinstance(node, dict):

@@ -14,8 +14,8 @@ import pytest
 
 from podplan.core.limits import MAX_SCHEMA_VISITS as BOUND
 from podplan.core.typing import Any
-from podplan.schema.custom_schemas import Unusable, validator
-from podplan.schema.visit_limit import visits
+from podplan.schema.custom_schemas import UnusableSchema, build_validator
+from podplan.schema.visit_limit import count_visits
 from tests.command import JOB, Run, podplan
 from tests.test_limits import by_schema, laid_out
 
@@ -29,8 +29,8 @@ def chain(link: Callable[[dict[str, str]], Any], length: int = 30, last: Any = F
 
 
 def count(schema: Any, bound: int = BOUND) -> int:
-    validator(schema)
-    return visits(schema, bound)
+    build_validator(schema)
+    return count_visits(schema, bound)
 
 
 def checked(schema: Any, folder: Path) -> Run:
@@ -141,12 +141,12 @@ def test_a_reference_is_read_as_the_validator_reads_it(name: str, reference: str
     """What it is read as is what counts; one that is read otherwise must be none."""
     schema = {"$defs": {name: {"items": {"items": False}}}, "$ref": f"#/$defs/{reference}"}
     try:
-        made = validator(schema)
-    except Unusable:
+        made = build_validator(schema)
+    except UnusableSchema:
         assert reference in ("é", "a%2Fb")
     else:
         assert [list(error.instance_path) for error in made.iter_errors([[1]])] == [[0, 0]]
-        assert visits(schema, BOUND) == 4
+        assert count_visits(schema, BOUND) == 4
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_a_reference_is_read_as_the_validator_reads_it(name: str, reference: str
 )
 def test_no_other_reference_is_taken(schema: Any, said: str) -> None:
     """Behind one to a value that is no schema were keywords that nobody had looked at."""
-    with pytest.raises(Unusable) as caught:
-        validator(schema)
+    with pytest.raises(UnusableSchema) as caught:
+        build_validator(schema)
     assert said in caught.value.message
 
 
@@ -231,12 +231,12 @@ def test_a_big_schema_is_counted_soon(parts: int, inside: Any, counted: int) -> 
     """One that recurs has other counts at each of the 100 levels, for all of its parts."""
     properties = {f"a{one}": {"additionalProperties": inside, "items": inside} for one in range(parts)}
     started = time.process_time()
-    assert visits({"properties": properties}, BOUND) == counted
+    assert count_visits({"properties": properties}, BOUND) == counted
     assert time.process_time() - started < 20
 
 
 def test_a_deep_chain_of_references_is_no_recursion_here() -> None:
-    assert visits(chain(lambda one: {"allOf": [one]}, 5_000), 10**9) == 10_002
+    assert count_visits(chain(lambda one: {"allOf": [one]}, 5_000), 10**9) == 10_002
 
 
 def test_a_policy_that_would_never_come_to_an_end_is_refused(tmp_path: Path) -> None:

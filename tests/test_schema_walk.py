@@ -11,9 +11,9 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from podplan.schema.bundling import file, self_contained
-from podplan.schema.catalog import names, show
-from podplan.schema.walker import verdict
+from podplan.schema.bundling import bundle_schema, load_schema_file
+from podplan.schema.catalog import build_schema, list_schema_names
+from podplan.schema.walker import decide_validity
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FULL = {path.stem: path for path in sorted((FIXTURES / "schemas" / "full").glob("*.yaml"))}
@@ -77,7 +77,7 @@ def agree(schema: dict[str, Any], documents: Iterator[Any]) -> tuple[int, int]:
     validator = jsonschema_rs.Draft202012Validator(schema)
     said = []
     for data in documents:
-        walked = verdict(schema, data)
+        walked = decide_validity(schema, data)
         if walked is not None:
             assert walked == validator.is_valid(data), data
             said.append(walked)
@@ -86,20 +86,20 @@ def agree(schema: dict[str, Any], documents: Iterator[Any]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", FULL)
 def test_it_agrees_about_crs(name: str) -> None:
-    schema = self_contained(file(name))
+    schema = bundle_schema(load_schema_file(name))
     data = yaml.safe_load(FULL[name].read_text())
-    assert verdict(schema, data) is True
+    assert decide_validity(schema, data) is True
     judged, valid = agree(schema, changed(data))
     assert judged > 100
     assert 0 < valid < judged
 
 
 def test_it_agrees_about_profiles() -> None:
-    schema = self_contained(file("JobProfile"))
+    schema = bundle_schema(load_schema_file("JobProfile"))
     judged = valid = 0
     for path in PROFILES:
         data = yaml.safe_load(path.read_text())
-        assert verdict(schema, data) is True, path
+        assert decide_validity(schema, data) is True, path
         counts = agree(schema, changed(data))
         judged, valid = judged + counts[0], valid + counts[1]
     assert judged > 1000
@@ -108,38 +108,40 @@ def test_it_agrees_about_profiles() -> None:
 
 def test_it_knows_every_keyword_of_our_schemas() -> None:
     """A keyword that it does not know would make every run load the validator."""
-    for name in names():
-        schema = show(name, "1.36")
-        assert verdict({"$defs": schema.get("$defs", {}), "type": "object"}, {}) is True
+    for name in list_schema_names():
+        schema = build_schema(name, "1.36")
+        assert decide_validity({"$defs": schema.get("$defs", {}), "type": "object"}, {}) is True
 
 
 @pytest.mark.parametrize("value", [2**60, 1e300, "\ud800", "a" * 10_001, {1: 2}, {"a": {"b": float("nan")}}])
 def test_it_leaves_what_engines_differ_in_to_the_validator(value: Any) -> None:
-    assert verdict({"properties": {"a": {"properties": {"b": {"type": "number"}}}}}, value) is None
+    assert decide_validity({"properties": {"a": {"properties": {"b": {"type": "number"}}}}}, value) is None
 
 
 def test_it_leaves_what_it_does_not_know_to_the_validator() -> None:
-    assert verdict({"unevaluatedProperties": False}, {}) is None
+    assert decide_validity({"unevaluatedProperties": False}, {}) is None
     deep: Any = []
     for _ in range(5000):
         deep = [deep]
-    assert verdict({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}}, deep) is None
+    assert (
+        decide_validity({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}}, deep) is None
+    )
 
 
 def test_the_end_of_a_pattern_is_the_end_of_the_text() -> None:
-    assert verdict({"pattern": "^a$"}, "a\n") is False
-    assert verdict({"pattern": "\\$a"}, "$a") is True
+    assert decide_validity({"pattern": "^a$"}, "a\n") is False
+    assert decide_validity({"pattern": "\\$a"}, "$a") is True
 
 
 def test_patterns_of_letters_elsewhere_are_for_the_validator() -> None:
-    assert verdict({"pattern": "^.$"}, "Ω") is None
-    assert verdict({"minLength": 1}, "Ω") is True
+    assert decide_validity({"pattern": "^.$"}, "Ω") is None
+    assert decide_validity({"minLength": 1}, "Ω") is True
 
 
 def test_true_is_not_one() -> None:
-    assert verdict({"const": 1}, True) is False
-    assert verdict({"enum": [0, "x"]}, False) is False
-    assert verdict({"minimum": 5}, True) is True
-    assert verdict({"type": "integer"}, 1.0) is True
-    assert verdict({"type": "integer"}, True) is False
-    assert verdict({"enum": [1]}, 1.0) is None
+    assert decide_validity({"const": 1}, True) is False
+    assert decide_validity({"enum": [0, "x"]}, False) is False
+    assert decide_validity({"minimum": 5}, True) is True
+    assert decide_validity({"type": "integer"}, 1.0) is True
+    assert decide_validity({"type": "integer"}, True) is False
+    assert decide_validity({"enum": [1]}, 1.0) is None

@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from podplan.core.findings import pointer
-from podplan.schema.errors import faults
-from podplan.schema.messages import MOST_TOLD, problems
+from podplan.core.findings import to_json_pointer
+from podplan.schema.errors import collect_errors
+from podplan.schema.messages import MAX_REPORTED, build_diagnostics
 
 SHAPE: dict[str, Any] = {
     "anyOf": [
@@ -56,8 +56,10 @@ VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
 
 
 def told(data: Any) -> list[str]:
-    found = faults(VALIDATOR, SCHEMA, data)
-    return [f"{p.rule} {pointer(p.path)}: {p.message}" for p in problems(found, SCHEMA, "Any")]
+    found = collect_errors(VALIDATOR, SCHEMA, data)
+    return [
+        f"{p.rule} {to_json_pointer(p.path)}: {p.message}" for p in build_diagnostics(found, SCHEMA, "Any")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_shallow_faults_come_first() -> None:
 
 def test_an_unknown_field_brings_the_legal_ones() -> None:
     data = {"zzzzzz": 1}
-    [problem] = problems(faults(VALIDATOR, SCHEMA, data), SCHEMA, "Any")
+    [problem] = build_diagnostics(collect_errors(VALIDATOR, SCHEMA, data), SCHEMA, "Any")
     assert problem.on_key
     assert "either, even, few, fixed" in problem.help
 
@@ -125,7 +127,7 @@ def test_the_text_of_a_string_of_the_wrong_type_is_not_shown() -> None:
 
 
 def test_a_flood_of_faults_is_cut() -> None:
-    assert len(told({f"field{number}": 1 for number in range(10 * MOST_TOLD)})) == MOST_TOLD
+    assert len(told({f"field{number}": 1 for number in range(10 * MAX_REPORTED)})) == MAX_REPORTED
 
 
 TELLING: dict[str, Any] = {
@@ -160,5 +162,5 @@ TELLING: dict[str, Any] = {
 )
 def test_a_wrong_type_says_what_the_field_is_for(data: Any, message: str, help: str) -> None:
     validator = jsonschema_rs.Draft202012Validator(TELLING)
-    [problem] = problems(faults(validator, TELLING, data), TELLING, "Any")
+    [problem] = build_diagnostics(collect_errors(validator, TELLING, data), TELLING, "Any")
     assert (problem.message, problem.help) == (message, help)

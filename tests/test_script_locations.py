@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from podplan.core.findings import Finding
-from podplan.lint.rule_selection import Selection
+from podplan.lint.rule_selection import RuleSelection
 from tests.suppressing.job import checked, silenced
 
 JOB = """\
@@ -33,7 +33,7 @@ PYTORCH = JOB.format(kind="PyTorchTrainingJob", head="runPolicy: {backoffLimit: 
 
 
 def report(text: str) -> list[Finding]:
-    return checked(text, Selection(extend_select=("ALL",))).findings
+    return checked(text, RuleSelection(extend_select=("ALL",))).findings
 
 
 def place(text: str, rule: str) -> str:
@@ -101,7 +101,7 @@ def test_a_word_of_a_script_has_its_line(head: str, args: str, rule: str, where:
     ],
 )
 def test_a_comment_at_the_head_of_a_script_covers_its_lines(args: str) -> None:
-    result = checked(job(GENERIC, args), Selection(extend_select=("ALL",)))
+    result = checked(job(GENERIC, args), RuleSelection(extend_select=("ALL",)))
     line = 19 if args.startswith("- ") else 20
     assert [(one.rule, one.location.line) for one in silenced(result)] == [("LIFE017", line)]
     assert not {"LIFE017", "LINT005"} & {one.rule for one in result.findings}

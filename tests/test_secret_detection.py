@@ -9,24 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.lint.admission_policy import for_admission
-from podplan.lint.registry import ours
+from podplan.lint.admission_policy import resolve_admission_policy
+from podplan.lint.registry import load_builtin_policies
 from podplan.redaction.broken_text import find_broken_text_secrets
 from podplan.redaction.detection import (
-    _assigned,
+    _iter_assigned_values,
     find_command_secrets,
     find_secrets,
     find_text_secrets,
-    flag_values,
     has_secret_form,
     is_secret,
-    secret_values,
+    iter_flag_secrets,
+    iter_secret_values,
 )
 from podplan.redaction.hints import may_hold_secret
-from podplan.redaction.redactor import path_steps, redact_at, redact_data, redact_spans
-from podplan.redaction.secret_names import field_names_secret, names_secret
-from podplan.tools.repository_tests.examples import findings
-from podplan.yaml import find_secret_spans, read
+from podplan.redaction.redactor import redact_data, redact_spans, redact_value_at, split_path
+from podplan.redaction.secret_names import is_secret_field, is_secret_name
+from podplan.tools.repository_tests.examples import find_violations
+from podplan.yaml import find_secret_spans, parse_yaml
 from tests.work import work
 
 SECRET_NAMES = [
@@ -55,33 +55,33 @@ OTHER_NAMES = [
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_names_of_secrets(name: str) -> None:
-    assert names_secret(name)
-    assert names_secret(f"--{name}")
-    assert field_names_secret(name) is (name != "CREDENTIALS")
+    assert is_secret_name(name)
+    assert is_secret_name(f"--{name}")
+    assert is_secret_field(name) is (name != "CREDENTIALS")
     assert may_hold_secret(f"a: {name}: b")
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES)
 def test_other_names(name: str) -> None:
-    assert not names_secret(name)
+    assert not is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", ["secret", "secrets", "imagePullSecrets", "sshSecret"])
 def test_a_field_may_refer_to_a_secret(name: str) -> None:
-    assert not field_names_secret(name)
-    assert names_secret(name)
+    assert not is_secret_field(name)
+    assert is_secret_name(name)
 
 
 def test_the_admission_policy_knows_the_same_names() -> None:
-    (rule,) = (policy for policy in ours() if policy.rule.code == "PROF107")
-    policy = for_admission(rule, DEFAULT_VERSION)
+    (rule,) = (policy for policy in load_builtin_policies() if policy.rule.code == "PROF107")
+    policy = resolve_admission_policy(rule, DEFAULT_VERSION)
     for name in (*SECRET_NAMES, *filter(None, OTHER_NAMES)):
         env = [{"name": name, "value": "not-a-secret-value"}]
         pod = {"containers": [{"name": "main", "image": "a:1", "env": env}]}
         labels = {"tensorstack.dev/owner-kind": "GenericJob"}
         whole = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": labels}, "spec": pod}
-        found = [one.rule for one in findings({"object": whole}, [policy]) if one.rule == "PROF107"]
-        assert bool(found) is names_secret(name), name
+        found = [one.rule for one in find_violations({"object": whole}, [policy]) if one.rule == "PROF107"]
+        assert bool(found) is is_secret_name(name), name
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_secrets_in_data(data: Any) -> None:
     assert shown.count("***") == str(data).count("MARK") - str(data).count("MARK-MARK") + str(data).count(
         "4567"
     )
-    values = set(secret_values(data))
+    values = set(iter_secret_values(data))
     assert values == {"MARK", "MARK-a", "MARK-b", "MARK-MARK", "4567"} & values
 
 
@@ -214,14 +214,14 @@ def test_of_a_text_the_part_is_hidden_that_is_secret() -> None:
     ],
 )
 def test_a_value_at_a_path(part: str, kind: str, is_hidden: bool) -> None:
-    assert redact_at(path_steps(part), "words", kind) == ("***" if is_hidden else "words")
+    assert redact_value_at(split_path(part), "words", kind) == ("***" if is_hidden else "words")
 
 
 def test_values_of_flags() -> None:
     sets = {"params.db": '{"dbPassword": "MARK", "x": "y"}', "env.A_TOKEN": "MARK", "replicas": "4"}
-    assert set(flag_values(sets)) == {"MARK"}
-    assert list(flag_values({"params.password": "7", "env.A_TOKEN.secret": "hub/token"})) == []
-    assert list(flag_values({"params.db": '{"a": "broken', "params.token": '["MARK"'})) == ['["MARK"']
+    assert set(iter_flag_secrets(sets)) == {"MARK"}
+    assert list(iter_flag_secrets({"params.password": "7", "env.A_TOKEN.secret": "hub/token"})) == []
+    assert list(iter_flag_secrets({"params.db": '{"a": "broken', "params.token": '["MARK"'})) == ['["MARK"']
 
 
 BROKEN = """\
@@ -298,7 +298,7 @@ PARTS = [
 
 @given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
 def test_what_has_a_secret_is_looked_at(text: str) -> None:
-    if list(_assigned(text)) or any(names_secret(word) for word in text.split()):
+    if list(_iter_assigned_values(text)) or any(is_secret_name(word) for word in text.split()):
         assert may_hold_secret(text)
 
 
@@ -348,7 +348,7 @@ def test_the_work_grows_with_the_data() -> None:
 def test_places_in_a_file() -> None:
     text = "a: &p hunter2\npassword: *p\nx: 1  # token=hunter3\n"
     text += "b: {apiKey: 'it''s', c: \"--token=a\\x62cdefg\"}\n"
-    source = read(text.encode(), "a.yaml")
+    source = parse_yaml(text.encode(), "a.yaml")
     said = redact_spans(text, find_secret_spans(source))
     assert said == (
         "a: &p *******\npassword: **\nx: 1  # token=*******\nb: {apiKey: *******, c: ********************}\n"
@@ -362,7 +362,7 @@ def test_the_work_grows_with_the_file(value: str) -> None:
         text = (
             "env:\n" + "".join(lines) + "run: |\n" + "".join(f"  --token=abcdef{n}\n" for n in range(count))
         )
-        source = read(text.encode(), "a.yaml")
+        source = parse_yaml(text.encode(), "a.yaml")
         return work(lambda: find_secret_spans(source))
 
     assert spans(2_000) < 12 * spans(200)
@@ -371,5 +371,5 @@ def test_the_work_grows_with_the_file(value: str) -> None:
 @given(st.text("Ж0:-{}[]'\"|>&*!%@`#, \t\n", max_size=20))
 def test_no_fault_of_yaml_quotes_a_secret(text: str) -> None:
     """Neither what ends reading, nor a tag, an alias or a number that is read otherwise."""
-    source = read(f"env:\n  A: b\n  DB_PASSWORD: {text}\n  C: d\n".encode(), "a.yaml")
-    assert not [fault for fault in (*source.faults, *source.hints) if "Ж" in fault.message]
+    source = parse_yaml(f"env:\n  A: b\n  DB_PASSWORD: {text}\n  C: d\n".encode(), "a.yaml")
+    assert not [fault for fault in (*source.diagnostics, *source.hints) if "Ж" in fault.message]

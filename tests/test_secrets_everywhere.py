@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.reporting import FORMATS
-from podplan.pipeline import Settings
-from podplan.report.migration import told
-from podplan.tools.migrator import Migrated
-from podplan.tools.migrator.equivalence import proofs
-from podplan.yaml import read
+from podplan.pipeline import PipelineSettings
+from podplan.report.migration import format_migration
+from podplan.tools.migrator import MigrationResult
+from podplan.tools.migrator.equivalence import build_proofs
+from podplan.yaml import parse_yaml
 from tests.command import Run, podplan
 from tests.editor import Editor
 from tests.git import commit, git_in
@@ -177,8 +177,10 @@ def test_no_secret_of_its_source_is_in_what_is_said_of_a_rendered_cr(repository:
 def test_a_proof_of_migration_has_none() -> None:
     """Nothing that is migrated changes a variable; if it did, this is how the proof would say so."""
     cr = CR.replace("]}\n", "], env: [{name: HF_TOKEN, value: MARK}]}\n")
-    before, after = (read(cr.replace("MARK", one).encode(), "a.yaml") for one in (OLD, MARKER))
-    said = told("a.yaml", Migrated("", (), ()), proofs(before, after, Settings(), {}), "")
+    before, after = (parse_yaml(cr.replace("MARK", one).encode(), "a.yaml") for one in (OLD, MARKER))
+    said = format_migration(
+        "a.yaml", MigrationResult("", (), ()), build_proofs(before, after, PipelineSettings(), {}), ""
+    )
     assert 'env.HF_TOKEN.value: "***" → "*** (another value)"' in said
     assert MARKER not in said
     assert OLD not in said

@@ -130,12 +130,18 @@ def test_all_that_a_finding_says_is_without_it() -> None:
         message="it is HUNTER",
         help="HUNT… is it",
         related=(Related(place, "HUNTER is here"),),
-        fix=Fix("write HUNTER", True, (Edit("a", 1, 1, 1, 2, 0, 1, "HUNTER"),), refused="HUNTER is hers"),
+        fix=Fix(
+            "write HUNTER", True, (Edit("a", 1, 1, 1, 2, 0, 1, "HUNTER"),), refusal_reason="HUNTER is hers"
+        ),
     )
     clean = redact_finding(found, Redactor(["HUNTER"]))
     assert clean.fix is not None
     assert (clean.message, clean.help) == ("it is ***", "***… is it")
     assert [one.message for one in clean.related] == ["*** is here"]
-    assert (clean.fix.title, clean.fix.refused, clean.fix.secret) == ("write ***", "*** is hers", True)
-    other = found.fix._replace(edits=(), title="a", refused="") if found.fix is not None else None
+    assert (clean.fix.title, clean.fix.refusal_reason, clean.fix.contains_secret) == (
+        "write ***",
+        "*** is hers",
+        True,
+    )
+    other = found.fix._replace(edits=(), title="a", refusal_reason="") if found.fix is not None else None
     assert redact_finding(found._replace(fix=other), Redactor(["HUNTER"])).fix == other

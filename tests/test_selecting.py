@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.core.path_syntax import NoSuchField, select, show
+from podplan.core.path_syntax import FieldNotFound, format_path, resolve_path
 
 POD = {
     "metadata": {"labels": {"app.kubernetes.io/name": "bert"}},
@@ -28,8 +28,8 @@ POD = {
     ],
 )
 def test_select(text: str, path: tuple[str | int, ...]) -> None:
-    assert select(POD, text) == path
-    assert select(POD, show(POD, path)) == path
+    assert resolve_path(POD, text) == path
+    assert resolve_path(POD, format_path(POD, path)) == path
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_select(text: str, path: tuple[str | int, ...]) -> None:
 )
 def test_what_is_not_there(text: str, said: str) -> None:
     if not text:
-        assert select(POD, text) == ()
+        assert resolve_path(POD, text) == ()
         return
-    with pytest.raises(NoSuchField) as error:
-        select(POD, text)
+    with pytest.raises(FieldNotFound) as error:
+        resolve_path(POD, text)
     assert said in str(error.value)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podplan.yaml import Path, read
-from podplan.yaml.plain_scalars import KEYS, VALUES
+from podplan.yaml import Path, parse_yaml
+from podplan.yaml.plain_scalars import SCALAR_KEYS, SCALAR_VALUES
 from tests.reading import one
 
 BLOCK = """\
@@ -111,28 +111,28 @@ def test_no_more_scalars_are_kept_than_are_worth_it() -> None:
     document = one(text)
     assert document.data == {f"k{i}": i + 0.5 for i in range(10_000)}
     assert document.span(("k9999",), on_key=True)[:4] == (10_000, 1, 10_000, 6)
-    assert 0 < len(KEYS) < 5_000
-    assert 0 < len(VALUES) < 5_000
+    assert 0 < len(SCALAR_KEYS) < 5_000
+    assert 0 < len(SCALAR_VALUES) < 5_000
 
 
 def test_spans_of_a_later_document_count_from_the_start_of_the_file() -> None:
     text = "a: 1\n---\nb: {c: 2}\n"
-    second = read(text.encode(), "f").documents[1]
+    second = parse_yaml(text.encode(), "f").documents[1]
     assert second.span(("b", "c"))[:4] == (3, 8, 3, 9)
     assert second.text == text
 
 
 def test_a_byte_order_mark_stays_in_the_text() -> None:
-    source = read("\ufeffa: b\n".encode(), "f")
+    source = parse_yaml("\ufeffa: b\n".encode(), "f")
     assert source.text == "\ufeffa: b\n"
     assert source.documents[0].span(("a",)).start == 4
 
 
 def test_has() -> None:
     document = one("a: {b: [1, null]}\nc:\n")
-    assert all(document.has(path) for path in [(), ("a",), ("a", "b", 1), ("c",)])
+    assert all(document.has_path(path) for path in [(), ("a",), ("a", "b", 1), ("c",)])
     assert not any(
-        document.has(path) for path in [("d",), ("a", "b", 2), ("a", "b", "1"), ("c", "d"), ("a", 0)]
+        document.has_path(path) for path in [("d",), ("a", "b", 2), ("a", "b", "1"), ("c", "d"), ("a", 0)]
     )
 
 
@@ -146,7 +146,7 @@ def test_has() -> None:
     ],
 )
 def test_header_is_the_comment_above_the_content(text: str, headers: list[list[str]]) -> None:
-    assert [document.header for document in read(text.encode(), "f").documents] == headers
+    assert [document.header for document in parse_yaml(text.encode(), "f").documents] == headers
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_header_is_the_comment_above_the_content(text: str, headers: list[list[s
     ],
 )  # fmt: skip
 def test_documents(text: str, documents: list[Any]) -> None:
-    source = read(text.encode(), "f")
-    assert source.faults == []
+    source = parse_yaml(text.encode(), "f")
+    assert source.diagnostics == []
     assert [document.data for document in source.documents] == documents
     assert [document.index for document in source.documents] == list(range(len(documents)))
 
@@ -194,7 +194,7 @@ MERGES = [
 )
 def test_nothing_is_said_of_a_merge_key_that_is_the_same_everywhere(text: str) -> None:
     assert one(text)
-    assert read(text.encode(), "f").faults == []
+    assert parse_yaml(text.encode(), "f").diagnostics == []
 
 
 @pytest.mark.parametrize(("text", "merged"), MERGES)

@@ -9,8 +9,8 @@ from codecs import BOM_UTF16_BE
 import pytest
 
 from podplan.core import limits
-from podplan.core.limits import BoundExceeded
-from podplan.yaml import read
+from podplan.core.limits import LimitExceeded
+from podplan.yaml import parse_yaml
 from tests.reading import data, faults, one
 
 FAULTS = [
@@ -71,17 +71,17 @@ FAULTS = [
 
 @pytest.mark.parametrize(("text", "rule", "place", "part"), FAULTS)
 def test_fault(text: str, rule: str, place: tuple[int, int], part: str) -> None:
-    found = [fault for fault in read(text.encode(), "f").faults if fault.rule == rule]
+    found = [fault for fault in parse_yaml(text.encode(), "f").diagnostics if fault.rule == rule]
     assert [fault.span[:2] for fault in found] == [place]
     assert part in found[0].message
     assert "\n" not in found[0].message
 
 
 def test_every_fault_has_a_rule() -> None:
-    from podplan.core.builtin_rules import RULES
+    from podplan.core.builtin_rules import BUILTIN_RULES
 
     codes = {rule for _, rule, _, _ in FAULTS} | {"YAML010"}
-    assert codes == {code for code in RULES if code.startswith("YAML")}
+    assert codes == {code for code in BUILTIN_RULES if code.startswith("YAML")}
 
 
 CONFLICT = "<<<<<<< HEAD\n  image: a\n=======\n  image: b\n>>>>>>> feature\n"
@@ -105,8 +105,8 @@ CONFLICT = "<<<<<<< HEAD\n  image: a\n=======\n  image: b\n>>>>>>> feature\n"
     ],
 )
 def test_merge_conflict_markers_are_one_fault(text: str, place: tuple[int, int], parts: list[str]) -> None:
-    source = read(text.encode(), "f")
-    (fault,) = source.faults
+    source = parse_yaml(text.encode(), "f")
+    (fault,) = source.diagnostics
     assert (fault.rule, fault.span[:2], source.documents, source.hints) == ("YAML013", place, [], [])
     for part in parts:
         assert part in fault.message
@@ -129,7 +129,7 @@ def test_what_only_looks_like_a_merge_conflict(text: str) -> None:
 def test_a_repeated_key_keeps_the_last_value() -> None:
     assert data("a: 1\nb: 2\na: 3\na: 4\n") == [{"b": 2, "a": 4}]
     assert faults("a: 1\nb: 2\na: 3\na: 4\n") == [("YAML002", 3, 1), ("YAML002", 4, 1)]
-    assert read(b"a: 1\na: 3\n", "f").documents[0].span(("a",))[:2] == (2, 4)
+    assert parse_yaml(b"a: 1\na: 3\n", "f").documents[0].span(("a",))[:2] == (2, 4)
 
 
 def test_a_key_repeated_after_a_merge_wins_over_it() -> None:
@@ -142,30 +142,30 @@ def test_tabs_that_yaml_allows_are_no_fault() -> None:
 
 
 def test_bytes_that_are_not_utf8() -> None:
-    source = read("é: 1\nb: ".encode() + b"\xff\n", "f")
-    (fault,) = source.faults
+    source = parse_yaml("é: 1\nb: ".encode() + b"\xff\n", "f")
+    (fault,) = source.diagnostics
     assert (fault.rule, fault.span[:2], source.documents) == ("YAML009", (2, 4), [])
     assert "0xFF" in fault.message
 
 
 def test_documents_around_a_broken_one_are_read() -> None:
     text = "a: 1\n---\nb: [\n---\nc: 1\nd: 2\n--- # x\nd: 'x\n---\n- e\n"
-    source = read(text.encode(), "f")
+    source = parse_yaml(text.encode(), "f")
     assert [(d.index, d.data) for d in source.documents] == [(0, {"a": 1}), (2, {"c": 1, "d": 2}), (4, ["e"])]
-    assert [(f.rule, f.document) for f in source.faults] == [("YAML001", 1), ("YAML001", 3)]
+    assert [(f.rule, f.document) for f in source.diagnostics] == [("YAML001", 1), ("YAML001", 3)]
     assert source.documents[1].span(("d",))[:4] == (6, 4, 6, 5)
     assert source.documents[2].span((0,))[:4] == (10, 3, 10, 4)
 
 
 def test_a_marker_inside_a_block_scalar_does_not_cut_it() -> None:
-    source = read(b"a: |\n  ---\n  x: [\nb: 1\n---\n: [\n", "f")
+    source = parse_yaml(b"a: |\n  ---\n  x: [\nb: 1\n---\n: [\n", "f")
     assert [document.data for document in source.documents] == [{"a": "---\nx: [\n", "b": 1}]
-    assert len(source.faults) == 1
+    assert len(source.diagnostics) == 1
 
 
 def test_hints_are_for_values_only_and_apart_from_faults() -> None:
-    source = read(b"no: [no, 1e3, 'no', &a 07770, *a]\nok: true\ny: 5\n", "f")
-    assert source.faults == []
+    source = parse_yaml(b"no: [no, 1e3, 'no', &a 07770, *a]\nok: true\ny: 5\n", "f")
+    assert source.diagnostics == []
     assert [(hint.rule, hint.span.column) for hint in source.hints] == [
         ("YAML010", 6),
         ("YAML010", 10),
@@ -174,7 +174,7 @@ def test_hints_are_for_values_only_and_apart_from_faults() -> None:
 
 
 def test_hints_in_a_secret_do_not_show_the_value() -> None:
-    (hint,) = read(b"stringData: {pin: 07315}\nkind: Secret\n", "f").hints
+    (hint,) = parse_yaml(b"stringData: {pin: 07315}\nkind: Secret\n", "f").hints
     assert "0731" not in hint.message
     assert "3789" not in hint.message
 
@@ -188,8 +188,8 @@ def test_hints_in_a_secret_do_not_show_the_value() -> None:
     ],
 )  # fmt: skip
 def test_a_secret_is_known_by_what_its_kind_is_read_as(kind: str) -> None:
-    assert read(f"{kind}\n".encode(), "f").holds_secret
-    assert not read(kind.replace("Secret", "Pod").encode(), "f").holds_secret
+    assert parse_yaml(f"{kind}\n".encode(), "f").has_secret
+    assert not parse_yaml(kind.replace("Secret", "Pod").encode(), "f").has_secret
 
 
 @pytest.mark.parametrize(
@@ -201,18 +201,18 @@ def test_a_secret_is_known_by_what_its_kind_is_read_as(kind: str) -> None:
     ],
 )  # fmt: skip
 def test_faults_in_a_file_with_a_secret_quote_no_value(value: str) -> None:
-    source = read(f"kind: &k Secret\nstringData:\n  a: {value}\n".encode(), "f")
-    assert source.holds_secret
-    for fault in (*source.faults, *source.hints):
+    source = parse_yaml(f"kind: &k Secret\nstringData:\n  a: {value}\n".encode(), "f")
+    assert source.has_secret
+    for fault in (*source.diagnostics, *source.hints):
         for secret in ("hunter", "unter2", "*", "!", "@", "`", "yes", "1e3", ".inf", "inf", "{{"):
             assert f'"{secret}' not in fault.message.replace('quote the "*"', "")
             assert secret not in fault.message or secret in ("*", "yes", "inf"), fault
-    assert source.faults or source.hints
+    assert source.diagnostics or source.hints
 
 
 def refused(text: str) -> str:
-    with pytest.raises(BoundExceeded) as caught:
-        read(text.encode(), "big.yaml")
+    with pytest.raises(LimitExceeded) as caught:
+        parse_yaml(text.encode(), "big.yaml")
     return str(caught.value)
 
 
@@ -251,9 +251,9 @@ def test_number_of_aliases_documents_and_bytes() -> None:
 
 
 def test_many_faults_are_cut_with_a_word() -> None:
-    source = read(b"a: 1\n" * 5000, "f")
-    assert len(source.faults) == limits.MAX_FAULTS + 1
-    assert "3,999 more" in source.faults[-1].message
+    source = parse_yaml(b"a: 1\n" * 5000, "f")
+    assert len(source.diagnostics) == limits.MAX_FILE_DIAGNOSTICS + 1
+    assert "3,999 more" in source.diagnostics[-1].message
 
 
 def test_the_collector_is_left_as_it_was() -> None:
@@ -262,7 +262,7 @@ def test_the_collector_is_left_as_it_was() -> None:
     assert gc.isenabled()
     gc.disable()
     try:
-        read(b"a: 1\n", "f")
+        parse_yaml(b"a: 1\n", "f")
         assert not gc.isenabled()
     finally:
         gc.enable()
@@ -272,8 +272,8 @@ def test_the_collector_is_left_as_it_was() -> None:
 def test_a_file_that_windows_saved_as_utf_16_is_told_as_such(encoding: str) -> None:
     text = "apiVersion: podplan/v1\nkind: JobProfile\n"
     bom = BOM_UTF16_BE if encoding == "utf-16-be" else b""
-    source = read(bom + text.encode(encoding), "a.yaml")
+    source = parse_yaml(bom + text.encode(encoding), "a.yaml")
     assert source.text.endswith(text)  # and so it is seen to be one of ours
-    assert [(fault.rule, fault.message) for fault in source.faults] == [
+    assert [(fault.rule, fault.message) for fault in source.diagnostics] == [
         ("YAML009", "this file is UTF-16; save it as UTF-8")
     ]

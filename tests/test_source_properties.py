@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.core.limits import BoundExceeded
-from podplan.yaml import Document, Path, Source, read
-from podplan.yaml.writer import emit
+from podplan.core.limits import LimitExceeded
+from podplan.yaml import Document, Path, SourceFile, parse_yaml
+from podplan.yaml.writer import emit_documents
 from tests.effort import examples
 from tests.reading import faults
 from tests.test_source import BLOCK, MERGES, SPANS
@@ -45,13 +45,13 @@ def parsed_again(document: Document, path: Path, on_key: bool = False) -> Any:
     """The value of the text at a span, moved to where it stood in its line."""
     span = document.span(path, on_key)
     text = document.text[span.start : span.end]
-    again = read((" " * (span.column - 1) + text + "\n").encode(), "again")
-    assert again.faults == []
+    again = parse_yaml((" " * (span.column - 1) + text + "\n").encode(), "again")
+    assert again.diagnostics == []
     return again.documents[0].data if again.documents else None
 
 
-def check_spans(source: Source, wanted: list[Any]) -> None:
-    assert source.faults == []
+def check_spans(source: SourceFile, wanted: list[Any]) -> None:
+    assert source.diagnostics == []
     assert [document.data for document in source.documents] == wanted
     for document in source.documents:
         for path in paths(document.data):
@@ -71,7 +71,7 @@ def check_spans(source: Source, wanted: list[Any]) -> None:
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(DATA, min_size=1, max_size=2))
 def test_the_text_at_each_span_is_the_value_in_block_style(documents: list[Any]) -> None:
-    check_spans(read(emit(documents).encode(), "f"), documents)
+    check_spans(parse_yaml(emit_documents(documents).encode(), "f"), documents)
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -80,7 +80,7 @@ def test_the_text_at_each_span_is_the_value_in_flow_style(value: Any, indent: in
     """JSON is YAML in flow style, but for what YAML wants escaped and for keys beyond 1,024 characters."""
     text = json.dumps(value, indent=indent)
     if "\\ud" not in text and len(text) < 1000:
-        check_spans(read(text.encode(), "f"), [value])
+        check_spans(parse_yaml(text.encode(), "f"), [value])
 
 
 SEEDS = [BLOCK, *(text for text, *_ in SPANS), *(text for text, *_ in FAULTS), *(text for text, _ in MERGES)]
@@ -90,11 +90,11 @@ NOISE = st.text(st.sampled_from("\n\n \t-:#?&*!|>'\"%@`{}[],<~ab01.\r\ufeffé"),
 def check_sound(content: bytes) -> None:
     """Nothing but a bound is raised, and all that comes back can be used."""
     try:
-        source = read(content, "noise.yaml")
-    except BoundExceeded:
+        source = parse_yaml(content, "noise.yaml")
+    except LimitExceeded:
         return
     json.dumps([document.data for document in source.documents], allow_nan=False)
-    for fault in [*source.faults, *source.hints]:
+    for fault in [*source.diagnostics, *source.hints]:
         assert fault.message
         assert "\n" not in fault.message
         assert 0 <= fault.span.start <= fault.span.end <= len(source.text) + 1
@@ -102,7 +102,7 @@ def check_sound(content: bytes) -> None:
         assert isinstance(document.header, list)
         for path in paths(document.data):
             span = document.span(path)
-            assert document.has(path)
+            assert document.has_path(path)
             assert 0 <= span.start <= span.end <= len(source.text)
             assert (1, 1) <= span[:2] <= span[2:4]
 

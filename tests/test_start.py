@@ -14,7 +14,7 @@ import pytest
 
 import podplan.core.typing as ours
 from podplan.core import lazy_regex
-from podplan.core.lazy_regex import compiled_late, pattern
+from podplan.core.lazy_regex import compile_lazily, defer_compilation
 
 CLASS = '''
 class Place(NamedTuple):
@@ -109,8 +109,8 @@ def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) ->
         compiled.append(text)
         return compile_(text, flags)
 
-    monkeypatch.setattr(lazy_regex, "_compile", counted)
-    word = pattern("[a-z]+", re.IGNORECASE)
+    monkeypatch.setattr(lazy_regex, "_real_compile", counted)
+    word = compile_lazily("[a-z]+", re.IGNORECASE)
     assert compiled == []
     assert [word.fullmatch(text) is not None for text in ("Ab", "a b", "c")] == [True, False, True]
     assert compiled == ["[a-z]+"]
@@ -119,7 +119,7 @@ def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_pattern_may_be_used_while_others_are_compiled_late() -> None:
     real = re.compile
-    with compiled_late():
+    with defer_compilation():
         late = re.compile("[a-z]+")
         assert not isinstance(late, re.Pattern)
         assert late.fullmatch("ab")

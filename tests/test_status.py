@@ -12,7 +12,7 @@ import pytest
 import yaml
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.schema import check_cr
+from podplan.schema import validate_cr
 from tests import command
 from tests.golden import FIXTURES, copy, podplan
 
@@ -85,7 +85,7 @@ def test_json_holds_the_status_and_a_cr_may_have_it(
     assert {pod["pod"] for pod in found["replicas"]} >= {*found["deleted"], *found["restarted"]}
     if input_of(folder) == "cr.yaml":
         cr = {**yaml.safe_load((folder / "cr.yaml").read_text()), "status": status}
-        assert not [one for one in check_cr(cr, "1.34").problems if "status" in one.path]
+        assert not [one for one in validate_cr(cr, "1.34").diagnostics if "status" in one.path]
 
 
 @pytest.mark.parametrize("folder", CASES, ids=[folder.name for folder in CASES])

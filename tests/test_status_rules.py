@@ -11,18 +11,18 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from podplan.core.errors import RequestError
-from podplan.core.replica_groups import Options
+from podplan.core.errors import UsageError
+from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import lower_cr
 from podplan.report import status as reports
-from podplan.schema import check_cr
-from podplan.tools.status.observed_job import observed
-from podplan.tools.status.reconcile import act
-from podplan.tools.status.replica_states import seen
-from podplan.tools.status.replicas import PHASES, Replica, replicas
-from podplan.tools.status.result import Result
-from podplan.tools.status.serializer import status
-from podplan.yaml import read
+from podplan.schema import validate_cr
+from podplan.tools.status.observed_job import build_observed_job
+from podplan.tools.status.reconcile import reconcile_job
+from podplan.tools.status.replica_states import apply_declared_states
+from podplan.tools.status.replicas import REPLICA_PHASES, ObservedReplica, list_replicas
+from podplan.tools.status.result import StatusResult
+from podplan.tools.status.serializer import build_status
+from podplan.yaml import parse_yaml
 from tests.effort import examples
 from tests.lowering import Object, document, job
 from tests.strategies import odd_crs
@@ -32,35 +32,37 @@ CODES = (1, 130, 137, 138, 143, 139, None)
 BETTER = {"Failed": 0, "Succeeded": 2}  # anything else is in between
 
 
-def expected(cr: Object, others: str = "Running") -> list[Replica]:
+def expected(cr: Object, others: str = "Running") -> list[ObservedReplica]:
     """The replicas of a CR, also of one that is paused."""
-    return replicas(lower_cr(document(cr), Options(resumed=True)), others)
+    return list_replicas(lower_cr(document(cr), LoweringOptions(resumed=True)), others)
 
 
-def acted(cr: Object, found: list[Replica], elapsed: int | None = None, **options: Any) -> Result:
-    return act(observed(cr, found, Options(**options), elapsed))
+def acted(
+    cr: Object, found: list[ObservedReplica], elapsed: int | None = None, **options: Any
+) -> StatusResult:
+    return reconcile_job(build_observed_job(cr, found, LoweringOptions(**options), elapsed))
 
 
-def told(cr: Object, elapsed: int | None = None, **states: Any) -> Result:
+def told(cr: Object, elapsed: int | None = None, **states: Any) -> StatusResult:
     """What becomes of a job whose replicas (``_`` for ``-``) have a phase or an exit code; the others run."""
     found = []
     for one in expected(cr):
-        state = states.pop(one.short.replace("-", "_"), one.phase)
+        state = states.pop(one.short_name.replace("-", "_"), one.phase)
         ended = {0: "Succeeded"}.get(state, "Failed") if isinstance(state, int) else state
-        found.append(one._replace(phase=ended, code=state if isinstance(state, int) and state else None))
+        found.append(one._replace(phase=ended, exit_code=state if isinstance(state, int) and state else None))
     assert not states, "no such replica"
     return acted(cr, found, elapsed)
 
 
-def now(result: Result) -> dict[str, str]:
+def now(result: StatusResult) -> dict[str, str]:
     """The phases of the replicas once the controller has acted."""
-    return {one.seen.short: one.phase for one in result.replicas}
+    return {one.observed.short_name: one.phase for one in result.replicas}
 
 
 @st.composite
-def states(draw: st.DrawFn, cr: Object) -> list[Replica]:
+def states(draw: st.DrawFn, cr: Object) -> list[ObservedReplica]:
     return [
-        one._replace(phase=draw(st.sampled_from(PHASES)), code=draw(st.sampled_from(CODES)))
+        one._replace(phase=draw(st.sampled_from(REPLICA_PHASES)), exit_code=draw(st.sampled_from(CODES)))
         for one in expected(cr)
     ]
 
@@ -129,17 +131,17 @@ def _cr(kind: str, spec: Object) -> Object:
 def test_what_is_reported_hangs_together(data: st.DataObject) -> None:
     cr = data.draw(jobs())
     result = acted(cr, data.draw(states(cr)))
-    written = status(result)
+    written = build_status(result)
     assert sum(written["aggregate"].values()) == len(result.replicas)
     assert [one["name"] for task in written["tasks"] for one in task["replicas"]]
-    assert not check_cr({**cr, "status": written}, "1.34").problems
+    assert not validate_cr({**cr, "status": written}, "1.34").diagnostics
     for one in result.replicas:
-        assert not (one.restarted and one.deleted)
-        assert not one.restarted or (one.seen.ended and one.phase == "Creating")
-        assert not one.deleted or (one.seen.phase != "Deleted" and one.phase == "Deleted")
+        assert not (one.is_restarted and one.is_deleted)
+        assert not one.is_restarted or (one.observed.has_ended and one.phase == "Creating")
+        assert not one.is_deleted or (one.observed.phase != "Deleted" and one.phase == "Deleted")
     ended = result.phase in ("Succeeded", "Failed")
-    assert not (ended and any(one.restarted for one in result.replicas))
-    assert ended or not any(one.deleted for one in result.replicas)
+    assert not (ended and any(one.is_restarted for one in result.replicas))
+    assert ended or not any(one.is_deleted for one in result.replicas)
     true = {one.type for one in result.conditions if one.status}
     assert ("Completed" in true) == ended
     assert ("Failed" in true) == (result.phase == "Failed")
@@ -154,9 +156,9 @@ def test_every_replica_that_failed_is_told_of_once_or_decides(data: st.DataObjec
         one.name for decision in result.decisions if decision.topic == "restart" for one in decision.replicas
     ]
     assert len(told_of) == len(set(told_of))
-    assert {one.seen.name for one in result.replicas if one.seen.phase == "Failed"} <= set(told_of)
+    assert {one.observed.name for one in result.replicas if one.observed.phase == "Failed"} <= set(told_of)
     for decision in result.decisions:
-        assert decision.fact.basis in ("documented", "anchored", "assumed")
+        assert decision.behavior.basis in ("documented", "anchored", "assumed")
         assert decision.text[0].islower()
         assert not decision.text.endswith(".")
 
@@ -187,7 +189,7 @@ def test_a_job_whose_replicas_have_all_completed_has_succeeded(cr: Object) -> No
 def test_a_job_whose_replicas_all_run_is_running(cr: Object) -> None:
     result = acted(cr, expected(cr))
     assert result.phase == "Running"
-    assert not any(one.restarted or one.deleted for one in result.replicas)
+    assert not any(one.is_restarted or one.is_deleted for one in result.replicas)
 
 
 @given(st.data())
@@ -197,27 +199,29 @@ def test_one_more_failure_never_makes_it_better(data: st.DataObject) -> None:
     assume(any(one.phase != "Failed" for one in before))
     which = data.draw(st.sampled_from([i for i, one in enumerate(before) if one.phase != "Failed"]))
     code = data.draw(st.sampled_from(CODES))
-    after = [one._replace(phase="Failed", code=code) if i == which else one for i, one in enumerate(before)]
+    after = [
+        one._replace(phase="Failed", exit_code=code) if i == which else one for i, one in enumerate(before)
+    ]
     ranks = [BETTER.get(acted(cr, found).phase, 1) for found in (before, after)]
     assert ranks[1] <= ranks[0]
 
 
 @settings(max_examples=examples(25))  # making an odd CR takes long
-@given(odd_crs(), st.sampled_from(PHASES), st.booleans())
+@given(odd_crs(), st.sampled_from(REPLICA_PHASES), st.booleans())
 def test_an_odd_cr_has_a_status_if_it_can_be_lowered(cr: Object, phase: str, resumed: bool) -> None:
-    if not check_cr(cr, "1.34").lowerable:
+    if not validate_cr(cr, "1.34").is_lowerable:
         return
-    doc, options = document(cr), Options(resumed=resumed)
+    doc, options = document(cr), LoweringOptions(resumed=resumed)
     groups = lower_cr(doc, options._replace(resumed=True))
     if sum(group.replicas for group in groups) >= 100:
         return  # they only take longer
-    found = replicas(groups, phase)
-    result = act(observed(cr, found, options))
-    for render in (reports.as_text, reports.as_json, reports.as_yaml):
+    found = list_replicas(groups, phase)
+    result = reconcile_job(build_observed_job(cr, found, options))
+    for render in (reports.render_text, reports.render_json, reports.render_yaml):
         assert render(doc, result)
     assert (
-        json.loads(reports.as_json(doc, result))["status"]
-        == yaml.safe_load(reports.as_yaml(doc, result))["status"]
+        json.loads(reports.render_json(doc, result))["status"]
+        == yaml.safe_load(reports.render_yaml(doc, result))["status"]
     )
 
 
@@ -245,11 +249,14 @@ VALUES = st.one_of(
 )
 def test_whatever_is_told_is_understood_or_told_of_at_its_place(content: bytes) -> None:
     cr = generic()
-    groups = lower_cr(document(cr), Options())
+    groups = lower_cr(document(cr), LoweringOptions())
     message = ""
     try:
-        assert len(seen("bert", groups, expected(cr), read(content, "pods.yaml"), ())) == 5
-    except RequestError as error:
+        assert (
+            len(apply_declared_states("bert", groups, expected(cr), parse_yaml(content, "pods.yaml"), ()))
+            == 5
+        )
+    except UsageError as error:
         message = str(error)
     assert message.startswith("pods.yaml:") or not message
 
@@ -317,11 +324,11 @@ def test_types_of_a_generic_job_do_not_share_their_restarts() -> None:
 def test_only_the_default_of_the_limit_is_documented(limit: int, fact: str, basis: str) -> None:
     cr = generic(limit, successRules=[{"chief": [0]}])
     workers = [
-        one._replace(phase="Failed", code=1, restarts=limit) if one.short == "worker-0" else one
+        one._replace(phase="Failed", exit_code=1, restarts=limit) if one.short_name == "worker-0" else one
         for one in expected(cr)
     ]
     [decision] = [one for one in acted(cr, workers).decisions if one.topic == "restart"]
-    assert (decision.fact.id, decision.fact.basis) == (fact, basis)
+    assert (decision.behavior.id, decision.behavior.basis) == (fact, basis)
 
 
 @pytest.mark.parametrize(
@@ -382,27 +389,27 @@ def test_the_deadline_ends_a_job_that_has_not_ended() -> None:
 )
 def test_clean_up(policy: str, deleted: set[str]) -> None:
     result = told(pytorch(cleanUpPolicy=policy), master_0=0, worker_0="Pending", worker_1="Unknown")
-    assert {one.seen.short for one in result.replicas if one.deleted} == deleted
+    assert {one.observed.short_name for one in result.replicas if one.is_deleted} == deleted
 
 
 def test_unfinished_leaves_what_has_failed_or_is_gone() -> None:
     result = told(pytorch(cleanUpPolicy="Unfinished"), master_0=0, worker_0=1, worker_1="Deleted")
-    assert {one.seen.short for one in result.replicas if one.deleted} == {"worker-2"}
+    assert {one.observed.short_name for one in result.replicas if one.is_deleted} == {"worker-2"}
 
 
 def test_facts_can_be_told_otherwise() -> None:
     values = {"restart.exit-code": [42], "restart.backoff-limit": 0, "status.says-failed": "{pod}: {code}"}
     cr = pytorch("ExitCode")
-    dead = [one._replace(phase="Failed", code=42) for one in expected(cr)]
-    result = acted(cr, dead, values=values)
+    dead = [one._replace(phase="Failed", exit_code=42) for one in expected(cr)]
+    result = acted(cr, dead, behavior_values=values)
     assert result.phase == "Failed"
     assert [one.message for one in result.conditions if one.type == "Failed"] == ["bert-master-0: 42"]
-    assert {one.fact.basis for one in result.conditions if one.type == "Failed"} == {"configured"}
+    assert {one.behavior.basis for one in result.conditions if one.type == "Failed"} == {"configured"}
     assert "the limit is 0" in result.decisions[0].text
 
 
 def test_facts_can_be_told_otherwise_for_one_kind() -> None:
     values = {"GenericJob": {"restart.backoff-limit": 0}, "PyTorchTrainingJob": {"restart.backoff-limit": 1}}
     cr = pytorch()
-    dead = [one._replace(phase="Failed", code=1) for one in expected(cr)]
-    assert acted(cr, dead, values=values).restarts == {"master": 1, "worker": 0}
+    dead = [one._replace(phase="Failed", exit_code=1) for one in expected(cr)]
+    assert acted(cr, dead, behavior_values=values).restarts == {"master": 1, "worker": 0}

@@ -15,11 +15,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.github_action import ROOT
-from tools.audit import CLEAN, UNKNOWN, VULNERABLE, packages, verdict
+from tools.audit import HAS_VULNERABILITIES, NO_VULNERABILITIES, NOT_AUDITED, build_verdict, parse_pins
 
 LOCK = (ROOT / "deploy" / "requirements.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PINNED = packages(LOCK)
+PINNED = parse_pins(LOCK)
 WANTED = [
     *PROJECT["project"]["dependencies"],
     *PROJECT["project"]["optional-dependencies"]["cel"],
@@ -90,15 +90,19 @@ BOTH = {"click": "8.1.0", "jinja2": "3.1.0"}
 @pytest.mark.parametrize(
     ("answers", "code", "said"),
     [
-        ([answer(GOOD, {**BAD, "vulns": []})], CLEAN, "no known vulnerability in 2"),
-        ([answer(GOOD, BAD)], VULNERABLE, "jinja2 3.1.0: PYSEC-1; fixed in 3.1.6; make lock takes it"),
-        ([answer(GOOD, SKIPPED), ""], UNKNOWN, "NOT AUDITED: 1 of 2 locked packages"),
-        (["", ""], UNKNOWN, "click 8.1.0, jinja2 3.1.0"),
-        ([answer(GOOD, SKIPPED), answer({**BAD, "vulns": []})], CLEAN, "no known"),
-        ([answer(SKIPPED), answer(BAD)], VULNERABLE, "NOT AUDITED: 1 of 2"),
+        ([answer(GOOD, {**BAD, "vulns": []})], NO_VULNERABILITIES, "no known vulnerability in 2"),
+        (
+            [answer(GOOD, BAD)],
+            HAS_VULNERABILITIES,
+            "jinja2 3.1.0: PYSEC-1; fixed in 3.1.6; make lock takes it",
+        ),
+        ([answer(GOOD, SKIPPED), ""], NOT_AUDITED, "NOT AUDITED: 1 of 2 locked packages"),
+        (["", ""], NOT_AUDITED, "click 8.1.0, jinja2 3.1.0"),
+        ([answer(GOOD, SKIPPED), answer({**BAD, "vulns": []})], NO_VULNERABILITIES, "no known"),
+        ([answer(SKIPPED), answer(BAD)], HAS_VULNERABILITIES, "NOT AUDITED: 1 of 2"),
     ],
 )
 def test_an_audit_passes_only_if_it_took_place(answers: list[str], code: int, said: str) -> None:
-    found, lines = verdict(BOTH, answers)
+    found, lines = build_verdict(BOTH, answers)
     assert found == code
     assert said in "\n".join(lines)

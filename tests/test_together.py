@@ -13,29 +13,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.checker import check, cross_job_index, packed_store, rebuild
-from podplan.checker.base_revision import before
-from podplan.checker.check import Result, check_sources
-from podplan.checker.cross_job_index import Together
-from podplan.checker.packed_store import MOST_OPEN, Origin, Row, Rows
-from podplan.core.provenance import Doc
+from podplan.checker.base_revision import collect_base_crs
+from podplan.checker.check import CheckResult, check_sources
+from podplan.checker.cross_job_index import CrossJobIndex
+from podplan.checker.packed_store import MAX_UNPACKED, JobSource, JobSummary, PackedSummaries
+from podplan.core.provenance import TracedDocument
 from podplan.lint import checks, policy_runner
-from podplan.lint.analysis.jobs import Instance
-from podplan.lint.checks.queues import Ask, Demand, queue_oversubscribed
-from podplan.lint.policy import Policy, policy
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection, selected
-from podplan.lint.target import Job
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.yaml import Document, Source, read
-from podplan.yaml.writer import emit
+from podplan.lint.analysis.jobs import JobIdentity
+from podplan.lint.checks.queues import QueueDemand, QuotaRequest, queue_oversubscribed
+from podplan.lint.policy import Policy, parse_policy
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection, select_policies
+from podplan.lint.target import LoweredJob
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.yaml import Document, SourceFile, parse_yaml
+from podplan.yaml.writer import emit_documents
 from tests.alive import most_alive
-from tests.policies import inventory
+from tests.policies import build_inventory
 
 ABOUT_ALL = {"NAME002", "NAME003", "SCHED007", "SCHED012", "VOL004", "VOL013", "VOL014", "GIT008"}
 WAVE = "argocd.argoproj.io/sync-wave"
 GROUP = "scheduler.tensorstack.dev/group-name"
-CLUSTER = inventory(
+CLUSTER = build_inventory(
     {
         "pvcs": {"data": {"accessModes": ["ReadWriteOnce"]}},
         "queues": {"research": {"quota": {"nvidia.com/gpu": 3}}},
@@ -135,14 +135,14 @@ FILES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def sources(files: dict[str, list[dict[str, Any]]]) -> Iterator[Source]:
-    return (read(emit(docs).encode(), file) for file, docs in files.items())
+def sources(files: dict[str, list[dict[str, Any]]]) -> Iterator[SourceFile]:
+    return (parse_yaml(emit_documents(docs).encode(), file) for file, docs in files.items())
 
 
-def checked(found: Iterator[Source], policies: tuple[Policy, ...] | None = None) -> Result:
-    mine = selected(ours(), Selection(select=tuple(ABOUT_ALL)))
-    settings = Settings(policies=tuple(mine) if policies is None else policies)
-    return check_sources(found, settings, Reader(CLUSTER))
+def checked(found: Iterator[SourceFile], policies: tuple[Policy, ...] | None = None) -> CheckResult:
+    mine = select_policies(load_builtin_policies(), RuleSelection(select=tuple(ABOUT_ALL)))
+    settings = PipelineSettings(policies=tuple(mine) if policies is None else policies)
+    return check_sources(found, settings, Loader(CLUSTER))
 
 
 def test_jobs_made_again_give_the_findings_of_those_that_are_kept_whole(
@@ -150,29 +150,29 @@ def test_jobs_made_again_give_the_findings_of_those_that_are_kept_whole(
 ) -> None:
     now = checked(sources(FILES))
     assert {found.rule for found in now.findings} >= ABOUT_ALL
-    add = Together.add
-    monkeypatch.setattr(Together, "add", lambda self, job, _: add(self, job, None))
+    add = CrossJobIndex.add_job
+    monkeypatch.setattr(CrossJobIndex, "add_job", lambda self, job, _: add(self, job, None))
     whole = checked(sources(FILES))
-    without = [one._replace(about=()) for one in now.findings]  # they know no file
-    assert [one._replace(about=()) for one in whole.findings] == without
+    without = [one._replace(subject_files=()) for one in now.findings]  # they know no file
+    assert [one._replace(subject_files=()) for one in whole.findings] == without
 
 
 def test_what_is_told_of_nobody_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs that share a key with no other are not even looked at, and there is no more to say with them."""
     now = checked(sources(FILES))
-    monkeypatch.setattr(cross_job_index.Meetings, "common", lambda self: set(self._keys))
+    monkeypatch.setattr(cross_job_index.SharedKeys, "find_shared", lambda self: set(self._keys))
     assert checked(sources(FILES)) == now
 
 
 def test_jobs_that_have_nothing_in_common_are_not_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[int] = []
-    of_all = policy_runner.apply_to_all
+    of_all = policy_runner.apply_cross_job_policies
 
     def noted(policies: Any, left: dict[str, dict[int, Any]], made: Any) -> Any:
         shown.extend(number for column in left.values() for number in column)
         return of_all(policies, left, made)
 
-    monkeypatch.setattr(cross_job_index, "apply_to_all", noted)
+    monkeypatch.setattr(cross_job_index, "apply_cross_job_policies", noted)
     alone = [{**cr(name), "metadata": {"name": name, "namespace": name}} for name in "abcdefgh"]
     for one in alone:
         one["spec"].pop("scheduler")
@@ -201,11 +201,13 @@ def test_a_pod_that_somebody_wrote_counts_in_its_pod_group() -> None:
 
 
 def test_many_rows_are_packed_and_come_back_in_their_order() -> None:
-    first, others = Rows(), Rows()
-    made = [Row(Origin(f"{number}.yaml", 0), (number, None)) for number in range(5 * MOST_OPEN // 2)]
-    for row in made[: MOST_OPEN + 1]:
+    first, others = PackedSummaries(), PackedSummaries()
+    made = [
+        JobSummary(JobSource(f"{number}.yaml", 0), (number, None)) for number in range(5 * MAX_UNPACKED // 2)
+    ]
+    for row in made[: MAX_UNPACKED + 1]:
         first.append(row)
-    for row in made[MOST_OPEN + 1 :]:
+    for row in made[MAX_UNPACKED + 1 :]:
         others.append(row)
     first.extend(others)
     first.append(made[0])
@@ -218,21 +220,21 @@ def test_many_rows_are_packed_and_come_back_in_their_order() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sets(st.integers(-40, 40), max_size=5))))
 def test_what_several_parties_have_is_common(parties: list[tuple[int, set[int]]]) -> None:
-    meetings = cross_job_index.Meetings()
+    meetings = cross_job_index.SharedKeys()
     having: dict[int, set[int]] = {}
     for party, keys in parties:
-        meetings.add(party, keys)
+        meetings.add_keys(party, keys)
         for key in keys:
             having.setdefault(key, set()).add(party)
-    assert meetings.common() == {key for key, those in having.items() if len(those) > 1}
+    assert meetings.find_shared() == {key for key, those in having.items() if len(those) > 1}
 
 
-def again_made(number: int) -> Job:
+def again_made(number: int) -> LoweredJob:
     """No job is made again where nothing is said."""
     pytest.fail(f"nothing is said of job {number}")
 
 
-class Demands(Mapping[int, Demand]):
+class Demands(Mapping[int, QueueDemand]):
     """Jobs of one queue, each made when it is looked at, as what jobs left is unpacked."""
 
     def __init__(self, number: int, quota: int) -> None:
@@ -244,15 +246,19 @@ class Demands(Mapping[int, Demand]):
     def __iter__(self) -> Iterator[int]:
         return iter(range(self._number))
 
-    def __getitem__(self, number: int) -> Demand:
+    def __getitem__(self, number: int) -> QueueDemand:
         file = f"{number}.yaml"
-        return Demand(Instance(file, 0, "job"), file, "research", (Ask("nvidia.com/gpu", 1, self._quota),))
+        return QueueDemand(
+            JobIdentity(file, 0, "job"), file, "research", (QuotaRequest("nvidia.com/gpu", 1, self._quota),)
+        )
 
 
 def test_a_quota_that_is_no_amount_ends_no_run() -> None:
     """The inventory has an error of its own, at the quota; jobs that ask for nothing exceed it."""
     left = {
-        number: Demand(Instance(f"{number}.yaml", 0, "job"), "", "research", (Ask("nvidia.com/gpu", 0, -1),))
+        number: QueueDemand(
+            JobIdentity(f"{number}.yaml", 0, "job"), "", "research", (QuotaRequest("nvidia.com/gpu", 0, -1),)
+        )
         for number in range(2)
     }
     assert not list(queue_oversubscribed(left, again_made))
@@ -275,26 +281,26 @@ def test_jobs_within_the_quota_of_their_queue_are_not_kept_in_mind() -> None:
 
 def test_a_job_made_again_is_beside_what_it_was_before() -> None:
     files = {"a.yaml": [cr("a")], "b.yaml": [cr("b")]}
-    settings = Settings()
-    was = before(sources(files), settings, Reader())
-    made = rebuild.Again(
-        lambda _: settings, Reader(), was, lambda file: read(emit(files[file]).encode(), file)
+    settings = PipelineSettings()
+    was = collect_base_crs(sources(files), settings, Loader())
+    made = rebuild.JobRebuilder(
+        lambda _: settings, Loader(), was, lambda file: parse_yaml(emit_documents(files[file]).encode(), file)
     )
-    job = made.job(Origin("b.yaml", 0))
-    assert job.compared
-    assert job.before is not None
-    assert job.before.data["metadata"]["name"] == "b"
+    job = made.get_job(JobSource("b.yaml", 0))
+    assert job.has_base
+    assert job.base_cr is not None
+    assert job.base_cr.data["metadata"]["name"] == "b"
 
 
 def test_each_file_is_read_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever points at what: folders of a base and two environments have all names three times."""
     again_read: list[str] = []
 
-    def counting(content: bytes, file: str) -> Source:
+    def counting(content: bytes, file: str) -> SourceFile:
         again_read.append(file)
-        return read(content, file)
+        return parse_yaml(content, file)
 
-    monkeypatch.setattr(check, "read", counting)
+    monkeypatch.setattr(check, "parse_yaml", counting)
     files = {f"{number}.yaml": [cr("a"), cr("b"), profile("p")] for number in range(4)}
     assert len(checked(sources(files)).findings) > 12
     assert sorted(again_read) == sorted(files)
@@ -311,13 +317,13 @@ def test_objects_without_metadata_leave_nothing_to_compare() -> None:
 def test_no_document_stays_once_the_next_is_read(doc: dict[str, Any]) -> None:
     alive = []
 
-    def found() -> Iterator[Source]:
+    def found() -> Iterator[SourceFile]:
         for number in range(16):
             if number in (5, 15):
                 gc.collect()
-                alive.append(sum(isinstance(one, Doc | Document) for one in gc.get_objects()))
+                alive.append(sum(isinstance(one, TracedDocument | Document) for one in gc.get_objects()))
             metadata = {**doc["metadata"], "name": f"{doc['metadata']['name']}-{number}"}
-            yield read(emit([{**doc, "metadata": metadata}]).encode(), f"{number}.yaml")
+            yield parse_yaml(emit_documents([{**doc, "metadata": metadata}]).encode(), f"{number}.yaml")
 
     checked(found())
     assert alive[0] == alive[1]
@@ -326,11 +332,11 @@ def test_no_document_stays_once_the_next_is_read(doc: dict[str, Any]) -> None:
 def test_what_jobs_leave_is_plain_data(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[Any] = []
 
-    def noted(check: str, job: Job) -> Any:
-        left.append(checks.left(check, job))
+    def noted(check: str, job: LoweredJob) -> Any:
+        left.append(checks.summarize_job(check, job))
         return left[-1]
 
-    monkeypatch.setattr(cross_job_index, "left", noted)
+    monkeypatch.setattr(cross_job_index, "summarize_job", noted)
     checked(sources(FILES))
     assert len([one for one in left if one is not None]) > len(FILES)
     demand_plain(tuple(left))
@@ -340,7 +346,7 @@ def demand_plain(value: Any) -> None:
     if isinstance(value, dict):
         demand_plain(tuple(value.items()))
     elif isinstance(value, tuple):
-        assert not isinstance(value, Doc | Job)
+        assert not isinstance(value, TracedDocument | LoweredJob)
         for one in value:
             demand_plain(one)
     else:
@@ -348,8 +354,8 @@ def demand_plain(value: Any) -> None:
 
 
 def test_each_check_about_all_jobs_says_what_they_leave() -> None:
-    about_all = {policy.body for policy in ours() if policy.scope.level == "set"}
-    assert about_all == set(checks.LEFT)
+    about_all = {policy.body for policy in load_builtin_policies() if policy.scope.level == "set"}
+    assert about_all == set(checks.SUMMARIZERS)
 
 
 def test_entries_of_a_list_are_jobs_of_their_own() -> None:
@@ -358,7 +364,7 @@ def test_entries_of_a_list_are_jobs_of_their_own() -> None:
     assert [one.location.path for one in found] == [("items", 2, "metadata", "name")]
 
 
-def alike(number: int) -> Iterator[Source]:
+def alike(number: int) -> Iterator[SourceFile]:
     return sources({"a.yaml": [cr("same")] * number})
 
 
@@ -366,13 +372,13 @@ def test_packs_are_unpacked_in_proportion_to_the_jobs_that_are_alike(monkeypatch
     """All 64 jobs of a pack were unpacked for each job that points at the first: 6,000 took 27 seconds."""
     unpacked = []
 
-    def counted(pack: bytes) -> list[Row]:
+    def counted(pack: bytes) -> list[JobSummary]:
         unpacked.append(pack)
         return unpack(pack)
 
-    unpack = packed_store._unpacked
-    monkeypatch.setattr(packed_store, "_unpacked", counted)
-    checked(alike(5 * MOST_OPEN))
+    unpack = packed_store._unpack
+    monkeypatch.setattr(packed_store, "_unpack", counted)
+    checked(alike(5 * MAX_UNPACKED))
     assert 0 < len(unpacked) < 12 * 5
 
 
@@ -382,21 +388,21 @@ def test_of_jobs_that_are_all_alike_few_are_kept(monkeypatch: pytest.MonkeyPatch
 
 
 def test_one_job_alone_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(check: str, job: Job) -> None:
+    def refused(check: str, job: LoweredJob) -> None:
         raise AssertionError(f"{check} was asked of {job} alone")
 
-    monkeypatch.setattr(cross_job_index, "left", refused)
+    monkeypatch.setattr(cross_job_index, "summarize_job", refused)
     assert checked(sources({"a.yaml": [cr("a")]})).findings == []
 
 
 def test_jobs_that_are_all_alike_are_made_again_a_few_times_each(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def counted(content: bytes, file: str) -> Source:
+    def counted(content: bytes, file: str) -> SourceFile:
         made.append(file)
-        return read(content, file)
+        return parse_yaml(content, file)
 
-    monkeypatch.setattr(check, "read", counted)
+    monkeypatch.setattr(check, "parse_yaml", counted)
     number = 30
     result = checked(sources({f"{one}.yaml": [cr("same")] for one in range(number)}))
     assert sum(found.rule == "NAME002" for found in result.findings) == number - 1
@@ -405,13 +411,13 @@ def test_jobs_that_are_all_alike_are_made_again_a_few_times_each(monkeypatch: py
 
 def test_a_variant_is_not_made_with_all_the_others_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    whole = rebuild.Again._jobs_of
+    whole = rebuild.JobRebuilder._rebuild_jobs_cached
 
-    def counted(self: rebuild.Again, origin: Origin) -> Iterator[Job]:
+    def counted(self: rebuild.JobRebuilder, origin: JobSource) -> Iterator[LoweredJob]:
         made.append(origin)
         return whole(self, origin)
 
-    monkeypatch.setattr(rebuild.Again, "_jobs_of", counted)
+    monkeypatch.setattr(rebuild.JobRebuilder, "_rebuild_jobs_cached", counted)
     wide = profile("wide")
     wide["spec"]["matrix"]["axes"]["fold"] = list(range(8))
     checked(sources({"a.yaml": [wide], "b.yaml": [wide]}))
@@ -419,7 +425,7 @@ def test_a_variant_is_not_made_with_all_the_others_each_time(monkeypatch: pytest
 
 
 def test_a_schema_about_the_set_is_asked_of_each_job() -> None:
-    asked = policy(
+    asked = parse_policy(
         {
             "id": "ORG001",
             "name": "named-otherwise",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from podplan.core.provenance import Doc
-from podplan.workspace import Reader
+from podplan.core.provenance import TracedDocument
+from podplan.workspace import Loader
 from tests.command import INVENTORY, JOB, PODPLAN, PROFILE, Run
 from tests.editor import Editor
 
@@ -178,10 +178,10 @@ def test_without_a_repository_the_inventory_is_looked_for_in_the_folder_alone(tm
     """A file in the folder for temporary files had all that lies below searched."""
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "inventory.yaml").write_text(INVENTORY)
-    job = Doc(str(tmp_path / "job.yaml"), {})
-    assert Reader().inventory_if_any(job) is None
+    job = TracedDocument(str(tmp_path / "job.yaml"), {})
+    assert Loader().find_unique_inventory(job) is None
     (tmp_path / "inventory.yaml").write_text(INVENTORY)
-    assert Reader().inventory_if_any(job) is not None
+    assert Loader().find_unique_inventory(job) is not None
     (tmp_path / "inventory.yaml").unlink()
     (tmp_path / ".git").mkdir()
-    assert Reader().inventory_if_any(job) is not None
+    assert Loader().find_unique_inventory(job) is not None

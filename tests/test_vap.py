@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 
 from podplan.checker.check import check_sources
-from podplan.core.findings import Finding, Problem, Severity, pointer
-from podplan.core.provenance import Doc
-from podplan.lint.admission_policy import why_not
-from podplan.lint.checks.by_cel import by_cel
-from podplan.lint.label_selectors import matches
-from podplan.lint.policy import Policy, PolicyError, policy
-from podplan.lint.target import Job, Subject
+from podplan.core.findings import Diagnostic, Finding, Severity, to_json_pointer
+from podplan.core.provenance import TracedDocument
+from podplan.lint.admission_policy import find_export_obstacle
+from podplan.lint.checks.by_cel import evaluate_cel_policy
+from podplan.lint.label_selectors import matches_selector
+from podplan.lint.policy import Policy, PolicyError, parse_policy
+from podplan.lint.target import LoweredJob, Target
 from podplan.lint.vap_export import export_vap
-from podplan.lint.vap_import import Admission, is_admission, read_vap
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.yaml import read
-from podplan.yaml.writer import emit
+from podplan.lint.vap_import import ImportedPolicies, import_vap, is_admission_document
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import parse_yaml
+from podplan.yaml.writer import emit_documents
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -52,20 +52,22 @@ spec:
 """
 
 
-def docs(text: str, file: str = "policy.yaml") -> list[Doc]:
-    source = read(text.encode(), file)
-    assert not source.faults
-    return [item.doc for item in items(source)]
+def docs(text: str, file: str = "policy.yaml") -> list[TracedDocument]:
+    source = parse_yaml(text.encode(), file)
+    assert not source.diagnostics
+    return [item.doc for item in classify_documents(source)]
 
 
-def admission(*names: str, change: tuple[str, str] = ("", "")) -> Admission:
+def admission(*names: str, change: tuple[str, str] = ("", "")) -> ImportedPolicies:
     text = "---\n".join((FOLDER / f"{name}.yaml").read_text("utf-8") for name in names)
     assert change[0] in text
-    return read_vap(docs(text.replace(*change)))
+    return import_vap(docs(text.replace(*change)))
 
 
 def found(policies: tuple[Policy, ...], text: str = JOB) -> list[Finding]:
-    return check_sources([read(text.encode(), "job.yaml")], Settings(policies=policies), Reader()).findings
+    return check_sources(
+        [parse_yaml(text.encode(), "job.yaml")], PipelineSettings(policies=policies), Loader()
+    ).findings
 
 
 def told(findings: list[Finding]) -> list[tuple[str, str, str, int]]:
@@ -74,7 +76,7 @@ def told(findings: list[Finding]) -> list[tuple[str, str, str, int]]:
 
 def test_a_policy_on_pods_is_reported_at_the_line_of_the_job() -> None:
     read_in = admission("memory")
-    assert [(str(doc.name), problem.rule) for doc, problem in read_in.problems] == [
+    assert [(str(doc.name), problem.rule) for doc, problem in read_in.diagnostics] == [
         ("policy.yaml", "POLICY003")
     ]
     assert told(found(read_in.policies)) == [
@@ -183,9 +185,9 @@ def test_match_conditions_and_namespaces_leave_jobs_out() -> None:
 def test_what_is_wrong_with_a_policy_has_its_place(
     name: str, change: tuple[str, str], rule: str, path: str, words: str
 ) -> None:
-    problems = [problem for _, problem in admission(name, change=change).problems]
+    problems = [problem for _, problem in admission(name, change=change).diagnostics]
     assert any(
-        problem.rule == rule and pointer(problem.path) == path and words in problem.message
+        problem.rule == rule and to_json_pointer(problem.path) == path and words in problem.message
         for problem in problems
     ), problems
 
@@ -195,10 +197,10 @@ def test_a_policy_with_a_fault_is_not_applied() -> None:
     assert admission("memory", change=change).policies == ()
 
 
-def failure(one: Policy, doc: Doc) -> tuple[Problem, ...]:
+def failure(one: Policy, doc: TracedDocument) -> tuple[Diagnostic, ...]:
     with pytest.raises(PolicyError) as failed:
-        list(by_cel(one, Subject(doc, Job(doc, ()), data=doc.data)))
-    return failed.value.problems
+        list(evaluate_cel_policy(one, Target(doc, LoweredJob(doc, ()), data=doc.data)))
+    return failed.value.diagnostics
 
 
 def test_an_expression_that_fails_is_an_error_at_its_place_in_the_policy() -> None:
@@ -240,7 +242,7 @@ def ours(**changes: Any) -> Policy:
         },
         "message": "{message}",
     }
-    return policy({**data, **changes}, "ORG001.yaml")
+    return parse_policy({**data, **changes}, "ORG001.yaml")
 
 
 def test_a_policy_of_ours_names_the_path() -> None:
@@ -287,7 +289,7 @@ def test_a_secret_never_reaches_a_message() -> None:
             ]
         },
     )
-    (hit,) = by_cel(one, Subject(secret, Job(None, ()), data=secret.data))
+    (hit,) = evaluate_cel_policy(one, Target(secret, LoweredJob(None, ()), data=secret.data))
     assert hit.values == {"message": "failed expression: object.stringData.k == ''"}
 
 
@@ -320,9 +322,9 @@ JOBS = (
 
 @pytest.mark.parametrize("one", EXPORTED, ids=lambda one: str(one.rule.code))
 def test_an_exported_policy_says_the_same_when_it_is_read_back(one: Policy) -> None:
-    written = emit(export_vap([one]))
-    back = read_vap(docs(written))
-    assert back.problems == ()
+    written = emit_documents(export_vap([one]))
+    back = import_vap(docs(written))
+    assert back.diagnostics == ()
     for job in JOBS:
         before, after = found((one,), job), found(back.policies, job)
         assert [(x.severity, x.message) for x in before] == [(x.severity, x.message) for x in after]
@@ -344,13 +346,13 @@ def test_every_kind_of_verdict_was_among_them() -> None:
     ],
 )
 def test_what_cannot_be_exported_says_why(changes: dict[str, Any], words: str) -> None:
-    assert words in why_not(ours(**changes))
+    assert words in find_export_obstacle(ours(**changes))
     assert export_vap([ours(**changes)]) == []
 
 
 def test_what_is_exported_is_read_by_kubectl_as_by_us(tmp_path: Path) -> None:
     """Offline kubectl can decode and no more; where it is not installed, our own reader stands in for it."""
-    exported, text = export_vap(EXPORTED), emit(export_vap(EXPORTED))
+    exported, text = export_vap(EXPORTED), emit_documents(export_vap(EXPORTED))
     (tmp_path / "kustomization.yaml").write_text("resources: [policies.yaml]\n")
     (tmp_path / "policies.yaml").write_text(text)
     if shutil.which("kubectl"):
@@ -365,9 +367,9 @@ def _sorted(objects: list[Any]) -> list[str]:
 
 def test_selectors() -> None:
     labels = {"a": "1"}
-    assert matches({}, labels)
-    assert matches({"matchLabels": {"a": "1"}}, labels)
-    assert not matches({"matchLabels": {"b": "1"}}, labels)
+    assert matches_selector({}, labels)
+    assert matches_selector({"matchLabels": {"a": "1"}}, labels)
+    assert not matches_selector({"matchLabels": {"b": "1"}}, labels)
     for operator, values, key, expected in (
         ("In", ["1"], "a", True),
         ("In", ["2"], "a", False),
@@ -377,17 +379,17 @@ def test_selectors() -> None:
         ("DoesNotExist", [], "a", False),
     ):
         one = {"key": key, "operator": operator, "values": values}
-        assert matches({"matchExpressions": [one]}, labels) is expected, one
+        assert matches_selector({"matchExpressions": [one]}, labels) is expected, one
 
 
 def test_other_documents_are_no_policies() -> None:
-    assert not any(is_admission(doc.data) for doc in docs(JOB))
-    assert read_vap(docs(JOB)) == ((), {}, ())
+    assert not any(is_admission_document(doc.data) for doc in docs(JOB))
+    assert import_vap(docs(JOB)) == ((), {}, ())
 
 
 def test_reading_changes_nothing() -> None:
     before = docs((FOLDER / "memory.yaml").read_text("utf-8"))
     data = copy.deepcopy([doc.data for doc in before])
-    found(read_vap(before).policies)
+    found(import_vap(before).policies)
     assert [doc.data for doc in before] == data
-    assert max(x.rule.severity for x in read_vap(before).policies) == Severity.ERROR
+    assert max(x.rule.severity for x in import_vap(before).policies) == Severity.ERROR

@@ -14,21 +14,23 @@ import yaml
 
 from podplan.core.findings import Severity
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.lint.admission_variables import VARIABLES
-from podplan.lint.cel.rules import Rules, Validation
-from podplan.lint.cel.sandbox import judge
-from podplan.lint.custom_policies import organisation
+from podplan.lint.admission_variables import ADMISSION_VARIABLES
+from podplan.lint.cel.rules import CelRules, Validation
+from podplan.lint.cel.sandbox import evaluate_rules
+from podplan.lint.custom_policies import load_custom_policies
 from podplan.lint.policy import Policy
-from podplan.lint.registry import ours, whole
-from podplan.lint.vap_export import export_vap, reasons
-from podplan.lint.vap_import import code as read_back
-from podplan.tools.repository_tests.examples import findings, mended
-from podplan.yaml.writer import emit
+from podplan.lint.registry import load_builtin_policies, load_policy_documents
+from podplan.lint.vap_export import export_vap, find_export_obstacles
+from podplan.lint.vap_import import build_rule_code as read_back
+from podplan.tools.repository_tests.examples import find_violations, fix_example
+from podplan.yaml.writer import emit_documents
 from tests.command import podplan
 
-RULES = {policy.rule.code: policy for policy in ours()}
-EXPORTED = [code for code, reason in reasons(ours()).items() if not reason]
-EXAMPLES = {data["id"]: [one for one in data["examples"] if "object" in one] for data in whole()}
+RULES = {policy.rule.code: policy for policy in load_builtin_policies()}
+EXPORTED = [code for code, reason in find_export_obstacles(load_builtin_policies()).items() if not reason]
+EXAMPLES = {
+    data["id"]: [one for one in data["examples"] if "object" in one] for data in load_policy_documents()
+}
 OWNER = "tensorstack.dev/owner-kind"
 
 
@@ -37,9 +39,11 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Policy]:
     """The policies of the export as those of an organisation, by the code of the rule that they come from."""
     folder = tmp_path_factory.mktemp("exported")
     (folder / ".git").mkdir()
-    (folder / "podplan.yaml").write_text(emit(export_vap(ours())), encoding="utf-8")
-    found = organisation([str(folder)], ())
-    assert [problem.message for _, problem in found.problems] == []
+    (folder / "podplan.yaml").write_text(
+        emit_documents(export_vap(load_builtin_policies())), encoding="utf-8"
+    )
+    found = load_custom_policies([str(folder)], ())
+    assert [problem.message for _, problem in found.diagnostics] == []
     by_name = {policy.rule.code: policy for policy in found.policies}
     return {code: by_name[read_back(f"podplan-{code.lower()}")] for code in EXPORTED}
 
@@ -55,7 +59,7 @@ def of_a_job(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def fired(example: dict[str, Any], policies: list[Policy]) -> set[str]:
-    found = {one.rule for one in findings(example, policies)}
+    found = {one.rule for one in find_violations(example, policies)}
     assert not {one for one in found if one.startswith("POLICY")}
     return found & {policy.rule.code for policy in policies}
 
@@ -66,7 +70,7 @@ def test_the_twin_refuses_the_bad_examples_and_no_others(code: str, twins: dict[
         bad = example["verdict"] == "bad"
         assert bool(fired(of_a_job(example), [twins[code]])) is bad, example["name"]
         if "mended" in example:
-            assert not fired(of_a_job(mended(example)), [twins[code]]), f"{example['name']}, mended"
+            assert not fired(of_a_job(fix_example(example)), [twins[code]]), f"{example['name']}, mended"
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
@@ -79,19 +83,19 @@ def test_the_twins_say_of_other_examples_what_the_rules_say(code: str, twins: di
 
 def objects(kind: str, version: str = DEFAULT_VERSION) -> dict[str, Any]:
     """The exported objects of a kind, by the code of their rule."""
-    found = export_vap(ours(), version)
+    found = export_vap(load_builtin_policies(), version)
     return {one["metadata"]["name"][8:].upper(): one for one in found if one["kind"] == kind}
 
 
 def test_the_command_writes_the_policies_with_their_bindings() -> None:
     written = list(yaml.safe_load_all(podplan("rules", "--export", "vap").out))
-    assert written == export_vap(ours())
+    assert written == export_vap(load_builtin_policies())
     assert list(objects("ValidatingAdmissionPolicy")) == EXPORTED
     assert list(objects("ValidatingAdmissionPolicyBinding")) == EXPORTED
 
 
 def test_every_policy_is_exported_or_says_why_not() -> None:
-    said = reasons(ours())
+    said = find_export_obstacles(load_builtin_policies())
     assert [code for code, reason in said.items() if reason == "it is not written in CEL"] == []
     listed = {row["code"]: row for row in json.loads(podplan("rules", "--format", "json").out)["rules"]}
     assert {code: listed[code]["notExported"] or "" for code in said} == said
@@ -122,9 +126,9 @@ def test_a_policy_is_about_the_resources_of_its_rule_alone() -> None:
 def conditions_of(code: str, **bindings: Any) -> bool:
     """Whether the match conditions of an exported policy let an object through to its validations."""
     spec = objects("ValidatingAdmissionPolicy")[code]["spec"]
-    asked = Rules(tuple(Validation(one["expression"]) for one in spec["matchConditions"]))
-    verdict = judge(asked, bindings)
-    assert not verdict.faults
+    asked = CelRules(tuple(Validation(one["expression"]) for one in spec["matchConditions"]))
+    verdict = evaluate_rules(asked, bindings)
+    assert not verdict.errors
     return not verdict.failures
 
 
@@ -160,7 +164,7 @@ def test_a_paused_job_is_judged_by_the_update_that_resumes_it(
     example = next(one for one in EXAMPLES["NET004"] if one["verdict"] == "bad")
     running = example["object"]
     paused = {**running, "spec": {**running["spec"], "runMode": {"pause": {"enabled": True}}}}
-    (tmp_path / "job.yaml").write_text(emit([paused]), encoding="utf-8")
+    (tmp_path / "job.yaml").write_text(emit_documents([paused]), encoding="utf-8")
     assert "NET004" in podplan("check", "job.yaml", cwd=tmp_path).out
     assert not fired({**example, "object": paused}, [twins["NET004"]])
     assert conditions_of("NET004", object=running, oldObject=paused)
@@ -172,8 +176,8 @@ def test_the_version_of_the_cluster_decides() -> None:
     assert set(newer) - set(older) == {"SEC006", "SEC019"}
     sysctls = [one["SEC011"]["spec"]["validations"][0]["expression"] for one in (older, newer)]
     assert ["tcp_rmem" in text for text in sysctls] == [False, True]
-    assert podplan("rules", "--export", "vap", "--k8s-version", "1.30").out == emit(
-        export_vap(ours(), "1.30")
+    assert podplan("rules", "--export", "vap", "--k8s-version", "1.30").out == emit_documents(
+        export_vap(load_builtin_policies(), "1.30")
     )
     refused = podplan("rules", "--k8s-version", "1.99")
     assert (refused.code, refused.err) == (
@@ -183,11 +187,11 @@ def test_the_version_of_the_cluster_decides() -> None:
 
 
 def test_no_variable_of_a_policy_hides_a_shared_one() -> None:
-    for data in whole():
+    for data in load_policy_documents():
         admission = data.get("admission")
         if isinstance(admission, dict):
             own = {variable["name"] for variable in admission.get("variables", ())}
-            assert not own & VARIABLES[admission["level"]].keys(), data["id"]
+            assert not own & ADMISSION_VARIABLES[admission["level"]].keys(), data["id"]
 
 
 def test_what_the_api_server_has_room_for() -> None:
@@ -317,7 +321,7 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
     def test_kubectl_reads_the_export() -> None:
         done = subprocess.run(
             [str(KUBECTL), "label", "--local", "--dry-run=client", "-f", "-", "zz=1", "-o", "json"],
-            input=emit(export_vap(ours())),
+            input=emit_documents(export_vap(load_builtin_policies())),
             capture_output=True,
             text=True,
             check=True,
@@ -328,4 +332,4 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
             found.append(one)
             rest = rest[end:].lstrip()
         assert {one["metadata"]["labels"].pop("zz") for one in found} == {"1"}
-        assert found == export_vap(ours())
+        assert found == export_vap(load_builtin_policies())

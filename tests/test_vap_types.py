@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.kubernetes.schemas import VERSIONS
-from podplan.lint.cel.text import variables_in
-from podplan.lint.registry import ours
+from podplan.kubernetes.schemas import SUPPORTED_VERSIONS
+from podplan.lint.cel.text import iter_variables
+from podplan.lint.registry import load_builtin_policies
 from podplan.lint.vap_export import export_vap
 from tests.cel_ast import guessed_conversions
 from tests.cel_types import type_errors
@@ -20,11 +20,17 @@ from tests.cel_types import type_errors
 CEL = Path(__file__).parent.parent / "fixtures" / "cel"
 TYPE_CHECKING = json.loads((CEL / "type_checking.json").read_text("utf-8"))["cases"]
 INFERRED = json.loads((CEL / "inferred_types.json").read_text("utf-8"))["cases"]
-CLUSTERS = VERSIONS[VERSIONS.index("1.30") :]  # ValidatingAdmissionPolicy is stable from 1.30 on
+CLUSTERS = SUPPORTED_VERSIONS[
+    SUPPORTED_VERSIONS.index("1.30") :
+]  # ValidatingAdmissionPolicy is stable from 1.30 on
 
 
 def policies(version: str = DEFAULT_VERSION) -> list[dict[str, Any]]:
-    return [one for one in export_vap(ours(), version) if one["kind"] == "ValidatingAdmissionPolicy"]
+    return [
+        one
+        for one in export_vap(load_builtin_policies(), version)
+        if one["kind"] == "ValidatingAdmissionPolicy"
+    ]
 
 
 def expressions(policy: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -47,7 +53,7 @@ def with_variables_inlined(policy: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _inlined(text: str, known: dict[str, str]) -> str:
-    for name, start in reversed(list(variables_in(text))):
+    for name, start in reversed(list(iter_variables(text))):
         end = start + len(f"variables.{name}")
         assert text[start:end] == f"variables.{name}"
         text = text[:start] + known[name] + text[end:]

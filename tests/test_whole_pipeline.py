@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from podplan.cli.lsp import settings_for
+from podplan.cli.lsp import resolve_file_settings
 from podplan.cli.reporting import FORMATS
-from podplan.pipeline import Settings
-from podplan.yaml import read
+from podplan.pipeline import PipelineSettings
+from podplan.yaml import parse_yaml
 from podplan.yaml.positions import LINE_BREAK
 from tests.command import INVENTORY, PROFILE, Run
 from tests.effort import examples
@@ -77,10 +77,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def asked(folder: Path) -> Settings:
+def asked(folder: Path) -> PipelineSettings:
     """What podplan check asks for, on one day."""
-    found = settings_for(str(folder / FILE)).settings
-    return found._replace(terms=found.terms._replace(today="2026-01-01"))
+    found = resolve_file_settings(str(folder / FILE)).settings
+    return found._replace(lint_config=found.lint_config._replace(today="2026-01-01"))
 
 
 def text_of(content: bytes) -> str:
@@ -133,7 +133,7 @@ def test_every_command_over_some_files(folder: Path, command: str) -> None:
 
 @short
 @given(somewhat_broken)
-def test_every_place_of_every_finding_exists(asked: Settings, content: bytes) -> None:
+def test_every_place_of_every_finding_exists(asked: PipelineSettings, content: bytes) -> None:
     text = text_of(content)
     result = checked({FILE: text}, asked)
     check_places(result, {FILE: text})
@@ -165,7 +165,7 @@ def test_places_are_the_same_in_every_format(folder: Path, content: bytes) -> No
 
 @settings(short, max_examples=examples(60))
 @given(changed(FIXED, 2))
-def test_fixes_hold(asked: Settings, content: bytes) -> None:
+def test_fixes_hold(asked: PipelineSettings, content: bytes) -> None:
     check_fixes({FILE: text_of(content)}, asked)
 
 
@@ -176,8 +176,8 @@ def test_what_is_rendered_reads_as_what_was_compiled(folder: Path, content: byte
     (folder / FILE).write_bytes(content)
     out = podplan("render", FILE, "-e", "all")
     if out.code == 0:
-        source = read(out.out.encode(), "rendered.yaml")
-        assert source.faults == []
+        source = parse_yaml(out.out.encode(), "rendered.yaml")
+        assert source.diagnostics == []
         (folder / "rendered.yaml").write_text(out.out, encoding="utf-8")
         said = podplan("check", "rendered.yaml", FILE, "--select", "GIT", "--format", "json")
         (folder / "rendered.yaml").unlink()

@@ -8,9 +8,9 @@ from typing import Any
 
 from podplan.core.findings import Severity
 from podplan.lint.policy import Policy
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection, selected
-from podplan.tools.repository_tests.examples import findings, merged
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection, select_policies
+from podplan.tools.repository_tests.examples import apply_merge_patch, find_violations
 
 Job = dict[str, Any]
 MEET = ("--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):$(MASTER_PORT)")
@@ -157,7 +157,7 @@ def generic(*command: str, n: int = 2, **more: Any) -> Job:
 
 def changed(job: Job, patch: Mapping[str, Any]) -> Job:
     """A job with a JSON Merge Patch; a list is patched by a mapping of its indexes."""
-    patched: Job = merged(job, patch)
+    patched: Job = apply_merge_patch(job, patch)
     return patched
 
 
@@ -169,11 +169,11 @@ def _job(kind: str, spec: Job) -> Job:
 @cache
 def default() -> tuple[Policy, ...]:
     """The policies that are on where nobody says otherwise."""
-    return tuple(selected(ours(), Selection()))
+    return tuple(select_policies(load_builtin_policies(), RuleSelection()))
 
 
 def said(job: Job, cluster: Job | None = None) -> set[str]:
     """The rules that warn of a job, or refuse it, in a cluster with this inventory."""
     given = {"inventory": cluster} if cluster else {}
-    found = findings({"object": job, **given}, default())
+    found = find_violations({"object": job, **given}, default())
     return {one.rule for one in found if one.severity >= Severity.WARNING}

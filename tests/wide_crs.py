@@ -34,7 +34,7 @@ MORE_METADATA: dict[str, st.SearchStrategy[Any]] = {
 
 @cache
 def schema(kind: str) -> dict[str, Any]:
-    return catalog.show(kind, DEFAULT_VERSION)
+    return catalog.build_schema(kind, DEFAULT_VERSION)
 
 
 @st.composite
@@ -48,7 +48,9 @@ def wide_crs(draw: st.DrawFn) -> Object:
     for _ in range(draw(st.integers(0, 4))):
         path = draw(st.sampled_from(maps(cr["spec"], ("spec",))))
         holder = at(cr, path)
-        known = list(fields.fields(fields.at(schema(cr["kind"]), path), schema(cr["kind"])))
+        known = list(
+            fields.collect_fields(fields.find_schemas_at(schema(cr["kind"]), path), schema(cr["kind"]))
+        )
         here = [*holder, *known, "unknown"]
         key = draw(st.sampled_from(here))
         if key in holder and draw(st.integers(0, 3)) == 0:

@@ -27,50 +27,60 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "compiler"))
 
-from podplan.kubernetes.names import FORMS, Form  # noqa: E402
+from podplan.kubernetes.names import NAME_FORMS, NameForm  # noqa: E402
 
-TARGET = ROOT / "schemas" / "kubernetes"
+TARGET_FOLDER = ROOT / "schemas" / "kubernetes"
 VERSIONS = [f"1.{minor}" for minor in range(24, 38)]
 KINDS = ("Pod", "Service", "ConfigMap", "Secret")
-ROOTS = (*KINDS, "PodTemplateSpec", "ObjectMeta", "ListMeta", "EnvVar", "ResourceRequirements", "ServicePort")
-PREFIXES = ("io.k8s.api.core.v1.", "io.k8s.apimachinery.pkg.")
-KEPT = ("type", "properties", "required", "items", "additionalProperties", "enum", "format")
-RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+ROOT_DEFINITIONS = (
+    *KINDS,
+    "PodTemplateSpec",
+    "ObjectMeta",
+    "ListMeta",
+    "EnvVar",
+    "ResourceRequirements",
+    "ServicePort",
+)
+DEFINITION_PREFIXES = ("io.k8s.api.core.v1.", "io.k8s.apimachinery.pkg.")
+KEPT_KEYWORDS = ("type", "properties", "required", "items", "additionalProperties", "enum", "format")
+FORMAT_RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 Schema = dict[str, Any]
 
 
 def main(wheels: list[str]) -> None:
-    rules = yaml.safe_load((TARGET / "constraints.yaml").read_text("utf-8"))
+    rules = yaml.safe_load((TARGET_FOLDER / "constraints.yaml").read_text("utf-8"))
     published = {version: found for wheel in wheels for version, found in read_wheel(wheel)}
     missing = [version for version in VERSIONS if version not in published]
     if missing:
         raise SystemExit(f"no wheel holds {', '.join(missing)}")
-    held: dict[tuple[str, str], list[int]] = {}
+    minors_by_definition: dict[tuple[str, str], list[int]] = {}
     for version in VERSIONS:
-        for name, schema in definitions(published[version], rules, version).items():
+        for name, schema in build_definitions(published[version], rules, version).items():
             text = json.dumps(schema, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-            held.setdefault((name, text), []).append(minor(version))
-    rows = sorted((name, minors, text) for (name, text), minors in held.items())
-    lines = [f"{name}\t{spans(minors)}\t{text}\n" for name, minors, text in rows]
-    (TARGET / "definitions.tsv").write_text("".join(lines), "utf-8", newline="\n")
-    for name, field in unused(rules, held):
+            minors_by_definition.setdefault((name, text), []).append(parse_minor(version))
+    rows = sorted((name, minors, text) for (name, text), minors in minors_by_definition.items())
+    lines = [f"{name}\t{format_ranges(minors)}\t{text}\n" for name, minors, text in rows]
+    (TARGET_FOLDER / "definitions.tsv").write_text("".join(lines), "utf-8", newline="\n")
+    for name, field in find_unused_rules(rules, minors_by_definition):
         raise SystemExit(f"constraints.yaml has a rule for {name}.{field}, which no version has")
     print(f"{len(lines)} definitions, {sum(len(line.encode()) for line in lines)} bytes")
 
 
-def unused(rules: Any, held: dict[tuple[str, str], list[int]]) -> Iterator[tuple[str, str]]:
+def find_unused_rules(
+    rules: Any, minors_by_definition: dict[tuple[str, str], list[int]]
+) -> Iterator[tuple[str, str]]:
     """The definitions and fields that have a rule and that no version has."""
-    known: dict[str, set[str]] = {}
-    for name, text in held:
-        known.setdefault(name, set()).update(json.loads(text).get("properties", {}))
+    fields_by_name: dict[str, set[str]] = {}
+    for name, text in minors_by_definition:
+        fields_by_name.setdefault(name, set()).update(json.loads(text).get("properties", {}))
     parts = [rules["required"], rules["fields"], *rules["before"].values(), *rules["since"].values()]
     for part in parts:
         for name, fields in part.items():
-            yield from ((name, field) for field in fields if field not in known.get(name, ()))
+            yield from ((name, field) for field in fields if field not in fields_by_name.get(name, ()))
 
 
-def spans(minors: list[int]) -> str:
+def format_ranges(minors: list[int]) -> str:
     """Rising numbers as ranges: [24, 25, 26, 30] is "24-26,30-30"."""
     runs: list[list[int]] = []
     for number in minors:
@@ -85,112 +95,114 @@ def read_wheel(wheel: str) -> Iterator[tuple[str, dict[str, Schema]]]:
     """The versions in a wheel with their definitions, under their full names."""
     with zipfile.ZipFile(wheel) as archive:
         for name in sorted(archive.namelist()):
-            found = re.search(r"/v(1\.\d+)\.\d+-local-strict/_definitions\.json$", name)
-            if found:
+            match = re.search(r"/v(1\.\d+)\.\d+-local-strict/_definitions\.json$", name)
+            if match:
                 document = json.loads(archive.read(name))
-                yield found[1], document.get("$defs") or document["definitions"]
+                yield match[1], document.get("$defs") or document["definitions"]
 
 
-def definitions(published: dict[str, Schema], rules: Any, version: str) -> dict[str, Schema]:
+def build_definitions(published: dict[str, Schema], rules: Any, version: str) -> dict[str, Schema]:
     """The definitions that the roots need, under short names, pruned and with our rules."""
-    known = {full.rsplit(".", 1)[1]: full for full in sorted(published) if full.startswith(PREFIXES)}
+    full_name_by_name = {
+        full.rsplit(".", 1)[1]: full for full in sorted(published) if full.startswith(DEFINITION_PREFIXES)
+    }
     pruned: dict[str, Schema] = {}
-    todo = list(ROOTS)
-    while todo:
-        name = todo.pop()
+    pending = list(ROOT_DEFINITIONS)
+    while pending:
+        name = pending.pop()
         if name not in pruned:
-            pruned[name] = special(name) or prune(published[known[name]])
-            todo += references(pruned[name])
+            pruned[name] = build_special_schema(name) or prune_schema(published[full_name_by_name[name]])
+            pending += iter_references(pruned[name])
     for name in KINDS:
         pruned[name]["properties"]["apiVersion"] = {"enum": ["v1"]}
         pruned[name]["properties"]["kind"] = {"enum": [name]}
-    demand(pruned, rules["required"])
+    set_required(pruned, rules["required"])
     for name, fields in rules["fields"].items():
-        constrain(pruned, name, fields)
-    for limit, changed in rules["before"].items():
-        if minor(version) < minor(limit):
-            for name, fields in changed.items():
-                constrain(pruned, name, fields)
-    for limit, changed in rules["since"].items():
-        if minor(version) >= minor(limit):
-            for name, fields in changed.items():
-                constrain(pruned, name, fields)
+        constrain_fields(pruned, name, fields)
+    for limit, changed_fields in rules["before"].items():
+        if parse_minor(version) < parse_minor(limit):
+            for name, fields in changed_fields.items():
+                constrain_fields(pruned, name, fields)
+    for limit, changed_fields in rules["since"].items():
+        if parse_minor(version) >= parse_minor(limit):
+            for name, fields in changed_fields.items():
+                constrain_fields(pruned, name, fields)
     return pruned
 
 
-def minor(version: str) -> int:
+def parse_minor(version: str) -> int:
     return int(version.split(".")[1])
 
 
-def special(name: str) -> Schema | None:
+def build_special_schema(name: str) -> Schema | None:
     """The definitions whose JSON form the OpenAPI describes too widely."""
     if name == "Quantity":
-        return {"type": ["string", "number"], **form(FORMS["quantity"], "quantity")}
+        return {"type": ["string", "number"], **build_form_schema(NAME_FORMS["quantity"], "quantity")}
     if name == "IntOrString":
-        low, high = RANGES["int32"]
+        low, high = FORMAT_RANGES["int32"]
         return {"type": ["string", "integer"], "minimum": low, "maximum": high}
     if name in ("Time", "MicroTime"):
-        return {"type": "string", **form(FORMS["time"], "time")}
+        return {"type": "string", **build_form_schema(NAME_FORMS["time"], "time")}
     if name == "FieldsV1":
         return {"type": "object"}
     return None
 
 
-def prune(schema: Schema) -> Schema:
+def prune_schema(schema: Schema) -> Schema:
     """A schema without descriptions and nulls, with short references and the ranges of its formats."""
     if "$ref" in schema:
         return {"$ref": "#/$defs/" + schema["$ref"].rsplit(".", 1)[1]}
-    kept = {key: schema[key] for key in KEPT if key in schema}
-    if isinstance(kept.get("type"), list):
-        (kept["type"],) = (name for name in kept["type"] if name != "null")
-    if "properties" in kept:
-        kept["properties"] = {name: prune(field) for name, field in kept["properties"].items()}
-    if isinstance(kept.get("additionalProperties"), dict):
-        kept["additionalProperties"] = prune(kept["additionalProperties"])
-    if "items" in kept:
-        kept["items"] = prune(kept["items"])
-    style = kept.pop("format", None)
-    if style in RANGES:
-        kept["minimum"], kept["maximum"] = RANGES[style]
-    return kept
+    pruned = {key: schema[key] for key in KEPT_KEYWORDS if key in schema}
+    if isinstance(pruned.get("type"), list):
+        (pruned["type"],) = (name for name in pruned["type"] if name != "null")
+    if "properties" in pruned:
+        pruned["properties"] = {name: prune_schema(field) for name, field in pruned["properties"].items()}
+    if isinstance(pruned.get("additionalProperties"), dict):
+        pruned["additionalProperties"] = prune_schema(pruned["additionalProperties"])
+    if "items" in pruned:
+        pruned["items"] = prune_schema(pruned["items"])
+    format_name = pruned.pop("format", None)
+    if format_name in FORMAT_RANGES:
+        pruned["minimum"], pruned["maximum"] = FORMAT_RANGES[format_name]
+    return pruned
 
 
-def references(schema: Any) -> Iterator[str]:
+def iter_references(schema: Any) -> Iterator[str]:
     """The short names that a schema refers to."""
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):
             yield schema["$ref"].rsplit("/", 1)[1]
         for value in schema.values():
-            yield from references(value)
+            yield from iter_references(value)
 
 
-def demand(pruned: dict[str, Schema], required: dict[str, list[str]]) -> None:
+def set_required(pruned: dict[str, Schema], required: dict[str, list[str]]) -> None:
     """Set what each definition requires; what only a status holds requires nothing."""
     checked: set[str] = set()
-    todo = list(ROOTS)
-    while todo:
-        name = todo.pop()
+    pending = list(ROOT_DEFINITIONS)
+    while pending:
+        name = pending.pop()
         if name not in checked:
             checked.add(name)
             fields = pruned[name].get("properties", {})
-            todo += references({key: field for key, field in fields.items() if key != "status"})
-            todo += references(pruned[name].get("items", {}))
+            pending += iter_references({key: field for key, field in fields.items() if key != "status"})
+            pending += iter_references(pruned[name].get("items", {}))
     for name, schema in pruned.items():
-        wanted = required.get(name, schema.get("required", [])) if name in checked else []
+        required_fields = required.get(name, schema.get("required", [])) if name in checked else []
         schema.pop("required", None)
-        if wanted:
-            schema["required"] = wanted
+        if required_fields:
+            schema["required"] = required_fields
 
 
-def constrain(pruned: dict[str, Schema], name: str, fields: dict[str, Any]) -> None:
+def constrain_fields(pruned: dict[str, Schema], name: str, fields: dict[str, Any]) -> None:
     """Add the rules for the fields of one definition, as far as this version has it."""
     for field, rule in fields.items():
         if name in pruned and field in pruned[name]["properties"]:
             properties = pruned[name]["properties"]
-            properties[field] = apply(properties[field], rule)
+            properties[field] = apply_rule(properties[field], rule)
 
 
-def apply(schema: Schema, rule: Any) -> Schema:
+def apply_rule(schema: Schema, rule: Any) -> Schema:
     """``schema`` with a rule in the notation of constraints.yaml."""
     if isinstance(rule, list):
         return {**schema, "enum": rule}
@@ -198,11 +210,11 @@ def apply(schema: Schema, rule: Any) -> Schema:
         changed = dict(schema)
         for part, inner in rule.items():
             if part == "items":
-                changed["items"] = apply(schema["items"], inner)
+                changed["items"] = apply_rule(schema["items"], inner)
             elif part == "values":
-                changed["additionalProperties"] = apply(schema["additionalProperties"], inner)
+                changed["additionalProperties"] = apply_rule(schema["additionalProperties"], inner)
             else:
-                changed["propertyNames"] = apply({"type": "string"}, inner)
+                changed["propertyNames"] = apply_rule({"type": "string"}, inner)
         return changed
     if rule == "nonempty":
         return {**schema, ("minItems" if schema["type"] == "array" else "minLength"): 1}
@@ -210,21 +222,21 @@ def apply(schema: Schema, rule: Any) -> Schema:
         return {**schema, "maxItems": int(rule.removeprefix("at most "))}
     if ".." in rule:
         low, high = rule.split("..")
-        ends = {"minimum": low, "maximum": high}
-        return {**schema, **{key: int(end) for key, end in ends.items() if end}}
+        limits = {"minimum": low, "maximum": high}
+        return {**schema, **{key: int(end) for key, end in limits.items() if end}}
     name = rule.removesuffix("?")
     plain = {key: value for key, value in schema.items() if key not in ("pattern", "allOf")}
-    return {**plain, **form(FORMS[name], name, empty=rule.endswith("?"))}
+    return {**plain, **build_form_schema(NAME_FORMS[name], name, empty=rule.endswith("?"))}
 
 
-def form(wanted: Form, name: str, *, empty: bool = False) -> Schema:
+def build_form_schema(form_rule: NameForm, name: str, *, empty: bool = False) -> Schema:
     """The keywords that say a form; ``x-form`` names it for messages, ``x-empty`` allows ""."""
-    patterns = [f"^$|{pattern}" if empty else pattern for pattern in wanted.patterns]
+    patterns = [f"^$|{pattern}" if empty else pattern for pattern in form_rule.patterns]
     schema: Schema = {"x-form": name, "pattern": patterns[0]}
     if len(patterns) > 1:
         schema["allOf"] = [{"pattern": pattern} for pattern in patterns[1:]]
-    if wanted.longest < 1_000_000:
-        schema["maxLength"] = wanted.longest
+    if form_rule.max_length < 1_000_000:
+        schema["maxLength"] = form_rule.max_length
     if empty:
         schema["x-empty"] = True
     return schema

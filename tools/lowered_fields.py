@@ -13,42 +13,42 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from podplan import kubernetes
-from podplan.core.provenance import Doc, Origin
+from podplan.core.provenance import Origin, TracedDocument
 from podplan.core.provenance import Path as Way
 from podplan.kinds.registry import KIND_NAMES
-from podplan.pipeline import Plan, Settings, plans
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.schema import catalog
-from podplan.schema.fields import at, fields
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.workspace.file_loader import sources
-from podplan.workspace.files import expand
-from podplan.yaml import Source
+from podplan.schema.fields import collect_fields, find_schemas_at
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.workspace.file_loader import load_files
+from podplan.workspace.files import expand_paths
+from podplan.yaml import SourceFile
 
-TOP = Path(__file__).parents[1]
-TABLE = Path("schemas/lowered-fields.json")
+REPOSITORY = Path(__file__).parents[1]
+TABLE_PATH = Path("schemas/lowered-fields.json")
 # The fixtures of the kinds, and profiles that compile to each of them.
-CASES = ("colossalai_job_launcher", "colossalai_job_replicas", "deepspeed_job", "generic_job",
+FIXTURE_FOLDERS = ("colossalai_job_launcher", "colossalai_job_replicas", "deepspeed_job", "generic_job",
          "pytorch_training_job", "compile", "gallery")  # fmt: skip
-TOO_COMMON = ("apiVersion", "kind")
+IGNORED_FIELDS = ("apiVersion", "kind")
 
 
-class Use(NamedTuple):
+class FieldUse(NamedTuple):
     """A part of a document that is there because of a field, or because the field is not written."""
 
     kind: str
     field: str
-    becomes: tuple[str, str]
-    fact: str
-    written: bool
+    target: tuple[str, str]
+    behavior_id: str
+    is_written: bool
 
 
-def made() -> dict[Path, str]:
+def build_files() -> dict[Path, str]:
     """The file, as it should be."""
-    return {TABLE: _text(_table())}
+    return {TABLE_PATH: _format_table(_build_table())}
 
 
-def _text(table: dict[str, dict[str, Any]]) -> str:
+def _format_table(table: dict[str, dict[str, Any]]) -> str:
     """The table as JSON with a field in each line, so that a change of one is a line of a diff."""
     kinds = []
     for kind, rows in sorted(table.items()):
@@ -59,18 +59,18 @@ def _text(table: dict[str, dict[str, Any]]) -> str:
     return "{\n" + ",\n".join(kinds) + "\n}\n"
 
 
-def _table() -> dict[str, dict[str, Any]]:
+def _build_table() -> dict[str, dict[str, Any]]:
     """By kind and field: ``becomes`` lists kind, field and facts; ``otherwise`` has facts of a default."""
     table: dict[str, dict[str, Any]] = {}
-    for use in sorted({use for plan in _plans() for use in _uses(plan)}):
+    for use in sorted({use for plan in _iter_plans() for use in _iter_uses(plan)}):
         row = table.setdefault(use.kind, {}).setdefault(use.field, {})
-        if not use.written and use.fact:
-            row.setdefault("otherwise", {}).setdefault(use.fact, []).append(list(use.becomes))
-        if use.written:
-            known = row.setdefault("becomes", [])
-            if not known or known[-1][:2] != list(use.becomes):
-                known.append([*use.becomes, []])
-            known[-1][2] += [use.fact] if use.fact else []
+        if not use.is_written and use.behavior_id:
+            row.setdefault("otherwise", {}).setdefault(use.behavior_id, []).append(list(use.target))
+        if use.is_written:
+            targets = row.setdefault("becomes", [])
+            if not targets or targets[-1][:2] != list(use.target):
+                targets.append([*use.target, []])
+            targets[-1][2] += [use.behavior_id] if use.behavior_id else []
     for rows in table.values():
         for row in rows.values():
             if "otherwise" in row:
@@ -78,93 +78,97 @@ def _table() -> dict[str, dict[str, Any]]:
     return {kind: {field: row for field, row in rows.items() if row} for kind, rows in table.items()}
 
 
-def _plans() -> Iterator[Plan]:
-    before = os.getcwd()
-    os.chdir(TOP / "fixtures")
+def _iter_plans() -> Iterator[JobPlan]:
+    previous_folder = os.getcwd()
+    os.chdir(REPOSITORY / "fixtures")
     try:
-        for case in CASES:
-            for source in sources(expand([case])):
-                if isinstance(source, Source):
-                    settings = Settings(inventory=_inventory(Path(source.file).parent))
-                    for item in items(source):
-                        if item.what in ("cr", "profile"):
-                            yield from plans(item, settings, Reader())
+        for case in FIXTURE_FOLDERS:
+            for source in load_files(expand_paths([case])):
+                if isinstance(source, SourceFile):
+                    settings = PipelineSettings(inventory_path=_find_inventory(Path(source.file).parent))
+                    for item in classify_documents(source):
+                        if item.category in ("cr", "profile"):
+                            yield from iter_job_plans(item, settings, Loader())
     finally:
-        os.chdir(before)
+        os.chdir(previous_folder)
 
 
-def _inventory(folder: Path) -> str:
+def _find_inventory(folder: Path) -> str:
     """The inventory beside a fixture, else that of the gallery: there are many in this repository."""
-    beside = folder / "inventory.yaml"
-    return str(beside if beside.is_file() else Path("gallery/clusters/aurora.yaml"))
+    local_inventory = folder / "inventory.yaml"
+    return str(local_inventory if local_inventory.is_file() else Path("gallery/clusters/aurora.yaml"))
 
 
-def _uses(plan: Plan) -> Iterator[Use]:
+def _iter_uses(plan: JobPlan) -> Iterator[FieldUse]:
     """What the CR and the lowered objects of a plan have because of which field."""
     if plan.cr is None:
         return
-    for doc in [*(group.doc for group in plan.groups), *([plan.cr] if plan.profile else [])]:
+    for doc in [*(group.doc for group in plan.replica_groups), *([plan.cr] if plan.profile else [])]:
         for path, origin in doc.origins.items():
-            becomes = doc.data["kind"], _name(path, doc)
-            if becomes[1] and path[0] not in TOO_COMMON:
-                for field_doc, where, fact in _causes(origin):
-                    kind, field = field_doc.data.get("kind"), _name(where, field_doc)
-                    if field and kind != becomes[0] and where[0] not in TOO_COMMON:
-                        yield Use(kind, field, becomes, fact, _is_written(field_doc, where))
+            target = doc.data["kind"], _name_field(path, doc)
+            if target[1] and path[0] not in IGNORED_FIELDS:
+                for field_doc, field_path, behavior_id in _iter_causes(origin):
+                    kind, field = field_doc.data.get("kind"), _name_field(field_path, field_doc)
+                    if field and kind != target[0] and field_path[0] not in IGNORED_FIELDS:
+                        yield FieldUse(kind, field, target, behavior_id, _is_written(field_doc, field_path))
 
 
-def _causes(origin: Origin, depth: int = 0) -> Iterator[tuple[Doc, Way, str]]:
+def _iter_causes(origin: Origin, depth: int = 0) -> Iterator[tuple[TracedDocument, Way, str]]:
     """The places that had a part in something, also in the documents before, with the fact that is why."""
-    fact = origin.fact.id if origin.fact is not None else ""
-    for place in origin.places:
+    behavior_id = origin.behavior.id if origin.behavior is not None else ""
+    for place in origin.sources:
         doc = place.doc
         if not isinstance(doc.data, dict):
             continue
         if doc.data.get("kind") in KIND_NAMES or doc.data.get("kind") == "JobProfile":
-            yield doc, place.path, fact
+            yield doc, place.path, behavior_id
         if depth == 0 and doc.data.get("kind") in KIND_NAMES and doc.source is None and doc.data.get("kind"):
             for cut in range(len(place.path), -1, -1):
-                found = doc.origins.get(place.path[:cut])
-                if found is not None and found.how != "copied":
-                    yield from ((*one[:2], one[2] or fact) for one in _causes(found, depth + 1))
+                copied_origin = doc.origins.get(place.path[:cut])
+                if copied_origin is not None and copied_origin.derivation != "copied":
+                    yield from (
+                        (*one[:2], one[2] or behavior_id) for one in _iter_causes(copied_origin, depth + 1)
+                    )
                     break
 
 
-def _is_written(doc: Doc, path: Way) -> bool:
+def _is_written(doc: TracedDocument, path: Way) -> bool:
     data = doc.data
     for step in path:
-        here = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
-        if step not in here:
+        steps = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
+        if step not in steps:
             return False
         data = data[step]
     return data is not None
 
 
-def _name(path: Way, doc: Doc) -> str:
+def _name_field(path: Way, doc: TracedDocument) -> str:
     """A path as a field: indexes as [], and what is in a mapping of any keys as *."""
     kind = str(doc.data.get("kind"))
-    return _named(kind if kind in catalog.names() else "", path)
+    return _normalize_path(kind if kind in catalog.list_schema_names() else "", path)
 
 
 @cache
-def _named(kind: str, path: Way) -> str:
+def _normalize_path(kind: str, path: Way) -> str:
     if not path:
         return ""
-    before = _named(kind, path[:-1])
+    parent = _normalize_path(kind, path[:-1])
     if isinstance(path[-1], int):
-        return f"{before}[]"
-    known = not kind or path[-1] in fields(at(_schema(kind), path[:-1]), _schema(kind))
-    return f"{before}.{path[-1] if known else '*'}".removeprefix(".")
+        return f"{parent}[]"
+    is_known = not kind or path[-1] in collect_fields(
+        find_schemas_at(_load_schema(kind), path[:-1]), _load_schema(kind)
+    )
+    return f"{parent}.{path[-1] if is_known else '*'}".removeprefix(".")
 
 
 @cache
-def _schema(kind: str) -> dict[str, Any]:
-    return catalog.show(kind, kubernetes.DEFAULT_VERSION)
+def _load_schema(kind: str) -> dict[str, Any]:
+    return catalog.build_schema(kind, kubernetes.DEFAULT_VERSION)
 
 
 def main() -> None:
-    for path, text in made().items():
-        (TOP / path).write_text(text, encoding="utf-8")
+    for path, text in build_files().items():
+        (REPOSITORY / path).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,28 +7,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podplan.core.builtin_rules import RULES
-from podplan.lint.registry import INDEX, index, whole
-from podplan.report.rule_page import contents, page
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.lint.registry import INDEX_FILE, load_policy_documents, render_index
+from podplan.report.rule_page import render_rule_page, render_rules_table
 
-TOP = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[1]
 
 
-def made() -> dict[Path, str]:
+def build_files() -> dict[Path, str]:
     """The files, as they should be."""
-    files = whole()
+    policy_documents = load_policy_documents()
     texts = {
-        Path("policies", INDEX): index(files),
-        Path("docs/rules/README.md"): contents(files, list(RULES.values())),
+        Path("policies", INDEX_FILE): render_index(policy_documents),
+        Path("docs/rules/README.md"): render_rules_table(policy_documents, list(BUILTIN_RULES.values())),
     }
-    return texts | {Path("docs/rules", f"{data['id']}.md"): page(data) for data in files}
+    return texts | {
+        Path("docs/rules", f"{data['id']}.md"): render_rule_page(data) for data in policy_documents
+    }
 
 
 def main() -> None:
-    for path, text in made().items():
-        (TOP / path).parent.mkdir(parents=True, exist_ok=True)
-        (TOP / path).write_text(text, encoding="utf-8")
-    for stale in set(TOP.glob("docs/rules/*.md")) - {TOP / path for path in made()}:
+    for path, text in build_files().items():
+        (REPOSITORY / path).parent.mkdir(parents=True, exist_ok=True)
+        (REPOSITORY / path).write_text(text, encoding="utf-8")
+    for stale in set(REPOSITORY.glob("docs/rules/*.md")) - {REPOSITORY / path for path in build_files()}:
         stale.unlink()
 
 

@@ -11,107 +11,122 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from podplan.core.provenance import Fact
-from podplan.kinds.lowering_options import of_status, settings, without_setting
+from podplan.core.provenance import Behavior
+from podplan.kinds.lowering_options import (
+    list_fixed_behaviors,
+    list_lowering_options,
+    list_status_behavior_ids,
+)
 from podplan.kinds.registry import KIND_NAMES
 
-TOP = Path(__file__).parents[1]
-SCHEMA, PAGE = Path("schemas/Config.json"), Path("docs/lowering.md")
-_EACH_LABEL = "`pod.labels`, `service.labels` and the like change or remove each label"
-WHY_NOT = {
+REPOSITORY = Path(__file__).parents[1]
+SCHEMA_PATH, PAGE_PATH = Path("schemas/Config.json"), Path("docs/lowering.md")
+_LABEL_REASON = "`pod.labels`, `service.labels` and the like change or remove each label"
+REASON_BY_BEHAVIOR = {
     "colossalai.labels": "`pod.labels` changes each label",
     "colossalai.launch-arguments": "`colossalai.run` decides whether and where they appear",
     "colossalai.launcher-image": "a launcher can set its image",
-    "label.component": _EACH_LABEL,
-    "label.owner-kind": _EACH_LABEL,
+    "label.component": _LABEL_REASON,
+    "label.owner-kind": _LABEL_REASON,
     "pytorch.master-addr": "`service.host` sets the names of replicas, `pytorch.env` the value",
     "service.per-replica": "`service.per` sets the number of Services",
     "ssh.hostfile": "`deepspeed.hostfile-line` and `colossalai.hostfile-line` set its lines",
     "ssh.key-placeholder": "only the cluster creates the keys",
 }
-_TYPES = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
+_JSON_TYPES = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
 _DEFINITIONS = re.compile(r'^    "ofAllKinds": \{$.*?^    \}\n(?=  \}\n)', re.DOTALL | re.MULTILINE)
 _TABLE = r"(<!-- settings of {0} -->\n).*?(<!-- end -->)"
 
 
-def made() -> dict[Path, str]:
+def build_files() -> dict[Path, str]:
     """The files, as they should be."""
-    known = settings()
-    schema = _DEFINITIONS.sub(lambda _: _definitions(known), (TOP / SCHEMA).read_text(encoding="utf-8"))
-    page = (TOP / PAGE).read_text(encoding="utf-8")
-    for what, told in (("lowering", set(known) - of_status()), ("status", of_status())):
-        table = _table(fact for fact in known.values() if fact.id in told)
-        page = _with_table(page, what, table)
-    page = _with_table(page, "nothing", _reasons())
-    return {SCHEMA: schema, PAGE: page}
+    options = list_lowering_options()
+    schema = _DEFINITIONS.sub(
+        lambda _: _format_definitions(options), (REPOSITORY / SCHEMA_PATH).read_text(encoding="utf-8")
+    )
+    page = (REPOSITORY / PAGE_PATH).read_text(encoding="utf-8")
+    for section, option_ids in (
+        ("lowering", set(options) - list_status_behavior_ids()),
+        ("status", list_status_behavior_ids()),
+    ):
+        table = _format_table(fact for fact in options.values() if fact.id in option_ids)
+        page = _replace_table(page, section, table)
+    page = _replace_table(page, "nothing", _format_reasons())
+    return {SCHEMA_PATH: schema, PAGE_PATH: page}
 
 
-def _reasons() -> str:
+def _format_reasons() -> str:
     """The facts that are not documented and have no setting, each with why not."""
-    told = [fact for fact in without_setting() if fact.id not in of_status()]
-    rows = "".join(f"| `{fact.id}`: {fact.text} | {WHY_NOT[fact.id]} |\n" for fact in told)
+    unconfigurable = [fact for fact in list_fixed_behaviors() if fact.id not in list_status_behavior_ids()]
+    rows = "".join(
+        f"| `{fact.id}`: {fact.text} | {REASON_BY_BEHAVIOR[fact.id]} |\n" for fact in unconfigurable
+    )
     return f"| behaviour | reason |\n|---|---|\n{rows}"
 
 
-def _with_table(page: str, what: str, table: str) -> str:
-    return re.sub(_TABLE.format(what), lambda match: match[1] + table + match[2], page, flags=re.DOTALL)
+def _replace_table(page: str, section: str, table: str) -> str:
+    return re.sub(_TABLE.format(section), lambda match: match[1] + table + match[2], page, flags=re.DOTALL)
 
 
-def _definitions(known: dict[str, Fact]) -> str:
+def _format_definitions(options: dict[str, Behavior]) -> str:
     """The definitions ``ofAllKinds``, ``ofOneKind`` and one of each setting."""
     of_kinds = {kind: {"$ref": "#/$defs/ofOneKind"} for kind in KIND_NAMES}
-    each = {id_: {"$ref": f"#/$defs/{id_}"} for id_ in known}
-    listed: list[tuple[str, dict[str, Any]]] = [("ofAllKinds", of_kinds | each), ("ofOneKind", each)]
+    each = {id_: {"$ref": f"#/$defs/{id_}"} for id_ in options}
+    definition_entries: list[tuple[str, dict[str, Any]]] = [
+        ("ofAllKinds", of_kinds | each),
+        ("ofOneKind", each),
+    ]
     lines: list[str] = []
-    for name, properties in listed:
-        told = ",\n".join(
+    for name, properties in definition_entries:
+        property_lines = ",\n".join(
             f"        {json.dumps(key)}: {json.dumps(value)}" for key, value in properties.items()
         )
         lines.append(
-            f'    "{name}": {{\n      "type": "object",\n      "properties": {{\n{told}\n      }},\n'
-            '      "additionalProperties": false\n    }'
+            f'    "{name}": {{\n      "type": "object",\n      "properties": {{\n{property_lines}\n     '
+            ' },\n      "additionalProperties": false\n    }'
         )
-    for id_, fact in known.items():
-        told = ",\n".join(
+    for id_, option in options.items():
+        property_lines = ",\n".join(
             f"      {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
-            for key, value in _schema(fact).items()
+            for key, value in _build_schema(option).items()
         )
-        lines.append(f"    {json.dumps(id_)}: {{\n{told}\n    }}")
+        lines.append(f"    {json.dumps(id_)}: {{\n{property_lines}\n    }}")
     return ",\n".join(lines) + "\n"
 
 
-def _schema(fact: Fact) -> dict[str, Any]:
+def _build_schema(option: Behavior) -> dict[str, Any]:
     """What a setting may be, with what is taken to be so without it."""
-    schema: dict[str, Any] = {"description": f"Without it, {fact.text} ({fact.basis})."}
-    if fact.choices:
-        return schema | {"enum": list(fact.choices), "default": fact.value}
-    schema |= {"type": _TYPES[type(fact.value)], "default": fact.value}
-    if isinstance(fact.value, list):
-        schema["items"] = {"type": _TYPES[type(fact.value[0])]}
-    if isinstance(fact.value, dict) and fact.words:
-        may_be = "string" if fact.value else ["string", "boolean"]
-        schema["additionalProperties"] = {"type": may_be}
+    schema: dict[str, Any] = {"description": f"Without it, {option.text} ({option.basis})."}
+    if option.choices:
+        return schema | {"enum": list(option.choices), "default": option.value}
+    schema |= {"type": _JSON_TYPES[type(option.value)], "default": option.value}
+    if isinstance(option.value, list):
+        schema["items"] = {"type": _JSON_TYPES[type(option.value[0])]}
+    if isinstance(option.value, dict) and option.placeholders:
+        value_types = "string" if option.value else ["string", "boolean"]
+        schema["additionalProperties"] = {"type": value_types}
     return schema
 
 
-def _table(told: Iterable[Fact]) -> str:
+def _format_table(options: Iterable[Behavior]) -> str:
     """The settings as a Markdown table: each with its default, its basis and its source."""
     rows = [
-        f"| `{fact.id}` | {_default(fact)} | {fact.text} | {fact.basis} | {fact.source} |" for fact in told
+        f"| `{fact.id}` | {_format_default(fact)} | {fact.text} | {fact.basis} | {fact.source} |"
+        for fact in options
     ]
     head = "| setting | default | behaviour | basis | source |\n|---|---|---|---|---|\n"
     return head + "".join(f"{row}\n" for row in rows)
 
 
-def _default(fact: Fact) -> str:
-    text = json.dumps(fact.value, ensure_ascii=False).replace("|", "\\|")
-    others = [json.dumps(choice) for choice in fact.choices if choice != fact.value]
-    return f"`{text}`" + (f", or `{'`, `'.join(others)}`" if others else "")
+def _format_default(option: Behavior) -> str:
+    text = json.dumps(option.value, ensure_ascii=False).replace("|", "\\|")
+    other_choices = [json.dumps(choice) for choice in option.choices if choice != option.value]
+    return f"`{text}`" + (f", or `{'`, `'.join(other_choices)}`" if other_choices else "")
 
 
 def main() -> None:
-    for path, text in made().items():
-        (TOP / path).write_text(text, encoding="utf-8")
+    for path, text in build_files().items():
+        (REPOSITORY / path).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,30 +12,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan import kubernetes
-from podplan.core.errors import RequestError
-from podplan.core.findings import Path, Problem
-from podplan.core.provenance import Doc, trace
-from podplan.core.replica_groups import Group, Options
+from podplan.core.errors import UsageError
+from podplan.core.findings import Diagnostic, Path
+from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, lower_cr
 from podplan.kinds.t9k import behaviors
-from podplan.lint.document_diagnostics import Seen
-from podplan.lint.lint_config import Terms
+from podplan.lint.document_diagnostics import DocumentDiagnostic
+from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
-from podplan.schema import check_against, check_cr
-from podplan.schema.identity import known_but_not_lowered
-from podplan.schema.pruning import UNKNOWN, pruned
-from podplan.workspace import Reader
-from podplan.workspace.documents import Item
+from podplan.schema import validate_against, validate_cr
+from podplan.schema.identity import is_known_but_not_lowered
+from podplan.schema.pruning import UNKNOWN_FIELD_RULES, prune_unknown_fields
+from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument
 
 if TYPE_CHECKING:
     from podplan.profile.resolve import Resolution, Variant
 
-_LOWERED = f"podplan lowers {', '.join(KIND_NAMES)}; --ignore CR900 says nothing of the others"
-FORMS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
+_NOT_LOWERED_HELP = f"podplan lowers {', '.join(KIND_NAMES)}; --ignore CR900 says nothing of the others"
+SCHEMA_KINDS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
 
 
-class Settings(NamedTuple):
+class PipelineSettings(NamedTuple):
     """What the user asked for, from flags and configuration together.
 
     ``environments`` is "all" for profiles as written and under each, "each" for under each, or names; None
@@ -45,17 +45,17 @@ class Settings(NamedTuple):
     ``policies`` are those that are on, and ``terms`` say where that is otherwise, and what may be silenced.
     """
 
-    k8s_version: str = kubernetes.DEFAULT_VERSION
+    kubernetes_version: str = kubernetes.DEFAULT_VERSION
     environments: Literal["all", "each"] | tuple[str, ...] | None = "all"
-    sets: Mapping[str, str] = {}
-    options: Options = Options()
-    inventory: str = ""
-    gitops: str = "none"
+    param_values: Mapping[str, str] = {}
+    lowering_options: LoweringOptions = LoweringOptions()
+    inventory_path: str = ""
+    gitops_tool: str = "none"
     policies: tuple[Policy, ...] = ()
-    terms: Terms = Terms()
+    lint_config: LintConfig = LintConfig()
 
 
-class Plan(NamedTuple):
+class JobPlan(NamedTuple):
     """One CR, hand-written or compiled from one variant of a profile, and what became of it.
 
     ``variant`` is the environment and matrix instance, "" for none, and ``profile`` the profile as resolved
@@ -65,122 +65,145 @@ class Plan(NamedTuple):
     environments that gave no variant.
     """
 
-    item: Item
-    seen: tuple[Seen, ...] = ()
-    variant: str | None = ""
+    item: ClassifiedDocument
+    diagnostics: tuple[DocumentDiagnostic, ...] = ()
+    variant_id: str | None = ""
     environment: str = ""
-    failed: tuple[str, ...] = ()
-    profile: Doc | None = None
-    inventory: Doc | None = None
-    cr: Doc | None = None
-    groups: tuple[Group, ...] = ()
-    lowered: bool = False
+    failed_environments: tuple[str, ...] = ()
+    profile: TracedDocument | None = None
+    inventory: TracedDocument | None = None
+    cr: TracedDocument | None = None
+    replica_groups: tuple[ReplicaGroup, ...] = ()
+    is_lowered: bool = False
 
 
-def plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
+def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
     """Every CR that a profile stands for, or the CR itself, lowered and with its problems."""
-    named = settings.inventory
-    if item.what == "podplan":
-        unknown = Problem("PROF001", _unknown_kind(item.doc.data), ("kind",))
-        yield Plan(item, (Seen("profile", item.doc, unknown),))
+    inventory_path = settings.inventory_path
+    if item.category == "podplan":
+        unknown_kind = Diagnostic("PROF001", _describe_unknown_kind(item.doc.data), ("kind",))
+        yield JobPlan(item, (DocumentDiagnostic("profile", item.doc, unknown_kind),))
         return
-    if item.what == "cr":
-        yield lower(Plan(item, cr=item.doc, inventory=reader.inventory_if_any(item.doc, named)), settings)
+    if item.category == "cr":
+        yield lower_plan(
+            JobPlan(item, cr=item.doc, inventory=reader.find_unique_inventory(item.doc, inventory_path)),
+            settings,
+        )
         return
-    from podplan.profile.resolve import resolve
+    from podplan.profile.resolve import resolve_profile
 
-    resolution = resolve(
+    resolution = resolve_profile(
         item.doc,
-        load=reader.load,
-        inventory=(reader.inventory_for if _refers_to_inventory(item.doc) else reader.inventory_if_any)(
-            item.doc, named
-        ),
+        load_base=reader.load_base,
+        inventory=(
+            reader.find_inventory if _may_refer_to_inventory(item.doc) else reader.find_unique_inventory
+        )(item.doc, inventory_path),
         environments=settings.environments,
-        sets=settings.sets,
+        sets=settings.param_values,
     )
-    _demand_sense(item, settings, resolution)
-    form = (Seen("profile", item.doc, problem) for problem in check_form(item))
-    seen = (*form, *(Seen("profile", doc, problem) for doc, problem in resolution.problems))
-    if seen or resolution.failed:
-        yield Plan(item, seen, None, failed=resolution.failed)
+    _reject_unusable_flags(item, settings, resolution)
+    schema_diagnostics = (
+        DocumentDiagnostic("profile", item.doc, problem) for problem in validate_profile_document(item)
+    )
+    diagnostics = (
+        *schema_diagnostics,
+        *(DocumentDiagnostic("profile", doc, problem) for doc, problem in resolution.diagnostics),
+    )
+    if diagnostics or resolution.failed:
+        yield JobPlan(item, diagnostics, None, failed_environments=resolution.failed)
     for variant in resolution.variants:
         yield compile_variant(item, variant, settings)
 
 
-def _demand_sense(item: Item, settings: Settings, resolution: Resolution) -> None:
+def _reject_unusable_flags(
+    item: ClassifiedDocument, settings: PipelineSettings, resolution: Resolution
+) -> None:
     """Raises RequestError for what the flags ask of a profile and it does not have."""
-    names = ", ".join(resolution.environments)
-    if settings.environments is None and names:
-        raise RequestError(
-            f"{item.doc.name} has environments ({names});"
+    environment_names = ", ".join(resolution.environments)
+    if settings.environments is None and environment_names:
+        raise UsageError(
+            f"{item.doc.name} has environments ({environment_names});"
             " say which with -e NAME, or -e all (in [[render]]: env)"
         )
-    for _, problem in resolution.problems:
-        if problem.rule == "PROF014":
-            unknown = problem.message.partition("; there is ")[0]
-            raise RequestError(f"{item.doc.name}: {unknown}; it has {names}")
-        if problem.rule == "PROF015":
-            from podplan.redaction.detection import flag_values
+    for _, diagnostic in resolution.diagnostics:
+        if diagnostic.rule == "PROF014":
+            reason = diagnostic.message.partition("; there is ")[0]
+            raise UsageError(f"{item.doc.name}: {reason}; it has {environment_names}")
+        if diagnostic.rule == "PROF015":
+            from podplan.redaction.detection import iter_flag_secrets
             from podplan.redaction.redactor import Redactor
 
-            said = Redactor(flag_values(settings.sets)).text(problem.message)
-            raise RequestError(f"{item.doc.name}: {said}")
+            redacted_message = Redactor(iter_flag_secrets(settings.param_values)).redact_text(
+                diagnostic.message
+            )
+            raise UsageError(f"{item.doc.name}: {redacted_message}")
 
 
-def compile_variant(item: Item, variant: Variant, settings: Settings) -> Plan:
+def compile_variant(item: ClassifiedDocument, variant: Variant, settings: PipelineSettings) -> JobPlan:
     """One environment and matrix instance of a profile on its way to Pods."""
     from podplan.kinds.compilation import compile_profile
 
-    compiled = compile_profile(variant.doc, variant.inventory, settings.gitops)
-    seen = tuple(Seen("profile", variant.doc, problem) for problem in compiled.problems)
-    plan = Plan(
+    compiled = compile_profile(variant.doc, variant.inventory, settings.gitops_tool)
+    diagnostics = tuple(
+        DocumentDiagnostic("profile", variant.doc, problem) for problem in compiled.diagnostics
+    )
+    plan = JobPlan(
         item,
-        seen,
+        diagnostics,
         variant.id,
         variant.environment,
         profile=variant.doc,
         inventory=variant.inventory,
         cr=compiled.cr,
     )
-    return plan if compiled.cr is None else lower(plan, settings)
+    return plan if compiled.cr is None else lower_plan(plan, settings)
 
 
-def lower(plan: Plan, settings: Settings) -> Plan:
+def lower_plan(plan: JobPlan, settings: PipelineSettings) -> JobPlan:
     """``plan`` with its CR checked, lowered if its schema lets it, and the lowered objects checked."""
     cr = plan.cr
     assert cr is not None
-    checked = check_cr(cr.data, settings.k8s_version)
-    seen = (*plan.seen, *(Seen("cr", cr, problem) for problem in checked.problems))
+    validation = validate_cr(cr.data, settings.kubernetes_version)
+    diagnostics = (
+        *plan.diagnostics,
+        *(DocumentDiagnostic("cr", cr, problem) for problem in validation.diagnostics),
+    )
     kind = cr.data.get("kind")
-    if isinstance(kind, str) and known_but_not_lowered(kind):
+    if isinstance(kind, str) and is_known_but_not_lowered(kind):
         message = f"{kind} is not lowered yet: nothing of it is checked"
-        unlowered = Problem("CR900", message, ("kind",), help=_LOWERED)
-        return plan._replace(seen=(*seen, Seen("cr", cr, unlowered)))
-    if not checked.lowerable:
-        return plan._replace(seen=seen)
-    groups = tuple(lower_cr(pruned(cr, checked.problems), settings.options))
-    dropped_from = {problem.path[:-1] for problem in checked.problems if problem.rule in UNKNOWN}
-    below = (
+        not_lowered = Diagnostic("CR900", message, ("kind",), help=_NOT_LOWERED_HELP)
+        return plan._replace(diagnostics=(*diagnostics, DocumentDiagnostic("cr", cr, not_lowered)))
+    if not validation.is_lowerable:
+        return plan._replace(diagnostics=diagnostics)
+    groups = tuple(lower_cr(prune_unknown_fields(cr, validation.diagnostics), settings.lowering_options))
+    pruned_parents = {
+        problem.path[:-1] for problem in validation.diagnostics if problem.rule in UNKNOWN_FIELD_RULES
+    }
+    lowered_diagnostics = (
         one
         for group in groups
-        for one in check_object(group.doc, settings, group)
-        if not (dropped_from and _lacks_what_was_dropped(one, dropped_from))
+        for one in validate_object(group.doc, settings, group)
+        if not (pruned_parents and _is_caused_by_pruning(one, pruned_parents))
     )
-    return plan._replace(groups=groups, seen=(*seen, *below), lowered=True)
+    return plan._replace(
+        replica_groups=groups, diagnostics=(*diagnostics, *lowered_diagnostics), is_lowered=True
+    )
 
 
-def _lacks_what_was_dropped(seen: Seen, dropped_from: set[Path]) -> bool:
+def _is_caused_by_pruning(document_diagnostic: DocumentDiagnostic, pruned_parents: set[Path]) -> bool:
     """Whether a field is missing in a map of the CR of which the API server dropped an unknown one.
 
     What the CR itself lacks there is told of the CR.
     """
-    if seen.problem.rule != "SCHEMA003":
+    if document_diagnostic.diagnostic.rule != "SCHEMA003":
         return False
-    way = trace(seen.doc, seen.problem.path)
-    return len(way) > 1 and way[1].path in dropped_from
+    steps = trace_to_source(document_diagnostic.doc, document_diagnostic.diagnostic.path)
+    return len(steps) > 1 and steps[1].path in pruned_parents
 
 
-def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> Iterator[Seen]:
+def validate_object(
+    doc: TracedDocument, settings: PipelineSettings, group: ReplicaGroup | None = None
+) -> Iterator[DocumentDiagnostic]:
     """The problems of a lowered object, or of a plain Kubernetes object in the tree.
 
     A lowered PodGroup of another API, which the configuration may say, is checked as one of ours.
@@ -188,22 +211,25 @@ def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> It
     data = doc.data
     if group is not None and data["kind"] == "PodGroup":
         data = {**data, "apiVersion": behaviors.POD_GROUP_API.value}
-    for problem in kubernetes.check(data, settings.k8s_version):
-        yield Seen("lowered", doc, problem, group)
+    for diagnostic in kubernetes.validate_object(data, settings.kubernetes_version):
+        yield DocumentDiagnostic("lowered", doc, diagnostic, group)
 
 
-def check_form(item: Item) -> list[Problem]:
+def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
     """The faults in the form of a profile, a base or an inventory: they are ours, not the API server's."""
-    return [problem._replace(rule="PROF001") for problem in check_against(FORMS[item.what], item.doc.data)]
+    return [
+        problem._replace(rule="PROF001")
+        for problem in validate_against(SCHEMA_KINDS[item.category], item.doc.data)
+    ]
 
 
-def _unknown_kind(data: Mapping[str, Any]) -> str:
+def _describe_unknown_kind(data: Mapping[str, Any]) -> str:
     kind = data.get("kind")
-    named = f'no kind "{kind}"' if isinstance(kind, str) else "no kind"
-    return f"podplan knows {named}; there are JobProfile, JobProfileBase and ClusterInventory"
+    given_kind = f'no kind "{kind}"' if isinstance(kind, str) else "no kind"
+    return f"podplan knows {given_kind}; there are JobProfile, JobProfileBase and ClusterInventory"
 
 
-def _refers_to_inventory(doc: Doc) -> bool:
+def _may_refer_to_inventory(doc: TracedDocument) -> bool:
     """Whether a profile could refer to the inventory, so that two to choose from are an error."""
     if doc.source is None:
         return False

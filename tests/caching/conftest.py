@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from podplan.cli import check_cache, check_run
-from podplan.cli.check_run import NO_FLAGS, check_and_report
-from podplan.cli.reporting import reports
+from podplan.cli.check_run import DEFAULT_FLAGS, check_and_report
+from podplan.cli.reporting import parse_report_flags
 from podplan.workspace.dependencies import FEWEST_FILES
 from tests.caching.runs import Run, Said
 from tests.command import JOB, PROFILE
@@ -28,8 +28,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: short}\nspec: {extends: [../base.yaml]}\n"
     )
     monkeypatch.chdir(top)
-    monkeypatch.delenv(check_cache.OFF)
-    monkeypatch.setenv(check_cache.FOLDER, str(tmp_path / "cache"))
+    monkeypatch.delenv(check_cache.DISABLE_VARIABLE)
+    monkeypatch.setenv(check_cache.FOLDER_VARIABLE, str(tmp_path / "cache"))
     return top
 
 
@@ -37,7 +37,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     """Checks in this process."""
     calls: list[Any] = []
-    run = check_run.run
+    run = check_run.run_check
 
     def counted(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -45,9 +45,9 @@ def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[by
 
     def check(*paths: str, format_: str = "json", cached: str | None = "", **flags: Any) -> Said:
         calls.clear()
-        into = reports(format_, (), False, "never")
-        code = check_and_report(paths or ("jobs",), {**NO_FLAGS, **flags}, into, cached)
+        into = parse_report_flags(format_, (), False, "never")
+        code = check_and_report(paths or ("jobs",), {**DEFAULT_FLAGS, **flags}, into, cached)
         return Said(code, capfdbinary.readouterr().out, bool(calls))
 
-    monkeypatch.setattr(check_run, "run", counted)
+    monkeypatch.setattr(check_run, "run_check", counted)
     return check

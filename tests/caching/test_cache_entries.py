@@ -44,12 +44,12 @@ def pipe(path: Path, _: Path) -> None:
 
 def wrong_shape(path: Path, _: Path) -> None:
     for body in (b"[]", b'{"code": true, "texts": ["x"], "trace": {}}', b"[" * 100_000):
-        path.write_bytes(check_cache._checksum(path.stem, body).encode() + b"\n" + body)
+        path.write_bytes(check_cache._compute_checksum(path.stem, body).encode() + b"\n" + body)
 
 
 def of_another_request(path: Path, _: Path) -> None:
     body = path.read_bytes().partition(b"\n")[2]
-    path.write_bytes(check_cache._checksum("0" * 40, body).encode() + b"\n" + body)
+    path.write_bytes(check_cache._compute_checksum("0" * 40, body).encode() + b"\n" + body)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_the_oldest_make_place(tree: Path) -> None:
     folder = tree.parent / "cache"
     folder.mkdir()
     for number in range(10):
-        path = folder / f"{number}{check_cache.SUFFIX}"
+        path = folder / f"{number}{check_cache.ENTRY_SUFFIX}"
         path.write_bytes(b"x" * 10)
         os.utime(path, (number, number))
     (folder / "of somebody else").write_text("x" * 100)
-    assert check_cache.evict(str(folder), 8, 10**6) == 2
-    assert check_cache.evict(str(folder), 8, 55) == 3
+    assert check_cache.evict_entries(str(folder), 8, 10**6) == 2
+    assert check_cache.evict_entries(str(folder), 8, 55) == 3
     assert [path.name for path in entries(tree)] == [
-        *(f"{number}{check_cache.SUFFIX}" for number in range(5, 10)),
+        *(f"{number}{check_cache.ENTRY_SUFFIX}" for number in range(5, 10)),
         "of somebody else",
     ]
 
@@ -119,7 +119,7 @@ def test_what_a_killed_run_left_is_no_entry_and_goes(
 ) -> None:
     folder = tree.parent / "cache"
     folder.mkdir()
-    left = folder / f"tmphalf{check_cache.SUFFIX}"
+    left = folder / f"tmphalf{check_cache.ENTRY_SUFFIX}"
     left.write_bytes(b"half")
     os.utime(left, (1, 1))
     monkeypatch.setattr(check_cache, "MAX_ENTRIES", 1)

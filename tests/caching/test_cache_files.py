@@ -147,14 +147,14 @@ def test_what_goes_while_a_run_begins_is_not_taken_for_there(
     flags = {"inventory": str(tree.parent / "inventory.yaml")}
     (tree.parent / "inventory.yaml").write_text(INVENTORY)
     (tree / "podplan.toml").write_text(STRICT)
-    request = check_run.checking
+    request = check_run.resolve_check_settings
 
     def late(*arguments: Any, **flags: Any) -> Any:
         (tree / "podplan.toml").unlink()
         return request(*arguments, **flags)
 
     with monkeypatch.context() as patch:
-        patch.setattr(check_run, "checking", late)
+        patch.setattr(check_run, "resolve_check_settings", late)
         assert check(**flags).code == 0
     (tree / "podplan.toml").write_text(STRICT)
     assert check(**flags).code == 1

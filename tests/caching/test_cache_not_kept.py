@@ -47,7 +47,7 @@ def test_what_cannot_be_kept_fails_no_run(
     with monkeypatch.context() as patch:
         patch.setattr(step, refuse)
         if step == "json.dumps":
-            patch.setattr(check_cache, "key", lambda *_: "0" * 40)
+            patch.setattr(check_cache, "compute_key", lambda *_: "0" * 40)
         second = check(format_="json" if step != "json.dumps" else "concise")
     assert second.checked
     assert second.code == first.code
@@ -56,5 +56,5 @@ def test_what_cannot_be_kept_fails_no_run(
 
 def test_a_folder_that_is_none_fails_no_run(tree: Path, check: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree.parent / "file").write_text("")
-    monkeypatch.setenv(check_cache.FOLDER, str(tree.parent / "file"))
+    monkeypatch.setenv(check_cache.FOLDER_VARIABLE, str(tree.parent / "file"))
     assert check().out == check(cached=None).out

@@ -69,8 +69,10 @@ def test_an_extra_that_is_installed_is_another_run(check: Run, monkeypatch: pyte
 @pytest.mark.usefixtures("tree")
 def test_other_code_is_another_run(check: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     check()
-    files = check_cache._files
-    monkeypatch.setattr(check_cache, "_files", lambda top: ([*one[:2], one[2] + 1] for one in files(top)))
+    files = check_cache._iter_file_signatures
+    monkeypatch.setattr(
+        check_cache, "_iter_file_signatures", lambda top: ([*one[:2], one[2] + 1] for one in files(top))
+    )
     assert check().checked
 
 
@@ -78,5 +80,5 @@ def test_code_that_is_gone_was_not_there(tmp_path: Path) -> None:
     """The lock of an editor is a link to nothing, and another version may be installed meanwhile."""
     (tmp_path / "a.py").write_text("")
     (tmp_path / ".#a.py").symlink_to("somebody@somewhere:1")
-    assert [path for path, *_ in check_cache._files(str(tmp_path))] == [str(tmp_path / "a.py")]
-    assert list(check_cache._files(str(tmp_path / "gone"))) == []
+    assert [path for path, *_ in check_cache._iter_file_signatures(str(tmp_path))] == [str(tmp_path / "a.py")]
+    assert list(check_cache._iter_file_signatures(str(tmp_path / "gone"))) == []

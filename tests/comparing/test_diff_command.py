@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.diff import compared
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from tests import command
 from tests.comparing.repository import job, podplan
 from tests.git import Git, commit, git_in
@@ -90,6 +90,6 @@ def test_the_place_where_one_stands_is_the_same_after_an_error(git: Git, tmp_pat
     (tmp_path / "podplan.toml").write_text("exclude = 3\n")
     commit(git, "broken configuration")
     before = os.getcwd()
-    with pytest.raises(RequestError):
+    with pytest.raises(UsageError):
         compared(())
     assert os.getcwd() == before

@@ -79,7 +79,7 @@ def test_a_comment_has_room_for_it(git: Git, tmp_path: Path) -> None:
     assert "more changes have no room here" in text
     assert "more have no room here" in text
     assert text.endswith("</details>\n\n> 60 broken or mended jobs are in none of the sums\n")
-    small = diff_markdown.render(found, room=5_000)
+    small = diff_markdown.render(found, max_length=5_000)
     assert len(small) <= 5_000
 
 

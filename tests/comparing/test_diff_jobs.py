@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.diff import compared
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.report import diff_json, diff_text
 from tests.comparing.repository import PROFILE, job, names, podplan
 from tests.git import Git, commit
@@ -30,7 +30,7 @@ def test_environments_are_asked_for_on_both_sides(git: Git, tmp_path: Path) -> N
     ]
     assert [one.environment for one in compared(("profile.yaml",), environments=("dev",)).jobs] == ["dev"]
     assert [one.environment for one in compared(("profile.yaml",), environments=("new",)).jobs] == ["new"]
-    with pytest.raises(RequestError, match="there are dev, new, prod"):
+    with pytest.raises(UsageError, match="there are dev, new, prod"):
         compared(("profile.yaml",), environments=("stage",))
 
 
@@ -128,5 +128,5 @@ def test_a_quota_that_changes_is_told_though_no_job_does(git: Git, tmp_path: Pat
     found = compared(())
     assert (found.jobs, found.is_empty) == ((), False)
     assert "the quota goes from 64 to 8, so not all\n        run at once)" in diff_text.render(found)
-    (queue,) = diff_json.impact(found)["queues"]
+    (queue,) = diff_json.build_impact(found)["queues"]
     assert (queue["before"], queue["after"], queue["quota"], queue["quotaBefore"]) == (16, 16, 8, 64)

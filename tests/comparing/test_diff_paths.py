@@ -9,7 +9,7 @@ import pytest
 
 from podplan.cli.diff import compared
 from podplan.report import diff_json, diff_markdown, diff_text
-from podplan.workspace.files import NoSuchPath
+from podplan.workspace.files import PathNotFound
 from tests.comparing.repository import PROFILE, job, names, podplan
 from tests.git import Git, commit
 
@@ -76,7 +76,7 @@ def test_two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names("new/one.yaml", base_tree="old/one.yaml") == [("changed", "one", "one.yaml")]
     found = compared(("new",), base_tree="old")
     assert (found.base, found.head) == ("old", "new")
-    with pytest.raises(NoSuchPath):
+    with pytest.raises(PathNotFound):
         compared(("new",), base_tree="older")
     assert Path.cwd() == tmp_path
 

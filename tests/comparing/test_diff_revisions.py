@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.diff import compared
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from tests.comparing.repository import job, names, podplan
 from tests.git import Git, commit, git_in
 
@@ -55,5 +55,5 @@ def test_each_side_has_its_own_configuration_and_inventory(git: Git, tmp_path: P
     (tmp_path / "podplan.toml").write_text("exclude = 3\n")
     commit(git, "broken configuration")
     (tmp_path / "podplan.toml").write_text("# mended\nexclude = 3\n")
-    with pytest.raises(RequestError, match=r"^at HEAD: podplan\.toml:1: "):
+    with pytest.raises(UsageError, match=r"^at HEAD: podplan\.toml:1: "):
         compared(())

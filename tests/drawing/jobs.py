@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from podplan.tools.graph.model import Picture
-from podplan.tools.graph.picture import picture
+from podplan.tools.graph.model import Graph
+from podplan.tools.graph.picture import build_graph
 from tests.golden import FIXTURES, Case
 from tests.lowering import Object, document, lower
 
@@ -38,5 +38,5 @@ def document_of(case: Case) -> Object:
     return found
 
 
-def drawn(cr: Object, **options: Any) -> Picture:
-    return picture(document(cr), lower(cr, **options))
+def drawn(cr: Object, **options: Any) -> Graph:
+    return build_graph(document(cr), lower(cr, **options))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from podplan.core.replica_groups import Group
-from podplan.tools.graph.layout import columns, laid_out
-from podplan.tools.graph.model import Picture
-from podplan.tools.graph.text_width import width
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.tools.graph.layout import lay_out_graph, select_columns
+from podplan.tools.graph.model import Graph
+from podplan.tools.graph.text_width import measure_text
 from tests.lowering import Object
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -32,7 +32,7 @@ def texts(root: ET.Element) -> str:
     return "\n".join(filter(None, (element.text for element in root.iter() if element.tag != f"{SVG}desc")))
 
 
-def assert_totals(made: Picture, groups: tuple[Group, ...] | list[Group]) -> None:
+def assert_totals(made: Graph, groups: tuple[ReplicaGroup, ...] | list[ReplicaGroup]) -> None:
     pods = [group for group in groups if group.doc.data["kind"] == "Pod"]
     replicas = sum(group.replicas for group in pods)
     assert made.totals.split(" · ")[0] == f"{replicas:,} Pod{'' if replicas == 1 else 's'}"
@@ -53,9 +53,9 @@ def gpus(pod: Object) -> int:
     return found
 
 
-def assert_tidy(made: Picture) -> None:
+def assert_tidy(made: Graph) -> None:
     """Nothing lies over another, nor outside; and texts stay where they are put."""
-    plate = laid_out(made, columns([made]))
+    plate = lay_out_graph(made, select_columns([made]))
     boxes = [*(at.box for at in plate.cards), *(at.box for at in plate.sides)]
     boxes += [plate.note] if plate.note is not None else []
     for i, box in enumerate(boxes):
@@ -67,13 +67,13 @@ def assert_tidy(made: Picture) -> None:
             assert apart_x or box.bottom <= other.y or other.bottom <= box.y
     for at in plate.cards:
         if plate.gang is not None:
-            assert (plate.gang.bottom > at.bottom) == at.card.gang
+            assert (plate.gang.bottom > at.bottom) == at.card.in_gang
         for row in at.rows:
             assert at.box.y < row.y
             assert row.bottom < at.box.bottom
     assert len(plate.arrows) == len(made.calls)
     for arrow in plate.arrows:
-        assert arrow.at[0] + width(arrow.label, 11, mono=True) <= plate.width
+        assert arrow.label_position[0] + measure_text(arrow.label, 11, mono=True) <= plate.width
 
 
 _LABEL = r'"[^"<>`{}\[\]|;#]*(?:(?:<br/>|#\d+;)[^"<>`{}\[\]|;#]*)*"'

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.core.limits import BoundExceeded
-from podplan.core.replica_groups import Group, Options
+from podplan.core.limits import LimitExceeded
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.registry import lower_cr
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.schema import check_cr
-from podplan.schema.pruning import pruned
-from podplan.tools.graph.mermaid import mermaid
-from podplan.tools.graph.model import Call, Card, Gang, Link, Picture, Row, Side
-from podplan.tools.graph.picture import picture
-from podplan.tools.graph.pods import name as folded_name
-from podplan.tools.graph.svg import svg
-from podplan.tools.graph.text_width import fit, width, wrap
+from podplan.schema import validate_cr
+from podplan.schema.pruning import prune_unknown_fields
+from podplan.tools.graph.mermaid import render_mermaid
+from podplan.tools.graph.model import Call, Card, Gang, Graph, Link, Row, SideBox
+from podplan.tools.graph.picture import build_graph
+from podplan.tools.graph.pods import format_object_names as folded_name
+from podplan.tools.graph.svg import render_svg
+from podplan.tools.graph.text_width import fit_text, measure_text, wrap_text
 from tests.drawing.jobs import drawn
 from tests.drawing.sound import assert_grammar, assert_tidy, assert_totals, parsed, texts
 from tests.effort import examples
@@ -31,13 +31,13 @@ from tests.strategies import crs, odd_crs
 ALL = list(cases())
 
 
-def names(groups: tuple[Group, ...]) -> list[str]:
+def names(groups: tuple[ReplicaGroup, ...]) -> list[str]:
     """What has to be in the picture: each object by name; Pods of several templates by role and indexes."""
     found = []
-    of_role = Counter(group.role for group in groups if group.doc.data["kind"] == "Pod")
+    of_role = Counter(group.replica_type for group in groups if group.doc.data["kind"] == "Pod")
     for group in groups:
-        if group.doc.data["kind"] == "Pod" and of_role[group.role] > 1:
-            found.append(f"{group.role} {group.indexes}")
+        if group.doc.data["kind"] == "Pod" and of_role[group.replica_type] > 1:
+            found.append(f"{group.replica_type} {group.indexes}")
         else:
             found.append(folded_name(group))
     return found
@@ -52,31 +52,31 @@ def test_every_case_has_its_groups_and_its_gpus(
     (tmp_path / ".git").mkdir()
     for plan in produced(case)[0]:
         assert plan.cr is not None
-        made = picture(plan.cr, plan.groups, plan.variant or "")
-        root = parsed(svg([made]))
+        made = build_graph(plan.cr, plan.replica_groups, plan.variant_id or "")
+        root = parsed(render_svg([made]))
         shown = texts(root)
-        missing = [name for name in names(plan.groups) if name not in shown]
+        missing = [name for name in names(plan.replica_groups) if name not in shown]
         assert not missing
-        assert_totals(made, plan.groups)
+        assert_totals(made, plan.replica_groups)
         assert_tidy(made)
-        assert_grammar(mermaid([made]))
+        assert_grammar(render_mermaid([made]))
 
 
 @settings(max_examples=examples(60))
 @given(st.one_of(crs(), odd_crs()))
 def test_any_job_can_be_drawn(cr: Object) -> None:
     doc = document(cr)
-    checked = check_cr(doc.data, DEFAULT_VERSION)
-    if not checked.lowerable:
+    checked = validate_cr(doc.data, DEFAULT_VERSION)
+    if not checked.is_lowerable:
         return
-    groups = lower_cr(pruned(doc, checked.problems), Options())
-    made = picture(doc, groups)
-    text = svg([made])
+    groups = lower_cr(prune_unknown_fields(doc, checked.diagnostics), LoweringOptions())
+    made = build_graph(doc, groups)
+    text = render_svg([made])
     parsed(text)
     assert_tidy(made)
-    assert_grammar(mermaid([made]))
+    assert_grammar(render_mermaid([made]))
     assert_totals(made, groups)
-    assert text == svg([picture(doc, groups)])
+    assert text == render_svg([build_graph(doc, groups)])
 
 
 HOSTILE = [
@@ -96,7 +96,7 @@ anything = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30))
 
 
 @st.composite
-def pictures(draw: st.DrawFn) -> Picture:
+def pictures(draw: st.DrawFn) -> Graph:
     """Any picture whose ids are ours, and whose texts are anybody's."""
     count, beside = draw(st.integers(0, 4)), draw(st.integers(0, 5))
     rows = st.lists(st.builds(Row, anything, anything), max_size=3).map(tuple)
@@ -105,7 +105,7 @@ def pictures(draw: st.DrawFn) -> Picture:
         Card, st.just(""), anything, anything, anything, anything, fields, rows, st.booleans(), st.booleans()
     )
     side = st.builds(
-        Side,
+        SideBox,
         st.just(""),
         st.one_of(st.sampled_from(["Secret", "Headless Service"]), anything),
         anything,
@@ -124,7 +124,7 @@ def pictures(draw: st.DrawFn) -> Picture:
     for card_ in cards:
         if len(card_.rows) > 1 and draw(st.booleans()):
             calls.append(Call(card_.id, card_.id, draw(labels), False, 1, 0))
-    return Picture(
+    return Graph(
         draw(anything),
         draw(anything),
         tuple(draw(st.lists(anything, max_size=3))),
@@ -140,35 +140,35 @@ def pictures(draw: st.DrawFn) -> Picture:
 
 @settings(max_examples=examples(40))
 @given(st.lists(pictures(), min_size=1, max_size=2))
-def test_no_text_gets_out_of_its_place(made: list[Picture]) -> None:
-    text = svg(made)
+def test_no_text_gets_out_of_its_place(made: list[Graph]) -> None:
+    text = render_svg(made)
     parsed(text)
     for one in made:
         assert_tidy(
             one
             if one.gang is not None
-            else one._replace(cards=tuple(c._replace(gang=False) for c in one.cards))
+            else one._replace(cards=tuple(c._replace(in_gang=False) for c in one.cards))
         )
     assert not set(text) & set("\x00\x1b\u202e\u2066\ud800")
     text.encode()
-    assert_grammar(mermaid(made))
-    assert all(line.isprintable() for line in mermaid(made).split("\n"))
+    assert_grammar(render_mermaid(made))
+    assert all(line.isprintable() for line in render_mermaid(made).split("\n"))
 
 
 @given(anything, st.integers(10, 400))
 def test_what_is_made_to_fit_fits(text: str, room: int) -> None:
-    cut = fit(text, room, 12)
-    assert width(cut, 12) <= room or cut == "…"
+    cut = fit_text(text, room, 12)
+    assert measure_text(cut, 12) <= room or cut == "…"
     assert cut == text or "…" in cut
-    lines = wrap(text, room, 12)
+    lines = wrap_text(text, room, 12)
     assert len(lines) <= 2
-    assert all(width(line, 12) <= room or line == "…" for line in lines)
+    assert all(measure_text(line, 12) <= room or line == "…" for line in lines)
 
 
 def test_a_picture_is_as_large_for_ten_thousand_replicas_as_for_two() -> None:
     template = "{{spec: {{containers: [{{name: a, image: i}}]}}}}"
     spec = f"replicaSpecs: [{{{{type: worker, replicas: {{}}, template: {template}}}}}]"
-    few, many = (svg([drawn(job("PyTorchTrainingJob", spec.format(n)))]) for n in (3, 10_000))
+    few, many = (render_svg([drawn(job("PyTorchTrainingJob", spec.format(n)))]) for n in (3, 10_000))
     assert 0 <= len(many) - len(few) < 100
 
 
@@ -176,5 +176,5 @@ def test_a_job_of_too_many_parts_is_refused() -> None:
     role = "{{type: w{}, template: {{spec: {{containers: [{{name: a, image: i}}]}}}}}}"
     roles = ", ".join(role.format(i) for i in range(700))
     spec = f"replicaSpecs: [{roles}]\nservice: {{ports: [{{name: a, port: 1}}]}}"
-    with pytest.raises(BoundExceeded, match=r"at most 2,000 are drawn"):
+    with pytest.raises(LimitExceeded, match=r"at most 2,000 are drawn"):
         drawn(job("GenericJob", spec))

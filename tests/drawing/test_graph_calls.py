@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.tools.graph.model import Picture
+from podplan.tools.graph.model import Graph
 from tests.drawing.jobs import case_of, document_of, drawn
 from tests.golden import FIXTURES, Case
 from tests.lowering import job
@@ -16,9 +16,9 @@ replicaSpecs:
 """
 
 
-def calls(made: Picture) -> list[tuple[str, str, str, bool]]:
+def calls(made: Graph) -> list[tuple[str, str, str, bool]]:
     titles = {card.id: card.title for card in made.cards}
-    return [(titles[c.source], titles[c.target], c.label, c.both) for c in made.calls]
+    return [(titles[c.source], titles[c.target], c.label, c.is_mutual) for c in made.calls]
 
 
 def test_who_reaches_whom_by_variables() -> None:
@@ -28,7 +28,7 @@ def test_who_reaches_whom_by_variables() -> None:
 
 @pytest.mark.parametrize("per", ["replica", "job", "first"])
 def test_who_reaches_whom_with_other_services(per: str) -> None:
-    made = drawn(job("PyTorchTrainingJob", MASTER_AND_WORKERS), values={"service.per": per})
+    made = drawn(job("PyTorchTrainingJob", MASTER_AND_WORKERS), behavior_values={"service.per": per})
     assert calls(made) == [("worker × 3", "master × 1", "MASTER_ADDR :23456", False)]
     served = {link.card for link in made.links if link.side.startswith("v")}
     assert served == ({"p0"} if per == "first" else {"p0", "p1"})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import yaml
 
-from podplan.tools.graph.layout import columns, laid_out
-from podplan.tools.graph.mermaid import mermaid
-from podplan.tools.graph.model import said, shared
-from podplan.tools.graph.svg import svg
+from podplan.tools.graph.layout import lay_out_graph, select_columns
+from podplan.tools.graph.mermaid import render_mermaid
+from podplan.tools.graph.model import describe_graph, find_shared_sides
+from podplan.tools.graph.svg import render_svg
 from tests.drawing.jobs import PICTURES, case_of, document_of, drawn
 from tests.drawing.sound import assert_tidy
 from tests.golden import FIXTURES, Case
@@ -33,12 +33,12 @@ replicaSpecs:
 
 def test_values_are_not_drawn() -> None:
     made = drawn(job("GenericJob", SECRETS))
-    for text in (svg([made]), mermaid([made])):
+    for text in (render_svg([made]), render_mermaid([made])):
         assert "hunter2" not in text
         for name in ("keys", "all", "registry", "$KEY", "pulls images", "each key as a variable"):
             assert name in text
     keyed = drawn(job("DeepSpeedJob", "worker: {template: {spec: {containers: [{name: a, image: i}]}}}"))
-    for text in (svg([keyed]), mermaid([keyed])):
+    for text in (render_svg([keyed]), render_mermaid([keyed])):
         assert "bert-ssh" in text
         assert "cGxhY2Vob2xkZXI" not in text
         assert "StrictHostKeyChecking" not in text
@@ -47,14 +47,24 @@ def test_values_are_not_drawn() -> None:
 def test_what_all_of_a_gang_have_belongs_to_its_frame() -> None:
     made = drawn(document_of(case_of("three_types")))
     names = {side.id: side.name for side in made.sides}
-    assert sorted(names[id] for id in shared(made)) == ["clicks", "feature-store", "models", "s3-ads"]
-    plate = laid_out(made, columns([made]))
-    assert sorted(curve.all for curve in plate.curves if curve.all) == ["left", "left", "right", "right"]
+    assert sorted(names[id] for id in find_shared_sides(made)) == [
+        "clicks",
+        "feature-store",
+        "models",
+        "s3-ads",
+    ]
+    plate = lay_out_graph(made, select_columns([made]))
+    assert sorted(curve.shared_end for curve in plate.curves if curve.shared_end) == [
+        "left",
+        "left",
+        "right",
+        "right",
+    ]
 
 
 def test_a_paused_job_says_so_and_is_drawn_as_it_goes_on() -> None:
     cr = document_of(Case(FIXTURES / "generic_job" / "paused"))
-    assert "Paused: no Pods until it goes on" in svg([drawn(cr)])
+    assert "Paused: no Pods until it goes on" in render_svg([drawn(cr)])
     resumed = drawn(cr, resumed=True)
     assert not resumed.note
     assert resumed.cards
@@ -68,7 +78,7 @@ def test_what_runs_beside_a_paused_job_stands_below_its_note() -> None:
     replicaSpecs: [{type: worker, template: {spec: {containers: [{name: a, image: i}]}}}]
     """
     for values in ({}, {"podgroup.while-paused": True}):
-        made = drawn(job("PyTorchTrainingJob", spec), values=values)
+        made = drawn(job("PyTorchTrainingJob", spec), behavior_values=values)
         assert [card.kind for card in made.cards] == ["TensorBoard"]
         assert (made.gang is None) == (not values)
         assert_tidy(made)
@@ -77,16 +87,16 @@ def test_what_runs_beside_a_paused_job_stands_below_its_note() -> None:
 def test_roles_of_no_replicas_say_why_nothing_runs() -> None:
     spec = "replicaSpecs: [{type: w, replicas: 0, template: {spec: {containers: [{name: a, image: i}]}}}]"
     made = drawn(job("GenericJob", spec))
-    assert "every replica type has 0 replicas" in svg([made])
+    assert "every replica type has 0 replicas" in render_svg([made])
     assert made.totals == "0 Pods"
 
 
 def test_the_description_says_what_the_picture_shows() -> None:
     made = drawn(document_of(case_of("three_types")))
-    assert said(made).startswith(
+    assert describe_graph(made).startswith(
         "wide-deep: GenericJob, 5 Pods · 4 GPUs. PodGroup wide-deep: minMember 5 of 5"
     )
-    assert "chief × 1 and ps × 2: TF_CONFIG :2222." in said(made)
+    assert "chief × 1 and ps × 2: TF_CONFIG :2222." in describe_graph(made)
 
 
 def test_other_devices_are_counted_by_their_name() -> None:
@@ -99,4 +109,4 @@ def test_memory_without_a_size_limit_is_drawn_without_a_size() -> None:
     volumes = "volumes: [{name: shm, emptyDir: {medium: Memory}}]"
     container = "{name: a, image: i, volumeMounts: [{name: shm, mountPath: /dev/shm}]}"
     spec = f"replicaSpecs: [{{type: worker, template: {{spec: {{containers: [{container}], {volumes}}}}}}}]"
-    assert "shm: no sizeLimit" in mermaid([drawn(job("GenericJob", spec))])
+    assert "shm: no sizeLimit" in render_mermaid([drawn(job("GenericJob", spec))])

@@ -10,9 +10,9 @@ from podplan.core.limits import MAX_FILE_BYTES
 from podplan.integrations.lsp.params import (
     INVALID_PARAMS,
     INVALID_REQUEST,
-    NO_METHOD,
-    NOT_INITIALIZED,
+    METHOD_NOT_FOUND,
     PARSE_ERROR,
+    SERVER_NOT_INITIALIZED,
 )
 from tests.editing.project import CR, JOB, codes
 from tests.editor import Editor, Message, framed
@@ -41,7 +41,7 @@ def test_exit_without_shutdown_is_an_error(project: Path) -> None:
 def test_before_initialize_and_after_shutdown_nothing_is_done(project: Path) -> None:
     with Editor(project) as editor:
         early = editor.answer("textDocument/hover", editor.at(JOB, 0, 0))
-        assert early["error"]["code"] == NOT_INITIALIZED
+        assert early["error"]["code"] == SERVER_NOT_INITIALIZED
         editor.start()
         again = editor.answer("initialize", {"capabilities": {}})
         assert again["error"]["code"] == INVALID_REQUEST
@@ -79,7 +79,7 @@ def test_a_wrong_request_is_answered_with_its_error(project: Path) -> None:
     with Editor(project) as editor:
         editor.start()
         for method, params, code in (
-            ("podplan/dance", {}, NO_METHOD),
+            ("podplan/dance", {}, METHOD_NOT_FOUND),
             ("textDocument/hover", {}, INVALID_PARAMS),
             ("textDocument/hover", [1], INVALID_PARAMS),
             ("textDocument/hover", {"textDocument": {"uri": 3}, "position": {}}, INVALID_PARAMS),
@@ -147,7 +147,7 @@ def test_nothing_else_gets_into_the_stream(project: Path) -> None:
     """What a library prints goes to standard error, and the answers stay whole."""
     script = (
         "import sys\nfrom podplan.cli import main\nfrom podplan.integrations.lsp import hover\n"
-        "hover.text = lambda *_: print('noise') or 'told'\n"
+        "hover.render_hover = lambda *_: print('noise') or 'told'\n"
         "sys.argv = ['podplan', 'lsp']\nmain()\n"
     )
     talk = [

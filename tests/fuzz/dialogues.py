@@ -9,17 +9,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from podplan.cli.lsp import settings_for
-from podplan.config import config_for
-from podplan.core.errors import RequestError
-from podplan.core.limits import MAX_CEL_SECONDS, BoundExceeded
-from podplan.integrations.lsp.framing import Malformed, messages
-from podplan.integrations.lsp.params import INTERNAL
-from podplan.integrations.lsp.server import Server
-from podplan.lint.baseline import parsed, written
-from podplan.lint.cel.rules import Rules, Validation
-from podplan.lint.cel.sandbox import judge
-from podplan.yaml import read
+from podplan.cli.lsp import resolve_file_settings
+from podplan.config import load_config_for
+from podplan.core.errors import UsageError
+from podplan.core.limits import MAX_CEL_SECONDS, LimitExceeded
+from podplan.integrations.lsp.framing import MalformedMessage, read_messages
+from podplan.integrations.lsp.params import INTERNAL_ERROR
+from podplan.integrations.lsp.server import LanguageServer
+from podplan.lint.baseline import parse_baseline, serialize_baseline
+from podplan.lint.cel.rules import CelRules, Validation
+from podplan.lint.cel.sandbox import evaluate_rules
+from podplan.yaml import parse_yaml
 from tests.command import JOB, PROFILE
 from tests.fuzz.places import repository
 from tests.sound import check_refusal
@@ -34,24 +34,24 @@ def configuration(content: bytes) -> None:
     with repository({"settings/job.yaml": JOB}) as top:
         (top / "podplan.toml").write_bytes(content)
         try:
-            config = config_for("settings/job.yaml")
-            assert all(config.places.values())
-            settings_for("settings/job.yaml")
-        except (RequestError, BoundExceeded) as error:
+            config = load_config_for("settings/job.yaml")
+            assert all(config.locations.values())
+            resolve_file_settings("settings/job.yaml")
+        except (UsageError, LimitExceeded) as error:
             check_refusal(error)
 
 
 def baseline(content: bytes) -> None:
     """What can be read as a baseline is written so that it is read as the same."""
     try:
-        entries = parsed(content.decode(errors="surrogateescape"), "baseline.json")
-    except (RequestError, BoundExceeded) as error:
+        entries = parse_baseline(content.decode(errors="surrogateescape"), "baseline.json")
+    except (UsageError, LimitExceeded) as error:
         check_refusal(error)
         return
-    assert sorted(parsed(written(entries), "again.json")) == sorted(entries)
+    assert sorted(parse_baseline(serialize_baseline(entries), "again.json")) == sorted(entries)
 
 
-_POD = read(JOB.encode(), "job.yaml").documents[0].data
+_POD = parse_yaml(JOB.encode(), "job.yaml").documents[0].data
 
 
 def cel(content: bytes) -> None:
@@ -59,14 +59,16 @@ def cel(content: bytes) -> None:
     expression = content.decode(errors="replace")
     begun = time.monotonic()
     try:
-        verdict = judge(Rules((Validation(expression, f"string({expression})"),)), {"object": _POD})
-    except BoundExceeded as error:
+        verdict = evaluate_rules(
+            CelRules((Validation(expression, f"string({expression})"),)), {"object": _POD}
+        )
+    except LimitExceeded as error:
         died = "took more than" in str(error)
         # Where it is neither time nor memory, the evaluator crashed: its process is there for that.
         assert not died or time.monotonic() - begun > MAX_CEL_SECONDS / 2 or _is_costly(expression), "it died"
         return
-    json.dumps([verdict.failures, verdict.faults])
-    for fault in verdict.faults:
+    json.dumps([verdict.failures, verdict.errors])
+    for fault in verdict.errors:
         assert fault.message
 
 
@@ -101,26 +103,26 @@ def lsp(content: bytes) -> None:
 def frames(content: bytes) -> None:
     """Bytes of a stream: each is part of a message or refused, and the server stays."""
     with repository({"lsp/job.yaml": JOB, "podplan.toml": TODAY}):
-        _talk([{"id": 0, "method": "initialize", "params": {}}, *messages(io.BytesIO(content))])
+        _talk([{"id": 0, "method": "initialize", "params": {}}, *read_messages(io.BytesIO(content))])
 
 
-def _talk(sent: list[dict[str, Any] | Malformed] | list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _talk(sent: list[dict[str, Any] | MalformedMessage] | list[dict[str, Any]]) -> list[dict[str, Any]]:
     out = io.BytesIO()
-    server = Server(out, settings_for)
+    server = LanguageServer(out, resolve_file_settings)
     for message in sent:
         if server.code is None and not _leads_away(message):
-            server.take(message)
-    server.checked()
-    answers = [one for one in messages(io.BytesIO(out.getvalue())) if isinstance(one, dict)]
+            server.handle_message(message)
+    server.flush_check()
+    answers = [one for one in read_messages(io.BytesIO(out.getvalue())) if isinstance(one, dict)]
     for one in answers:
-        internal = one.get("error", {}).get("code") == INTERNAL
+        internal = one.get("error", {}).get("code") == INTERNAL_ERROR
         logged = one.get("method") == "window/logMessage" and one["params"]["type"] == 1
         wrong = internal or logged
         assert not wrong, json.dumps(one)
     return answers
 
 
-def _leads_away(message: dict[str, Any] | Malformed) -> bool:
+def _leads_away(message: dict[str, Any] | MalformedMessage) -> bool:
     """Whether a message is about files elsewhere on this machine, which a fuzzer had better not look for."""
     here = Path(os.getcwd()).as_uri()
     return "file:" in json.dumps(message).replace(here, "")

@@ -8,24 +8,24 @@ from typing import Any
 
 import yaml
 
-from podplan.core.errors import RequestError
-from podplan.core.findings import Change
-from podplan.core.limits import BoundExceeded
-from podplan.core.provenance import Doc
+from podplan.core.errors import UsageError
+from podplan.core.findings import DocumentFix
+from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import TracedDocument
 from podplan.kinds.compilation import compile_profile
-from podplan.lint.suppression_comments import suppressions
-from podplan.pipeline import Settings
-from podplan.rendering.header import RENDERED_FROM, compare, header_of
-from podplan.tools.formatter import SCHEMAS, formatted
-from podplan.tools.importer import as_written_by_people, drop_unknown_fields, import_cr
-from podplan.tools.importer.normalization import repaired
-from podplan.tools.migrator import migrated, migrates
-from podplan.workspace import Reader
-from podplan.workspace.documents import items, may_hold
-from podplan.yaml import Document, Source, read
-from podplan.yaml.edits.changes import Refused, edits_for
+from podplan.lint.suppression_comments import find_suppression_comments
+from podplan.pipeline import PipelineSettings
+from podplan.rendering.header import HEADER_PREFIX, diagnose_stale_cr, parse_header
+from podplan.tools.formatter import SCHEMA_BY_CATEGORY, format_source
+from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
+from podplan.tools.importer.normalization import normalize_cr
+from podplan.tools.migrator import is_migratable, migrate_source
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents, may_hold
+from podplan.yaml import Document, SourceFile, parse_yaml
+from podplan.yaml.edits.changes import FixRefused, build_edits
 from podplan.yaml.positions import LINE_BREAK
-from podplan.yaml.writer import emit
+from podplan.yaml.writer import emit_documents
 from tests.command import ENVIRONMENTS, JOB
 from tests.fuzz.places import repository
 from tests.test_edits import at, paths, removed
@@ -49,11 +49,11 @@ VALUES: tuple[Any, ...] = (
 )
 
 
-def taken(content: bytes, file: str = "f.yaml") -> Source | None:
+def taken(content: bytes, file: str = "f.yaml") -> SourceFile | None:
     """The file as read; None where a bound is reached."""
     try:
-        return read(content, file)
-    except BoundExceeded:
+        return parse_yaml(content, file)
+    except LimitExceeded:
         return None
 
 
@@ -63,15 +63,15 @@ def read_again(content: bytes) -> None:
     source = taken(content)
     if source is None:
         return
-    rules = {fault.rule for fault in source.faults}
+    rules = {fault.rule for fault in source.diagnostics}
     if _libyaml_refuses(content):
         assert rules, "libyaml refuses what we take"
     else:
         assert not rules & {*REFUSED}, f"libyaml takes what we refuse: {rules & {*REFUSED}}"
     if not rules:
         data = [document.data for document in source.documents]
-        again = read(emit(data).encode(), "again.yaml")
-        assert not again.faults, again.faults[0]
+        again = parse_yaml(emit_documents(data).encode(), "again.yaml")
+        assert not again.diagnostics, again.diagnostics[0]
         assert _canonical([document.data for document in again.documents]) == _canonical(data)
 
 
@@ -94,13 +94,13 @@ def comments(content: bytes) -> None:
     if source is None:
         return
     try:
-        found = suppressions(source)
-    except BoundExceeded:
+        found = find_suppression_comments(source)
+    except LimitExceeded:
         return
     lines = LINE_BREAK.split(source.text)
     for one in found:
         assert 1 <= one.location.line <= one.location.end_line <= len(lines)
-        assert one.cover.first <= one.cover.last
+        assert one.covered_range.start <= one.covered_range.end
         said = lines[one.location.line - 1]
         start = one.location.column - 1 + said.startswith("\ufeff")
         assert said[start : start + 1] == "#", (said, one.location)
@@ -109,29 +109,29 @@ def comments(content: bytes) -> None:
 def fmt(content: bytes) -> None:
     """The form keeps data and comments (it looks itself), and is its own form."""
     source = taken(content)
-    if source is None or source.faults or not may_hold(source, SCHEMAS):
+    if source is None or source.diagnostics or not may_hold(source, SCHEMA_BY_CATEGORY):
         return
-    new = formatted(source)
-    again = read(new.encode(), "f.yaml")
-    assert not again.faults
-    assert formatted(again) == new, "the form of the form is another"
+    new = format_source(source)
+    again = parse_yaml(new.encode(), "f.yaml")
+    assert not again.diagnostics
+    assert format_source(again) == new, "the form of the form is another"
 
 
 def import_(content: bytes) -> None:
     """A profile of a CR compiles to the CR, without the unknown fields that the API server drops."""
-    for item in items(taken(content) or Source("", "", [], [], [])):
-        if item.what != "cr":
+    for item in classify_documents(taken(content) or SourceFile("", "", [], [], [])):
+        if item.category != "cr":
             continue
         text, problems = import_cr(item.doc)
         assert text or problems
         if text:
-            found = read(text.encode(), "profile.yaml")
-            assert not found.faults, found.faults[0]
+            found = parse_yaml(text.encode(), "profile.yaml")
+            assert not found.diagnostics, found.diagnostics[0]
             data = found.documents[0].data
-            cr, wrong = compile_profile(Doc("profile.yaml", data, source=found.documents[0]), None)
+            cr, wrong = compile_profile(TracedDocument("profile.yaml", data, source=found.documents[0]), None)
             assert cr is not None
             assert not wrong, wrong
-            now = repaired(as_written_by_people(item.doc.data), cr.data["kind"])
+            now = normalize_cr(strip_server_fields(item.doc.data), cr.data["kind"])
             wanted, _ = drop_unknown_fields(now.cr)
             if "${{" not in text:
                 assert _canonical(cr.data) == _canonical(wanted), "the profile compiles to another CR"
@@ -140,20 +140,20 @@ def import_(content: bytes) -> None:
 def migrate(content: bytes) -> None:
     """What is migrated can be read, and there is nothing to migrate in it."""
     source = taken(content)
-    if source is None or source.faults or not migrates(source):
+    if source is None or source.diagnostics or not is_migratable(source):
         return
-    done = migrated(source)
-    again = read(done.text.encode(), "f.yaml")
-    assert not again.faults, again.faults[0]
+    done = migrate_source(source)
+    again = parse_yaml(done.text.encode(), "f.yaml")
+    assert not again.diagnostics, again.diagnostics[0]
     assert len(again.documents) == len(source.documents)
-    assert migrated(again).text == done.text, "there is more to migrate the second time"
+    assert migrate_source(again).text == done.text, "there is more to migrate the second time"
 
 
 def edits(content: bytes) -> None:
     """A change of a document is a change of its text that reads as the data, changed."""
     head, text = content[:4].ljust(4, b"\0"), content[4:]
     source = taken(text)
-    if source is None or source.faults or len(source.documents) != 1:
+    if source is None or source.diagnostics or len(source.documents) != 1:
         return
     if "<<" in source.text and "*" in source.text:
         return  # what a merge key takes from an anchor changes with it, and the data do not tell
@@ -165,31 +165,31 @@ def edits(content: bytes) -> None:
         return
     expected = _changed(document.data, change)
     try:
-        made = edits_for(document, change)
-    except Refused:
+        made = build_edits(document, change)
+    except FixRefused:
         return
     new = source.text
     for edit in sorted(made, key=lambda edit: -edit.start):
         assert 0 <= edit.start <= edit.end <= len(new)
         new = new[: edit.start] + edit.text + new[edit.end :]
-    after = read(new.encode(), "f.yaml")
-    assert not after.faults, (change, new, after.faults[0])
+    after = parse_yaml(new.encode(), "f.yaml")
+    assert not after.diagnostics, (change, new, after.diagnostics[0])
     assert [_canonical(one.data) for one in after.documents] == [_canonical(expected)], (change, new)
 
 
-def _change(document: Document, path: tuple[str | int, ...], op: int, value: Any) -> Change | None:
+def _change(document: Document, path: tuple[str | int, ...], op: int, value: Any) -> DocumentFix | None:
     """One of the changes that can be asked for at a path."""
     data = at(document.data, path)
     if op % 4 == 0 and isinstance(data, dict) and "new" not in data:
-        return Change("", "set", (*path, "new"), value)
+        return DocumentFix("", "set", (*path, "new"), value)
     if not path:
         return None
     if op % 4 == 1 and not (isinstance(data, dict | list) and data):
-        return Change("", "set", path, value)
+        return DocumentFix("", "set", path, value)
     if op % 4 == 2 and isinstance(path[-1], str):
-        return Change("", "rename", path, "new name")
+        return DocumentFix("", "rename", path, "new name")
     if op % 4 == 3 and not _is_chosen_by_name(path):
-        return Change("", "remove", path)
+        return DocumentFix("", "remove", path)
     return None
 
 
@@ -198,7 +198,7 @@ def _is_chosen_by_name(path: tuple[str | int, ...]) -> bool:
     return "environments" in path
 
 
-def _changed(data: Any, change: Change) -> Any:
+def _changed(data: Any, change: DocumentFix) -> Any:
     if change.op == "remove":
         return removed(data, change.path)
     data = copy.deepcopy(data)
@@ -216,11 +216,11 @@ def headers(content: bytes) -> None:
     """The comment of a rendered CR, whatever it says, gives a finding or none."""
     line = content.decode(errors="replace").replace("\n", " ").replace("\r", " ")
     with repository({"jobs.yaml": ENVIRONMENTS, "count.yaml": JOB}):
-        source = taken(f"{RENDERED_FROM}{line}\n{JOB}".encode(), "rendered.yaml")
-        for item in items(source or Source("", "", [], [], [])):
-            said = header_of(item)
+        source = taken(f"{HEADER_PREFIX}{line}\n{JOB}".encode(), "rendered.yaml")
+        for item in classify_documents(source or SourceFile("", "", [], [], [])):
+            said = parse_header(item)
             if said is not None:
                 try:
-                    compare(item, said, Settings(), Reader())
-                except (RequestError, BoundExceeded):
+                    diagnose_stale_cr(item, said, PipelineSettings(), Loader())
+                except (UsageError, LimitExceeded):
                     return

@@ -9,13 +9,13 @@ import zlib
 from fractions import Fraction
 from typing import Any
 
-from podplan.core.path_syntax import NoSuchField, select, show
-from podplan.kubernetes.quantities import meant, parse
-from podplan.launchers.discovery import find
-from podplan.launchers.quoting import resplit
-from podplan.launchers.shell import script
-from podplan.profile.expressions import Budget, Scope, pieces, read
-from podplan.profile.values import Expression, Fault, settled
+from podplan.core.path_syntax import FieldNotFound, format_path, resolve_path
+from podplan.kubernetes.quantities import parse_quantity, suggest_quantity
+from podplan.launchers.discovery import find_programs
+from podplan.launchers.quoting import resplit_line
+from podplan.launchers.shell import parse_script
+from podplan.profile.expressions import ExpressionBudget, ExpressionScope, parse_expression, split_text
+from podplan.profile.values import Expression, ProfileExpressionError, require_plain_value
 from tests.sound import check_refusal
 
 BASH = shutil.which("bash")
@@ -49,29 +49,29 @@ def shell(content: bytes) -> None:
     """
     text = text_of(content)
     for bash in (True, False):
-        found = script(text, VARIABLES, bash=bash)
+        found = parse_script(text, VARIABLES, is_bash=bash)
         for command in found.commands:
             assert 0 <= command.start <= command.end <= len(text)
             for word in command.words:
                 assert 0 <= word.start <= word.end <= len(text)
     if _is_sampled(content) and "\0" not in text:
-        fault = script(text, VARIABLES).fault
-        if fault is not None and "more than" not in fault.sentence:
+        fault = parse_script(text, VARIABLES).syntax_error
+        if fault is not None and "more than" not in fault.message:
             assert _bash("-n", "-c", text).returncode != 0, f"bash takes what we refuse: {fault}"
 
 
 def words_of_bash(content: bytes) -> None:
     """The words of a line are those that bash hands to a program, of lines that can run nothing else."""
     line = text_of(content)
-    found = resplit(line, VARIABLES)
+    found = resplit_line(line, VARIABLES)
     harmless = not any(sign in line for sign in RUNS_SOMETHING) and "@" not in line and "[" not in line
-    if not _is_sampled(content) or not harmless or not all(word.known for word in found.words):
+    if not _is_sampled(content) or not harmless or not all(word.is_known for word in found.words):
         return
-    if any(word.pattern for word in found.words):
+    if any(word.is_pattern for word in found.words):
         return
     run = _bash("-c", f'printf "%s\\0" ::: {line}')
-    if found.fault:
-        assert run.returncode != 0, f"bash takes what we refuse: {found.fault}"
+    if found.error:
+        assert run.returncode != 0, f"bash takes what we refuse: {found.error}"
     elif not found.operator:
         theirs = run.stdout.decode(errors="replace").split("\0")[1:-1] if run.returncode == 0 else None
         assert [word.text for word in found.words] == theirs
@@ -103,35 +103,37 @@ def options(content: bytes) -> None:
         {"command": ["bash", "-c", " ".join(words)], "env": env},
         {"args": words},
     ):
-        found = find(container)
+        found = find_programs(container)
         for invocation in found.invocations:
-            word = invocation.word
+            word = invocation.program_word
             assert 0 <= word.start <= word.end
-            for fault in getattr(invocation.facts, "errors", ()):
-                assert fault.sentence
-                assert "\n" not in fault.sentence.replace(str(fault.word.text), "")
+            for fault in getattr(invocation.parsed, "errors", ()):
+                assert fault.message
+                assert "\n" not in fault.message.replace(str(fault.word.text), "")
 
 
 def expression(content: bytes) -> None:
     """A text with expressions gives a value of JSON, within its budget, or a fault."""
     text = text_of(content)
-    budget = Budget()
+    budget = ExpressionBudget()
     known = {name: value for name, value in VALUES.items() if isinstance(value, dict)}
-    scope = Scope(VALUES, {}, known)
+    scope = ExpressionScope(VALUES, {}, known)
     for source in (text, f"${{{{ {text} }}}}"):
         try:
-            parts = [part if isinstance(part, str) else read(part[0]) for part in pieces(source)]
+            parts = [
+                part if isinstance(part, str) else parse_expression(part[0]) for part in split_text(source)
+            ]
             for part in parts:
                 if isinstance(part, Expression):
                     _work_out(part, scope, budget)
-        except Fault as fault:
+        except ProfileExpressionError as fault:
             check_refusal(fault)
 
 
-def _work_out(part: Expression, scope: Scope, budget: Budget) -> None:
+def _work_out(part: Expression, scope: ExpressionScope, budget: ExpressionBudget) -> None:
     if any(name not in scope.values for name, _ in part.reads):
         return
-    value = settled(part.run(scope.values))
+    value = require_plain_value(part.evaluate(scope.values))
     assert isinstance(value, str | int | float | bool | list | dict | None), type(value)
     budget.spend(len(str(value)))
 
@@ -139,23 +141,23 @@ def _work_out(part: Expression, scope: Scope, budget: Budget) -> None:
 def quantity(content: bytes) -> None:
     """A quantity is what its digits say, rounded up to 10⁻⁹; what we propose for another text is one."""
     text = text_of(content)
-    units = parse(text)
+    units = parse_quantity(text)
     if units is not None and text.strip(" \t\r\n").lstrip("+-").replace(".", "", 1).isdecimal():
         exact = Fraction(text.strip(" \t\r\n")) * 10**9
         assert abs(units - exact) < 1, (units, exact)
-    proposed = meant(text)
-    assert not proposed or parse(proposed) is not None
+    proposed = suggest_quantity(text)
+    assert not proposed or parse_quantity(proposed) is not None
 
 
 def path(content: bytes) -> None:
     """A path leads somewhere or is refused, and is shown as one that leads to the same."""
     try:
-        found = select(DATA, text_of(content))
-    except NoSuchField as error:
+        found = resolve_path(DATA, text_of(content))
+    except FieldNotFound as error:
         check_refusal(error)
         return
-    shown = show(DATA, found)
+    shown = format_path(DATA, found)
     try:
-        assert select(DATA, shown) == found, shown
-    except NoSuchField as error:
+        assert resolve_path(DATA, shown) == found, shown
+    except FieldNotFound as error:
         raise AssertionError(f"{found} is shown as {shown}, which leads nowhere: {error}") from None

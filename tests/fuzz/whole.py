@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from podplan.cli.lsp import settings_for
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
-from podplan.core.provenance import trace
-from podplan.core.replica_groups import Group, expand, folded
-from podplan.pipeline import Settings, plans
-from podplan.rendering import rendered
+from podplan.cli.lsp import resolve_file_settings
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import trace_to_source
+from podplan.core.replica_groups import ReplicaGroup, expand_group, fold_group
+from podplan.pipeline import PipelineSettings, iter_job_plans
+from podplan.rendering import render_cr
 from podplan.tools.cluster_diff.kubectl_dump import read_dump
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.yaml import Source
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import SourceFile
 from podplan.yaml.writer import emit_document
 from tests.command import INVENTORY
 from tests.fuzz.documents import taken
@@ -26,18 +26,18 @@ from tests.test_source_properties import paths
 
 FILE = "job.yaml"
 FEW = 8  # replicas that are written out, and places that are traced
-_settings: list[Settings] = []
+_settings: list[PipelineSettings] = []
 
 
-def settings() -> Settings:
+def settings() -> PipelineSettings:
     """What podplan check asks for here, with all policies and on one day."""
     if not _settings:
-        found = settings_for(FILE).settings
-        _settings.append(found._replace(terms=found.terms._replace(today="2026-01-01")))
+        found = resolve_file_settings(FILE).settings
+        _settings.append(found._replace(lint_config=found.lint_config._replace(today="2026-01-01")))
     return _settings[0]
 
 
-def source_of(content: bytes) -> Source | None:
+def source_of(content: bytes) -> SourceFile | None:
     return taken(content, FILE)
 
 
@@ -49,7 +49,7 @@ def check(content: bytes) -> None:
     with repository({"inventory.yaml": INVENTORY}):
         try:
             result = bounded(checked({FILE: source.text}, settings()))
-        except (RequestError, BoundExceeded):
+        except (UsageError, LimitExceeded):
             return
         check_places(result, {FILE: source.text})
         check_reports(result)
@@ -60,39 +60,39 @@ def lower(content: bytes) -> None:
     """What a job lowers to can be written, reads as the same, and every part of it leads somewhere."""
     source = source_of(content)
     with repository({"inventory.yaml": INVENTORY}):
-        for item in items(source) if source else ():
-            if item.what not in ("profile", "cr"):
+        for item in classify_documents(source) if source else ():
+            if item.category not in ("profile", "cr"):
                 continue
             try:
-                made = list(plans(item, settings(), Reader()))
-            except (RequestError, BoundExceeded):
+                made = list(iter_job_plans(item, settings(), Loader()))
+            except (UsageError, LimitExceeded):
                 continue
             for plan in made:
                 if plan.cr is None:
-                    assert any(seen.problem for seen in plan.seen), "no CR, and nobody says why"
+                    assert any(seen.diagnostic for seen in plan.diagnostics), "no CR, and nobody says why"
                     continue
-                _check_written(rendered(plan, settings()), plan.cr.data)
-                assert plan.lowered or plan.seen, "not lowered, and nobody says why"
-                for group in plan.groups:
+                _check_written(render_cr(plan, settings()), plan.cr.data)
+                assert plan.is_lowered or plan.diagnostics, "not lowered, and nobody says why"
+                for group in plan.replica_groups:
                     for data in _few(group):
                         _check_written(emit_document(data), data)
                     for path in paths(group.doc.data)[: FEW * 8]:
-                        assert trace(group.doc, path)
+                        assert trace_to_source(group.doc, path)
 
 
-def _few(group: Group) -> Iterator[dict[str, Any]]:
+def _few(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
     """The first objects of a group; its template where there are too many to write them all out."""
     try:
-        yield from islice(expand(group), FEW)
-    except BoundExceeded:
-        yield folded(group)
+        yield from islice(expand_group(group), FEW)
+    except LimitExceeded:
+        yield fold_group(group)
 
 
 def _check_written(text: str, data: object) -> None:
     again = taken(text.encode(), "again.yaml")
     if again is None:  # a list of replicas can be longer than a file may be
         return
-    assert not again.faults, again.faults[0]
+    assert not again.diagnostics, again.diagnostics[0]
     assert again.documents[0].data == data
 
 
@@ -105,7 +105,7 @@ def repair(content: bytes) -> None:
         try:
             bounded(checked({FILE: source.text}, settings()))
             done = check_fixes({FILE: source.text}, settings())
-        except (RequestError, BoundExceeded):
+        except (UsageError, LimitExceeded):
             return
     assert all(found.fix and found.fix.edits for found in done.fixed)
 
@@ -114,7 +114,7 @@ def dump(content: bytes) -> None:
     """What kubectl is said to have printed gives objects, or a sentence."""
     try:
         found = read_dump(content, "dump.yaml")
-    except (RequestError, BoundExceeded) as error:
+    except (UsageError, LimitExceeded) as error:
         check_refusal(error)
         return
     assert all(isinstance(one["kind"], str) for one in found)

@@ -18,7 +18,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-from podplan.cli.reporting import rendered
+from podplan.cli.reporting import render_report
 from tests.findings import CLEAN, RESULT
 from tests.golden import FIXTURES, mistake_cases, podplan
 
@@ -50,7 +50,7 @@ def main(folder: Path) -> int:
 def _write(reports: Path) -> Iterator[str]:
     """The reports, each in a file; their names."""
     for name, result in (("hostile", RESULT), ("clean", CLEAN)):
-        yield _written(reports, name, rendered(result, "sarif"))
+        yield _written(reports, name, render_report(result, "sarif"))
     for case in _cases():
         repository = reports / "repositories" / case.name
         shutil.copytree(case, repository)
@@ -60,7 +60,7 @@ def _write(reports: Path) -> Iterator[str]:
         if said.code not in (0, 1):
             raise SystemExit(f"{case}: {said.err}")
         yield _written(reports, case.name, said.out)
-    broken = rendered(RESULT, "sarif").replace("clusters/prod%201.yaml", "clusters/prod 1.yaml")
+    broken = render_report(RESULT, "sarif").replace("clusters/prod%201.yaml", "clusters/prod 1.yaml")
     _written(reports, BROKEN, broken)
 
 

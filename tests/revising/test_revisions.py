@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.workspace import revisions
-from podplan.workspace.revisions import Change
+from podplan.workspace.revisions import FileChange
 from tests.git import Git, commit, git_in
 
 
 def test_names_of_commits(git: Git, tmp_path: Path) -> None:
     first = git("rev-parse", "HEAD")
     git("tag", "-a", "v1", "-m", "v1")
-    assert {revisions.commit_of(str(tmp_path), ref) for ref in ("main", "HEAD", "v1", first, first[:8])} == {
-        first
-    }
+    assert {
+        revisions.resolve_commit(str(tmp_path), ref) for ref in ("main", "HEAD", "v1", first, first[:8])
+    } == {first}
 
 
 @pytest.mark.usefixtures("git")
@@ -27,8 +27,8 @@ def test_names_of_commits(git: Git, tmp_path: Path) -> None:
     "ref", ["--output=x", "-", "", " ", "a\0b", "main\n", "x" * 2000, "main..v1", "a...b"]
 )
 def test_names_that_are_none(tmp_path: Path, ref: str) -> None:
-    with pytest.raises(RequestError, match=r"cannot be the name of a revision|is a range"):
-        revisions.commit_of(str(tmp_path), ref)
+    with pytest.raises(UsageError, match=r"cannot be the name of a revision|is a range"):
+        revisions.resolve_commit(str(tmp_path), ref)
     assert not (tmp_path / "x").exists()
 
 
@@ -37,22 +37,22 @@ def test_a_commit_by_its_message(git: Git, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: 7\n")
     commit(git, "a change of words")
     said = git("log", "-1", "--format=%s", first)
-    assert revisions.commit_of(str(tmp_path), f":/{said}") == first
+    assert revisions.resolve_commit(str(tmp_path), f":/{said}") == first
 
 
 def test_what_is_no_commit_is_said_to_be_what_it_is(git: Git, tmp_path: Path) -> None:
     for name, kind in (("HEAD^{tree}", "tree"), ("HEAD:a.yaml", "blob")):
         found = git("rev-parse", name)
         for ref in (name, found):
-            with pytest.raises(RequestError, match=f"is a {kind} of this repository"):
-                revisions.commit_of(str(tmp_path), ref)
+            with pytest.raises(UsageError, match=f"is a {kind} of this repository"):
+                revisions.resolve_commit(str(tmp_path), ref)
 
 
 @pytest.mark.usefixtures("git")
 @pytest.mark.parametrize("ref", ["HEAD~9", "@{u}", "main;ls", "a b"])
 def test_only_a_plain_name_is_one_to_fetch(tmp_path: Path, ref: str) -> None:
-    with pytest.raises(RequestError) as found:
-        revisions.commit_of(str(tmp_path), ref)
+    with pytest.raises(UsageError) as found:
+        revisions.resolve_commit(str(tmp_path), ref)
     assert "git fetch" not in str(found.value)
 
 
@@ -65,12 +65,12 @@ def test_the_base_is_where_head_left_it(git: Git, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: 2\n")
     second = commit(git, "main")
     git("checkout", "-q", "topic")
-    assert revisions.base_of(root, "main") == revisions.base_of(root, "main...") == first
-    assert revisions.base_of(root, "main..") == second
-    assert revisions.base_of(root, "topic", "main") == first
-    assert revisions.changed(root, "main") == [Change("added", "c.yaml", None)]
-    assert [change.path for change in revisions.changed(root, "main..")] == ["a.yaml", "c.yaml"]
-    assert revisions.changed(root, "main..", "main") == []
+    assert revisions.resolve_base(root, "main") == revisions.resolve_base(root, "main...") == first
+    assert revisions.resolve_base(root, "main..") == second
+    assert revisions.resolve_base(root, "topic", "main") == first
+    assert revisions.find_changes(root, "main") == [FileChange("added", "c.yaml", None)]
+    assert [change.path for change in revisions.find_changes(root, "main..")] == ["a.yaml", "c.yaml"]
+    assert revisions.find_changes(root, "main..", "main") == []
 
 
 def test_what_changed_tells_each_way_apart(git: Git, tmp_path: Path) -> None:
@@ -82,19 +82,19 @@ def test_what_changed_tells_each_way_apart(git: Git, tmp_path: Path) -> None:
     (tmp_path / "out/x.yaml").write_text("x: 1\n")
     (tmp_path / "new file.yaml").write_text("x: 1\n")
     expected = [
-        Change("added", ".gitignore", None),
-        Change("deleted", "a.yaml", "a.yaml"),
-        Change("renamed", "jobs/moved.yaml", "jobs/b.yaml"),
-        Change("added", "new file.yaml", None),
-        Change("modified", "train.py", "train.py"),
+        FileChange("added", ".gitignore", None),
+        FileChange("deleted", "a.yaml", "a.yaml"),
+        FileChange("renamed", "jobs/moved.yaml", "jobs/b.yaml"),
+        FileChange("added", "new file.yaml", None),
+        FileChange("modified", "train.py", "train.py"),
     ]
-    assert revisions.changed(str(tmp_path), "HEAD") == expected
-    assert revisions.present(str(tmp_path)) >= {"new file.yaml", "jobs/moved.yaml"}
-    assert "out/x.yaml" not in revisions.present(str(tmp_path))
+    assert revisions.find_changes(str(tmp_path), "HEAD") == expected
+    assert revisions.find_present_files(str(tmp_path)) >= {"new file.yaml", "jobs/moved.yaml"}
+    assert "out/x.yaml" not in revisions.find_present_files(str(tmp_path))
     before = git("rev-parse", "HEAD")
     commit(git, "all")
-    assert revisions.changed(str(tmp_path), before, "HEAD") == expected
-    assert revisions.changed(str(tmp_path), "HEAD") == []
+    assert revisions.find_changes(str(tmp_path), before, "HEAD") == expected
+    assert revisions.find_changes(str(tmp_path), "HEAD") == []
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_what_changed_tells_each_way_apart(git: Git, tmp_path: Path) -> None:
 )
 def test_names_of_files_of_any_kind(git: Git, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("x: 1\n")
-    assert revisions.changed(str(tmp_path), "HEAD") == [Change("added", name, None)]
+    assert revisions.find_changes(str(tmp_path), "HEAD") == [FileChange("added", name, None)]
     made = commit(git, "name")
     (tmp_path / name).write_text("x: 2\n")
-    assert revisions.changed(str(tmp_path), "HEAD") == [Change("modified", name, name)]
-    with revisions.tree(str(tmp_path), made) as folder:
+    assert revisions.find_changes(str(tmp_path), "HEAD") == [FileChange("modified", name, name)]
+    with revisions.extract_tree(str(tmp_path), made) as folder:
         assert Path(folder, name).read_text() == "x: 1\n"
 
 
@@ -118,7 +118,7 @@ def test_the_environment_of_a_hook_leads_nowhere_else(
     monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere/index")
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", "/nowhere/diff")
     monkeypatch.setenv("LC_ALL", "xx_YY")
-    assert revisions.changed(str(tmp_path), "HEAD") == []
+    assert revisions.find_changes(str(tmp_path), "HEAD") == []
 
 
 def test_a_change_in_the_moment_of_the_commit_is_seen(git: Git, tmp_path: Path) -> None:
@@ -131,14 +131,14 @@ def test_a_change_in_the_moment_of_the_commit_is_seen(git: Git, tmp_path: Path) 
     os.utime(tmp_path / ".git/index", (10**9, 10**9))
     path.write_text("a: 4\n")
     os.utime(path, (10**9, 10**9))
-    assert revisions.changed(str(tmp_path), "HEAD") == [Change("modified", "a.yaml", "a.yaml")]
+    assert revisions.find_changes(str(tmp_path), "HEAD") == [FileChange("modified", "a.yaml", "a.yaml")]
 
 
 @pytest.mark.usefixtures("git")
 def test_the_index_is_left_as_it_is(tmp_path: Path) -> None:
     os.utime(tmp_path / "a.yaml", (1, 1))
     before = (tmp_path / ".git/index").read_bytes()
-    assert revisions.changed(str(tmp_path), "HEAD") == []
+    assert revisions.find_changes(str(tmp_path), "HEAD") == []
     assert (tmp_path / ".git/index").read_bytes() == before
 
 
@@ -155,9 +155,9 @@ def test_the_index_of_the_commit_that_a_hook_is_about(
     (top / "b.yaml").write_text("b: 1\n")
     shutil.copy(top / ".git/index", top / ".git/next-index-1.lock")
     git_in(top)("add", "b.yaml")
-    assert revisions.tracked(str(top), str(top)) == {"a.yaml", "b.yaml"}
+    assert revisions.find_tracked_files(str(top), str(top)) == {"a.yaml", "b.yaml"}
     for told in (".git/next-index-1.lock", str(top / ".git/next-index-1.lock")):
         monkeypatch.setenv("GIT_INDEX_FILE", told)
-        assert revisions.tracked(str(top), str(top)) == {"a.yaml"}
+        assert revisions.find_tracked_files(str(top), str(top)) == {"a.yaml"}
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git/index"))
-    assert revisions.tracked(str(top), str(top)) == {"a.yaml", "b.yaml"}
+    assert revisions.find_tracked_files(str(top), str(top)) == {"a.yaml", "b.yaml"}

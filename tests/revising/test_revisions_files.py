@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
 from podplan.workspace import revisions
-from podplan.workspace.files import root_of
-from podplan.workspace.revisions import Change, file_tree
+from podplan.workspace.files import find_root
+from podplan.workspace.revisions import FileChange, file_tree
 from tests.git import AUTHOR, Git, commit, git_in
 
 
@@ -21,9 +21,9 @@ def test_the_files_of_a_revision_are_a_root_of_their_own(git: Git, tmp_path: Pat
     (tmp_path / "within").symlink_to("jobs")
     first = commit(git, "links")
     (tmp_path / "a.yaml").write_text("a: 2\n")
-    with revisions.tree(str(tmp_path), first) as folder:
+    with revisions.extract_tree(str(tmp_path), first) as folder:
         top = Path(folder)
-        assert root_of(str(top / "jobs/b.yaml")) == folder
+        assert find_root(str(top / "jobs/b.yaml")) == folder
         assert sorted(path.name for path in top.iterdir()) == [
             ".git",
             "a.yaml",
@@ -44,10 +44,10 @@ def test_a_submodule_and_a_repository_within_are_left_out(git: Git, tmp_path: Pa
     inner("init", "-q", "-b", "main")
     (other / "x.yaml").write_text("x: 1\n")
     sub = commit(inner, "inner")
-    assert revisions.changed(str(tmp_path), "HEAD") == []
+    assert revisions.find_changes(str(tmp_path), "HEAD") == []
     git("update-index", "--add", "--cacheinfo", f"160000,{sub},other")
     git("commit", "-q", "-m", "submodule")
-    with revisions.tree(str(tmp_path), git("rev-parse", "HEAD")) as folder:
+    with revisions.extract_tree(str(tmp_path), git("rev-parse", "HEAD")) as folder:
         assert not Path(folder, "other").exists()
 
 
@@ -78,10 +78,10 @@ def test_nothing_of_the_repository_is_run(git: Git, tmp_path: Path) -> None:
     git("config", "filter.bad=name.required", "true")
     git("config", "core.hooksPath", str(hooks))
     (tmp_path / "a.yaml").write_text("a: 2\n")
-    assert Change("modified", "a.yaml", "a.yaml") in revisions.changed(str(tmp_path), "HEAD")
-    assert revisions.changed(str(tmp_path), "HEAD", "HEAD") == []
-    revisions.present(str(tmp_path))
-    with revisions.tree(str(tmp_path), first) as folder:
+    assert FileChange("modified", "a.yaml", "a.yaml") in revisions.find_changes(str(tmp_path), "HEAD")
+    assert revisions.find_changes(str(tmp_path), "HEAD", "HEAD") == []
+    revisions.find_present_files(str(tmp_path))
+    with revisions.extract_tree(str(tmp_path), first) as folder:
         assert Path(folder, "a.yaml").read_text() == "a: 1\n"
     assert not (tmp_path / "RAN").exists()
     subprocess.run(
@@ -97,10 +97,10 @@ def test_thousands_of_filters_are_refused(tmp_path: Path, number: int, is_refuse
     with (tmp_path / ".git" / "config").open("a") as config:
         config.writelines(f'[filter "f{one}"]\n\tclean = touch RAN\n' for one in range(number))
     if is_refused:
-        with pytest.raises(BoundExceeded, match=rf"has {number:,} settings of filters, and at most 1,000"):
-            revisions.changed(str(tmp_path), "HEAD")
+        with pytest.raises(LimitExceeded, match=rf"has {number:,} settings of filters, and at most 1,000"):
+            revisions.find_changes(str(tmp_path), "HEAD")
     else:
-        assert revisions.changed(str(tmp_path), "HEAD") == []
+        assert revisions.find_changes(str(tmp_path), "HEAD") == []
 
 
 def test_a_tree_that_no_checkout_would_make_is_refused(git: Git, tmp_path: Path) -> None:
@@ -110,7 +110,10 @@ def test_a_tree_that_no_checkout_would_make_is_refused(git: Git, tmp_path: Path)
         inner = _tree(git, b"100644 x.yaml\0" + raw)
         outer = _tree(git, b"40000 " + name + b"\0" + bytes.fromhex(inner))
         evil = git("commit-tree", "-m", "x", outer)
-        with pytest.raises(RequestError, match="no checkout would make"), revisions.tree(str(tmp_path), evil):
+        with (
+            pytest.raises(UsageError, match="no checkout would make"),
+            revisions.extract_tree(str(tmp_path), evil),
+        ):
             pass
 
 
@@ -123,7 +126,7 @@ def test_a_file_is_never_written_through_a_link(git: Git, tmp_path: Path) -> Non
     inner = _tree(git, b"100644 x.yaml\0" + blob)
     outer = _tree(git, b"120000 d\0" + bytes.fromhex(link) + b"40000 d\0" + bytes.fromhex(inner))
     evil = git("commit-tree", "-m", "x", outer)
-    with pytest.raises(RequestError, match="cannot be written"), revisions.tree(str(tmp_path), evil):
+    with pytest.raises(UsageError, match="cannot be written"), revisions.extract_tree(str(tmp_path), evil):
         pass
     assert not list(target.iterdir())
 
@@ -143,14 +146,14 @@ def _tree(git: Git, entries: bytes) -> str:
 def test_a_revision_has_bounds(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_tree, "MAX_REVISION_BYTES", 10)
     with (
-        pytest.raises(BoundExceeded, match=r"bytes in files.*limit revision-bytes"),
-        revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
+        pytest.raises(LimitExceeded, match=r"bytes in files.*limit revision-bytes"),
+        revisions.extract_tree(str(tmp_path), git("rev-parse", "HEAD")),
     ):
         pass
     monkeypatch.setattr(file_tree, "MAX_REVISION_FILES", 1)
     with (
-        pytest.raises(BoundExceeded, match=r"2 files.*limit revision-files"),
-        revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
+        pytest.raises(LimitExceeded, match=r"2 files.*limit revision-files"),
+        revisions.extract_tree(str(tmp_path), git("rev-parse", "HEAD")),
     ):
         pass
 
@@ -165,11 +168,11 @@ def test_folders_within_folders_have_a_bound(
             inner = _tree(git, b"40000 a\0" + bytes.fromhex(inner))
         commit = git("commit-tree", "-m", "x", inner)
         if is_read:
-            with revisions.tree(str(tmp_path), commit) as top:
+            with revisions.extract_tree(str(tmp_path), commit) as top:
                 assert os.path.exists(os.path.join(top, *["a"] * depth, "x.yaml"))
         else:
             with (
-                pytest.raises(BoundExceeded, match="4 folders within"),
-                revisions.tree(str(tmp_path), commit),
+                pytest.raises(LimitExceeded, match="4 folders within"),
+                revisions.extract_tree(str(tmp_path), commit),
             ):
                 pass

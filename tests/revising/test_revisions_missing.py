@@ -8,37 +8,37 @@ from pathlib import Path
 
 import pytest
 
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.workspace import revisions
-from podplan.workspace.revisions import Change
+from podplan.workspace.revisions import FileChange
 from tests.git import Git, commit, git_in
 
 
 @pytest.mark.usefixtures("git")
 def test_no_such_revision_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r'no revision "nowhere".*git fetch origin nowhere'):
-        revisions.commit_of(str(tmp_path), "nowhere")
+    with pytest.raises(UsageError, match=r'no revision "nowhere".*git fetch origin nowhere'):
+        revisions.resolve_commit(str(tmp_path), "nowhere")
 
 
 def test_a_folder_without_git_says_so(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"not a git repository.*compare two folders"):
-        revisions.commit_of(str(tmp_path), "HEAD")
+    with pytest.raises(UsageError, match=r"not a git repository.*compare two folders"):
+        revisions.resolve_commit(str(tmp_path), "HEAD")
     (tmp_path / ".git").mkdir()
-    with pytest.raises(RequestError, match="not a git repository"):
-        revisions.commit_of(str(tmp_path), "HEAD")
+    with pytest.raises(UsageError, match="not a git repository"):
+        revisions.resolve_commit(str(tmp_path), "HEAD")
 
 
 def test_a_repository_without_commits_says_so(tmp_path: Path) -> None:
     git_in(tmp_path)("init", "-q")
-    with pytest.raises(RequestError, match="no commits yet"):
-        revisions.changed(str(tmp_path), "HEAD")
+    with pytest.raises(UsageError, match="no commits yet"):
+        revisions.find_changes(str(tmp_path), "HEAD")
 
 
 @pytest.mark.usefixtures("git")
 def test_git_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    with pytest.raises(RequestError, match="git is not installed"):
-        revisions.commit_of(str(tmp_path), "HEAD")
+    with pytest.raises(UsageError, match="git is not installed"):
+        revisions.resolve_commit(str(tmp_path), "HEAD")
 
 
 @pytest.mark.usefixtures("git")
@@ -52,8 +52,8 @@ def test_a_repository_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monke
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    with pytest.raises(RequestError, match=r"another user owns it.*safe.directory"):
-        revisions.commit_of(str(tmp_path), "HEAD")
+    with pytest.raises(UsageError, match=r"another user owns it.*safe.directory"):
+        revisions.resolve_commit(str(tmp_path), "HEAD")
 
 
 @pytest.fixture
@@ -77,18 +77,16 @@ def clone(git: Git, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) ->
 
 def test_a_clone_of_one_commit_says_how_to_get_the_base(clone: Callable[[int], Path]) -> None:
     folder = clone(1)
-    with pytest.raises(RequestError, match=r"shallow clone; fetch it .*fetch-depth: 2 and the base HEAD\^1"):
-        revisions.changed(str(folder), "HEAD^1")
+    with pytest.raises(UsageError, match=r"shallow clone; fetch it .*fetch-depth: 2 and the base HEAD\^1"):
+        revisions.find_changes(str(folder), "HEAD^1")
     git_in(folder)("fetch", "-q", "--depth=1", "origin", "topic")
-    with pytest.raises(
-        RequestError, match=r"no common commit in what this shallow clone has.*FETCH_HEAD\.\."
-    ):
-        revisions.changed(str(folder), "FETCH_HEAD")
-    assert revisions.changed(str(folder), "FETCH_HEAD..")
+    with pytest.raises(UsageError, match=r"no common commit in what this shallow clone has.*FETCH_HEAD\.\."):
+        revisions.find_changes(str(folder), "FETCH_HEAD")
+    assert revisions.find_changes(str(folder), "FETCH_HEAD..")
 
 
 def test_a_clone_of_two_commits_has_the_base(clone: Callable[[int], Path]) -> None:
-    assert revisions.changed(str(clone(2)), "HEAD^1") == [Change("added", "c.yaml", None)]
+    assert revisions.find_changes(str(clone(2)), "HEAD^1") == [FileChange("added", "c.yaml", None)]
 
 
 def test_a_partial_clone_fetches_nothing(
@@ -101,11 +99,11 @@ def test_a_partial_clone_fetches_nothing(
     commit(git, "second")
     folder = tmp_path_factory.mktemp("partial") / "clone"
     git("clone", "-q", "--filter=blob:none", f"file://{tmp_path}", str(folder))
-    ways = {change.how for change in revisions.changed(str(folder), first)}
+    ways = {change.change_type for change in revisions.find_changes(str(folder), first)}
     assert ways == {"added", "deleted"}  # what it takes to see a rename is not here
     with (
-        pytest.raises(RequestError, match=r"not all in this clone.*--no-filter"),
-        revisions.tree(str(folder), first),
+        pytest.raises(UsageError, match=r"not all in this clone.*--no-filter"),
+        revisions.extract_tree(str(folder), first),
     ):
         pass
 
@@ -114,7 +112,7 @@ def test_a_worktree_and_a_sparse_checkout(git: Git, tmp_path_factory: pytest.Tem
     folder = tmp_path_factory.mktemp("trees") / "linked"
     git("worktree", "add", "-q", str(folder), "-b", "other")
     (folder / "a.yaml").write_text("a: 3\n")
-    assert revisions.changed(str(folder), "main") == [Change("modified", "a.yaml", "a.yaml")]
+    assert revisions.find_changes(str(folder), "main") == [FileChange("modified", "a.yaml", "a.yaml")]
     git_in(folder)("sparse-checkout", "set", "--no-cone", "/a.yaml")
-    assert revisions.present(str(folder)) == {"a.yaml"}
-    assert revisions.changed(str(folder), "main") == [Change("modified", "a.yaml", "a.yaml")]
+    assert revisions.find_present_files(str(folder)) == {"a.yaml"}
+    assert revisions.find_changes(str(folder), "main") == [FileChange("modified", "a.yaml", "a.yaml")]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.checker.check import Result, check_sources
+from podplan.checker.check import CheckResult, check_sources
 from podplan.core.findings import Finding
-from podplan.lint.lint_config import Terms, default_ruling
-from podplan.lint.registry import ours
-from podplan.lint.rule_selection import Selection
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.yaml import read
+from podplan.lint.lint_config import LintConfig, resolve_default_rules
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.rule_selection import RuleSelection
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
 
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -41,24 +41,24 @@ spec:
 HOST, IPC, PRIVILEGED = "SEC001 11", "SEC001 20", "SEC002 15"
 ALL = [HOST, PRIVILEGED, IPC]
 WHY = "-- our own nodes"
-RULES = Selection(select=("SEC001", "SEC002", "LINT", "YAML010"))
+RULES = RuleSelection(select=("SEC001", "SEC002", "LINT", "YAML010"))
 
 
-def settings_for(selection: Selection = RULES, **terms: object) -> Settings:
-    made = Terms(known=ours(), selection=selection)._replace(**terms)  # type: ignore[arg-type]
-    return Settings(policies=default_ruling(made).policies, terms=made)
+def settings_for(selection: RuleSelection = RULES, **terms: object) -> PipelineSettings:
+    made = LintConfig(all_policies=load_builtin_policies(), selection=selection)._replace(**terms)  # type: ignore[arg-type]
+    return PipelineSettings(policies=resolve_default_rules(made).policies, lint_config=made)
 
 
-def checked(text: str, selection: Selection = RULES, **terms: object) -> Result:
-    return check_sources([read(text.encode(), "job.yaml")], settings_for(selection, **terms), Reader())
+def checked(text: str, selection: RuleSelection = RULES, **terms: object) -> CheckResult:
+    return check_sources([parse_yaml(text.encode(), "job.yaml")], settings_for(selection, **terms), Loader())
 
 
 def told(found: Iterable[Finding]) -> list[str]:
     return [f"{one.rule} {one.location.line}" for one in found]
 
 
-def silenced(result: Result) -> list[Finding]:
-    return [one for one in result.with_suppressed if one.suppressed]
+def silenced(result: CheckResult) -> list[Finding]:
+    return [one for one in result.all_findings if one.suppressed]
 
 
 def beside(line: int, comment: str, text: str = JOB) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.lint.rule_selection import Selection
+from podplan.lint.rule_selection import RuleSelection
 from tests.suppressing.job import JOB, checked, silenced
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -37,7 +37,7 @@ def test_annotations() -> None:
     ],
 )
 def test_annotations_that_do_nothing(value: str, said: str) -> None:
-    result = checked(annotated(f'"{value}"'), Selection(select=("SEC", "LINT")))
+    result = checked(annotated(f'"{value}"'), RuleSelection(select=("SEC", "LINT")))
     (fault,) = (one for one in result.findings if one.rule.startswith("LINT"))
     assert f"{fault.rule} {fault.message}".startswith(said)
     assert fault.location.line == 5

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.core.findings import pointer
+from podplan.core.findings import to_json_pointer
 from tests.effort import examples
 from tests.suppressing.job import ALL, HOST, IPC, JOB, PRIVILEGED, WHY, above, beside, checked, silenced, told
 
@@ -108,7 +108,7 @@ def test_an_alias_is_covered_where_it_stands() -> None:
         "        - name: side\n",
         f"        - name: side\n          securityContext: *rights  # podplan: ignore[SEC002] {WHY}\n",
     )
-    assert [pointer(one.location.path) for one in silenced(checked(text))] == [
+    assert [to_json_pointer(one.location.path) for one in silenced(checked(text))] == [
         "/spec/replicaSpecs/1/template/spec/containers/0/securityContext/privileged"
     ]
 
@@ -130,7 +130,7 @@ def test_what_is_silenced_comes_back_without_the_comment(line: int, own: bool, r
     """Wherever a comment stands, nothing is lost: each finding is reported or counted as suppressed."""
     comment = f"# podplan: ignore[{rule}] {WHY}"
     result = checked(above(line, comment) if own else beside(line, comment))
-    found = [one for one in result.with_suppressed if not one.rule.startswith("LINT")]
+    found = [one for one in result.all_findings if not one.rule.startswith("LINT")]
     assert sorted((one.rule, one.location.path) for one in found) == sorted(
         (one.rule, one.location.path) for one in checked(JOB).findings
     )

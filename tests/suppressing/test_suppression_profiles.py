@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podplan.checker.check import Result, check
-from podplan.workspace import Reader
+from podplan.checker.check import CheckResult, check_files
+from podplan.workspace import Loader
 from tests.suppressing.job import WHY, beside, settings_for, silenced, told
 
 BASE = """\
@@ -46,8 +46,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*paths: str) -> Result:
-    return check(paths, settings_for(), Reader())
+def run(*paths: str) -> CheckResult:
+    return check_files(paths, settings_for(), Loader())
 
 
 def test_a_comment_in_a_base_silences_what_derives_from_it(folder: Path) -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from podplan.checker.check import check_sources
 from podplan.core.limits import MAX_SUPPRESSIONS
-from podplan.lint.rule_selection import Selection
-from podplan.lint.suppression_syntax import directive
-from podplan.workspace import Reader
-from podplan.yaml import read
+from podplan.lint.rule_selection import RuleSelection
+from podplan.lint.suppression_syntax import parse_directive
+from podplan.workspace import Loader
+from podplan.yaml import parse_yaml
 from tests.suppressing.job import ALL, HOST, JOB, RULES, WHY, beside, checked, settings_for, silenced, told
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -48,7 +48,7 @@ def test_what_is_wrong_silences_nothing(comment: str) -> None:
 
 @pytest.mark.parametrize("body", ["rendered from a.yaml", "see the README", "", "checks this file"])
 def test_other_comments_are_none_of_ours(body: str) -> None:
-    assert directive(body) is None
+    assert parse_directive(body) is None
 
 
 def test_nothing_below() -> None:
@@ -84,12 +84,12 @@ def test_unused_rules_are_told_one_by_one() -> None:
 
 def test_unused_is_said_only_of_what_was_looked_for() -> None:
     text = beside(8, f"# podplan: ignore[SEC005] {WHY}")
-    assert "LINT005 8" in told(checked(text, Selection()).findings)
+    assert "LINT005 8" in told(checked(text, RuleSelection()).findings)
     assert not any("LINT" in one for one in told(checked(text).findings)), "SEC005 is off"
     broken = text.replace("replicas: 1", "replicas: one")
-    assert not any("LINT" in one for one in told(checked(broken, Selection()).findings)), "not lowered"
-    some = settings_for(Selection())._replace(environments=("dev",))
-    found = check_sources([read(text.encode(), "job.yaml")], some, Reader()).findings
+    assert not any("LINT" in one for one in told(checked(broken, RuleSelection()).findings)), "not lowered"
+    some = settings_for(RuleSelection())._replace(environments=("dev",))
+    found = check_sources([parse_yaml(text.encode(), "job.yaml")], some, Loader()).findings
     assert not any("LINT" in one for one in told(found)), "not all environments"
 
 
@@ -108,11 +108,11 @@ def test_mandatory_rules() -> None:
 
 
 def test_no_ignores() -> None:
-    result = checked(beside(11, f"# podplan: ignore[SEC001, RES] {WHY}"), heed_ignores=False)
+    result = checked(beside(11, f"# podplan: ignore[SEC001, RES] {WHY}"), respect_suppressions=False)
     assert told(result.findings) == ALL
 
 
 def test_as_many_comments_as_are_read() -> None:
     text = JOB + "# podplan: ignore-file[SEC] -- x\n" * (MAX_SUPPRESSIONS + 1)
-    (told,) = checked(text).given_up
-    assert "turn the rules off" in told.sentence
+    (told,) = checked(text).limit_hits
+    assert "turn the rules off" in told.message

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from podplan.core.provenance import Doc
-from podplan.lint.registry import ours, whole
-from podplan.tools.repository_tests.examples import _by_code, run_examples
-from podplan.yaml import read
+from podplan.core.provenance import TracedDocument
+from podplan.lint.registry import load_builtin_policies, load_policy_documents
+from podplan.tools.repository_tests.examples import _group_by_code, run_examples
+from podplan.yaml import parse_yaml
 from tests.command import podplan
 from tests.testing.repository import edit
 from tests.work import slowdown
@@ -63,34 +63,36 @@ def test_an_example_beyond_the_bounds_fails() -> None:
     for _ in range(200):
         deep = {"a": deep}
     data = {"examples": [{"name": "deep", "verdict": "good", "object": deep}]}
-    origin = Doc("own.yaml", data, source=read(b"{}", "own.yaml").documents[0])
-    outcome = run_examples([ours()[0]._replace(origin=origin, tests=origin)], (), "1.34")
+    origin = TracedDocument("own.yaml", data, source=parse_yaml(b"{}", "own.yaml").documents[0])
+    outcome = run_examples(
+        [load_builtin_policies()[0]._replace(origin_doc=origin, tests_doc=origin)], (), "1.34"
+    )
     assert [one.message for one in outcome.failures if "the example cannot be checked: " in one.message]
 
 
 def test_the_parts_of_a_policy_are_put_together_in_one_go() -> None:
     """An admission policy makes one for each object of params; each copied those before it."""
-    one = next(iter(ours()))
+    one = next(iter(load_builtin_policies()))
 
     def together(number: int) -> None:
-        assert [len(parts) for parts in _by_code([one] * number)] == [number]
+        assert [len(parts) for parts in _group_by_code([one] * number)] == [number]
 
     assert slowdown(together, 4_000, 16_000) < 9
 
 
 def test_our_own_policies_pass() -> None:
-    data = {one["id"]: one for one in whole()}
-    source = read(b"{}", "policy.yaml").documents[0]
+    data = {one["id"]: one for one in load_policy_documents()}
+    source = parse_yaml(b"{}", "policy.yaml").documents[0]
     some = [
-        policy._replace(origin=doc, tests=doc)
-        for policy in ours()
+        policy._replace(origin_doc=doc, tests_doc=doc)
+        for policy in load_builtin_policies()
         if policy.rule.code.startswith(("CR", "DIST", "PROF"))
-        for doc in [Doc(policy.file, data[policy.rule.code], source=source)]
+        for doc in [TracedDocument(policy.file, data[policy.rule.code], source=source)]
     ]
     outcome = run_examples(some, (), "1.34")
-    assert outcome.ran > len(some) > 20
+    assert outcome.test_count > len(some) > 20
     assert outcome.failures == ()
-    assert all(one.enough for one in outcome.tested)
+    assert all(one.is_covered for one in outcome.covered_items)
 
 
 def test_names_of_strangers_move_no_cursor_and_are_not_told_whole(folder: Path) -> None:

@@ -8,41 +8,47 @@ from collections.abc import Callable, Collection, Mapping
 from podplan.core.findings import Finding
 
 # A policy that cannot be evaluated is one that was not looked at, whatever changed.
-ALWAYS = frozenset({"POLICY001"})
+ALWAYS_REPORTED_RULES = frozenset({"POLICY001"})
 
 
-def affected(changed: Collection[str], named: Mapping[str, Collection[str]]) -> frozenset[str]:
+def find_affected_files(
+    changed: Collection[str], dependencies: Mapping[str, Collection[str]]
+) -> frozenset[str]:
     """``changed`` with all files that name one of them, or one that does: real paths.
 
     ``named`` is as in Result, and its paths may be any.
     """
     dependents: dict[str, list[str]] = {}
-    for file, others in named.items():
-        for other in others:
-            dependents.setdefault(os.path.realpath(other), []).append(os.path.realpath(file))
-    reached, open_ = set(changed), list(changed)
-    while open_:
-        for file in dependents.get(open_.pop(), ()):
-            if file not in reached:
-                reached.add(file)
-                open_.append(file)
-    return frozenset(reached)
+    for file, dependency_files in dependencies.items():
+        for dependency_file in dependency_files:
+            dependents.setdefault(os.path.realpath(dependency_file), []).append(os.path.realpath(file))
+    affected_files, pending = set(changed), list(changed)
+    while pending:
+        for file in dependents.get(pending.pop(), ()):
+            if file not in affected_files:
+                affected_files.add(file)
+                pending.append(file)
+    return frozenset(affected_files)
 
 
-def about(files: Collection[str]) -> Callable[[Finding], bool]:
+def build_file_filter(files: Collection[str]) -> Callable[[Finding], bool]:
     """Whether a finding is about one of ``files`` (real paths): it lies there, or is of a document there.
 
     A fault of two jobs together is about both.
     """
-    known: dict[str, bool] = {}
+    cache: dict[str, bool] = {}
 
-    def is_there(file: str) -> bool:
-        if file not in known:
-            known[file] = os.path.abspath(file) in files or os.path.realpath(file) in files
-        return known[file]
+    def is_in_files(file: str) -> bool:
+        if file not in cache:
+            cache[file] = os.path.abspath(file) in files or os.path.realpath(file) in files
+        return cache[file]
 
-    def is_about(found: Finding) -> bool:
-        places = (found.location.file, *found.about, *(place.location.file for place in found.related))
-        return found.rule in ALWAYS or any(map(is_there, places))
+    def is_about_files(finding: Finding) -> bool:
+        finding_files = (
+            finding.location.file,
+            *finding.subject_files,
+            *(place.location.file for place in finding.related),
+        )
+        return finding.rule in ALWAYS_REPORTED_RULES or any(map(is_in_files, finding_files))
 
-    return is_about
+    return is_about_files

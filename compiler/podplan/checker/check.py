@@ -6,48 +6,54 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from podplan.checker.base_revision import Before
-from podplan.checker.files import fault_finding, file_findings
-from podplan.checker.jobs import plan_findings, secrets_of, set_findings
-from podplan.checker.packed_store import Origin
-from podplan.checker.pool import in_turn
-from podplan.checker.result import Result, Summary, narrowed, result, show_sources
-from podplan.checker.run_state import GivenUp, Run, as_far_as_bounds
+from podplan.checker.base_revision import BaseCrs
+from podplan.checker.files import build_syntax_finding, iter_file_findings
+from podplan.checker.jobs import build_cross_job_findings, check_plans, make_redactor_getter
+from podplan.checker.packed_store import JobSource
+from podplan.checker.pool import iter_checked_files
+from podplan.checker.result import CheckResult, Summary, build_result, filter_result, store_shown_texts
+from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
 from podplan.core.findings import Finding
-from podplan.core.limits import BoundExceeded
-from podplan.lint.aggregation import findings
-from podplan.lint.document_diagnostics import Seen, Sighting
-from podplan.pipeline import Plan, Settings, plans
-from podplan.workspace import Reader
-from podplan.workspace.documents import ALL_SORTS, OF_PROFILES, Item, items, may_hold
-from podplan.workspace.file_loader import DENIED, Unread, in_one, opened, reread
-from podplan.workspace.files import expand
-from podplan.yaml import Source, read
+from podplan.core.limits import LimitExceeded
+from podplan.lint.aggregation import aggregate_findings
+from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.workspace import Loader
+from podplan.workspace.documents import (
+    ALL_SORTS,
+    OF_PROFILES,
+    ClassifiedDocument,
+    classify_documents,
+    may_hold,
+)
+from podplan.workspace.file_loader import DENIED, SkippedFile, load_file, reload_file, summarize_limit_errors
+from podplan.workspace.files import expand_paths
+from podplan.yaml import SourceFile, parse_yaml
 
 __all__ = [
-    "Result",
-    "Run",
+    "CheckResult",
+    "CheckRun",
     "Summary",
-    "Watch",
-    "check",
+    "WatchProgress",
+    "check_files",
     "check_sources",
+    "filter_result",
     "gone_through",
-    "narrowed",
-    "summarised",
+    "summarize_plans",
 ]
 
-Watch = Callable[[Iterable[str], int], Iterable[str]]
+WatchProgress = Callable[[Iterable[str], int], Iterable[str]]
 
 
-def check(
+def check_files(
     paths: Sequence[str],
-    settings: Settings,
-    reader: Reader,
+    settings: PipelineSettings,
+    reader: Loader,
     exclude: Sequence[str] = (),
-    watch: Watch | None = None,
-    before: Before | None = None,
+    watch: WatchProgress | None = None,
+    base_crs: BaseCrs | None = None,
     workers: int = 1,
-) -> Result:
+) -> CheckResult:
     """Everything there is to say about the files that ``paths`` stand for.
 
     ``watch`` gets the files as their turn comes, and how many there will be, and hands them on. ``before``
@@ -56,158 +62,173 @@ def check(
     Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
-    run = Run(settings, reader, before, lambda file: reread(file, reader.instead))
-    files = tuple(expand(paths, exclude, run.unreadable_folders))
-    reader.begin(files)
-    turns = in_turn(files, run, _check_file, workers)
-    for _ in watch(turns, len(files)) if watch else turns:
+    run = CheckRun(settings, reader, base_crs, lambda file: reload_file(file, reader.unsaved_texts))
+    files = tuple(expand_paths(paths, exclude, run.unreadable_folders))
+    reader.start_run(files)
+    checked_files = iter_checked_files(files, run, _check_file, workers)
+    for _ in watch(checked_files, len(files)) if watch else checked_files:
         pass
-    if run.beyond:
-        run.given_up.append(GivenUp("", in_one(run.beyond)))
-    return _ended(run, files, folders)
+    if run.read_limit_messages:
+        run.limit_hits.append(LimitHit("", summarize_limit_errors(run.read_limit_messages)))
+    return _finish_run(run, files, folders)
 
 
 def check_sources(
-    found: Iterable[Source | Unread],
-    settings: Settings,
-    reader: Reader,
+    sources: Iterable[SourceFile | SkippedFile],
+    settings: PipelineSettings,
+    reader: Loader,
     folders: tuple[str, ...] = (),
-    before: Before | None = None,
-) -> Result:
+    base_crs: BaseCrs | None = None,
+) -> CheckResult:
     """The same for files that are read already, such as standard input; ``folders`` are checked whole."""
     texts: dict[str, str] = {}
-    run = Run(settings, reader, before, lambda file: read(texts[file].encode(), file))
-    for source in as_far_as_bounds(found, run):
-        if isinstance(source, Source):
+    run = CheckRun(settings, reader, base_crs, lambda file: parse_yaml(texts[file].encode(), file))
+    for source in iter_until_limit(sources, run):
+        if isinstance(source, SourceFile):
             texts[source.file] = source.text
         _check_source(source, run)
-    return _ended(run, texts, folders)
+    return _finish_run(run, texts, folders)
 
 
-def _check_file(file: str, run: Run) -> None:
+def _check_file(file: str, run: CheckRun) -> None:
     try:
-        source = opened(file, run.reader.instead)
-    except BoundExceeded as error:
-        run.unread.add(file)
-        run.beyond.append(str(error))
+        source = load_file(file, run.reader.unsaved_texts)
+    except LimitExceeded as error:
+        run.unread_files.add(file)
+        run.read_limit_messages.append(str(error))
     else:
         _check_source(source, run)
 
 
-def _ended(run: Run, files: Iterable[str], folders: tuple[str, ...]) -> Result:
+def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -> CheckResult:
     """What is said of all files together, and the result."""
-    if run.rendered:
-        _check_rendered(run, {os.path.realpath(file) for file in files if file not in run.unread})
-    reached = [GivenUp(*exceeded) for exceeded in run.together.exceeded]
-    run.given_up += (one for one in dict.fromkeys(reached) if one not in run.given_up)
-    for number, seen in run.together.said(run.silences.anywhere()):
-        run.findings += set_findings(number, seen, run)
-    if run.settings.terms.policy_texts:
-        _add_policy_faults(run)
-    return result(run, folders)
+    if run.rendered_crs:
+        _check_rendered_crs(run, {os.path.realpath(file) for file in files if file not in run.unread_files})
+    reached = [LimitHit(*exceeded) for exceeded in run.cross_job_index.exceeded]
+    run.limit_hits += (one for one in dict.fromkeys(reached) if one not in run.limit_hits)
+    for job_number, document_diagnostic in run.cross_job_index.iter_diagnostics(
+        run.suppression_tracker.find_enabled_policies()
+    ):
+        run.findings += build_cross_job_findings(job_number, document_diagnostic, run)
+    if run.settings.lint_config.policy_texts:
+        _add_policy_diagnostics(run)
+    return build_result(run, folders)
 
 
-def _check_source(source: Source | Unread, run: Run) -> None:
+def _check_source(source: SourceFile | SkippedFile, run: CheckRun) -> None:
     run.counts["files"] += 1
-    if isinstance(source, Unread):
+    if isinstance(source, SkippedFile):
         run.not_checked[source.reason] += 1
-        run.unread.add(source.file)
+        run.unread_files.add(source.file)
         if source.reason == DENIED:
-            run.unlowered.add(source.file)
+            run.unlowered_files.add(source.file)
         return
-    found = as_far_as_bounds(file_findings(source, run), run, source.file)
-    said = run.silences.graded(source.file, found)
-    if said:
-        run.findings += (found._replace(about=(source.file,)) for found in said)
-        run.show(source)
+    findings_of_file = iter_until_limit(iter_file_findings(source, run), run, source.file)
+    graded_findings = run.suppression_tracker.apply_severities(source.file, findings_of_file)
+    if graded_findings:
+        run.findings += (found._replace(subject_files=(source.file,)) for found in graded_findings)
+        run.store_text(source)
 
 
-def _check_rendered(run: Run, checked: Collection[str]) -> None:
+def _check_rendered_crs(run: CheckRun, checked_files: Collection[str]) -> None:
     """Rendered CRs that are up to date: their source says what there is to say, where it is checked too."""
-    for origin, source in run.rendered:
-        if source in checked:
+    for job_source, source in run.rendered_crs:
+        if source in checked_files:
             run.not_checked["rendered CR: its source is"] += 1
         else:
-            item, text = run.again.item(origin)
-            said = as_far_as_bounds(_rendered_findings(item, run, origin), run, origin.file)
-            graded = run.silences.graded(origin.file, said)
-            if graded:
-                run.findings += (found._replace(about=(origin.file,)) for found in graded)
-                run.show(read(text.encode(), origin.file))
+            item, text = run.rebuilder.get_item(job_source)
+            findings_of_item = iter_until_limit(
+                _iter_rendered_findings(item, run, job_source), run, job_source.file
+            )
+            graded_findings = run.suppression_tracker.apply_severities(job_source.file, findings_of_item)
+            if graded_findings:
+                run.findings += (
+                    found._replace(subject_files=(job_source.file,)) for found in graded_findings
+                )
+                run.store_text(parse_yaml(text.encode(), job_source.file))
 
 
-def _rendered_findings(item: Item, run: Run, origin: Origin) -> Iterator[Finding]:
-    yield from plan_findings(plans(item, run.settings, run.reader), run, origin)
+def _iter_rendered_findings(
+    item: ClassifiedDocument, run: CheckRun, job_source: JobSource
+) -> Iterator[Finding]:
+    yield from check_plans(iter_job_plans(item, run.settings, run.reader), run, job_source)
 
 
-def _add_policy_faults(run: Run) -> None:
+def _add_policy_diagnostics(run: CheckRun) -> None:
     """What is wrong with the policies of an organisation: said once, for however many jobs it is so."""
-    terms = run.settings.terms
-    faults = (Seen("file", doc, problem) for doc, problem in terms.policy_faults)
-    secrets = secrets_of(doc for doc, _ in terms.policy_faults)
-    run.findings += findings((Sighting(None, fault, None) for fault in faults), secrets)
-    once = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
+    lint_config = run.settings.lint_config
+    policy_diagnostics = (
+        DocumentDiagnostic("file", doc, problem) for doc, problem in lint_config.policy_diagnostics
+    )
+    get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
+    run.findings += aggregate_findings(
+        (VariantDiagnostic(None, fault, None) for fault in policy_diagnostics), get_redactor
+    )
+    unique_findings = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
     run.findings = [
         found
         for found in run.findings
-        if found.location.file not in terms.policy_texts
-        or once.pop((found.rule, found.message, found.location), None) is not None
+        if found.location.file not in lint_config.policy_texts
+        or unique_findings.pop((found.rule, found.message, found.location), None) is not None
     ]
 
 
-def summarised(
-    found: Sequence[Source | Unread], made: Sequence[Plan], settings: Settings, reader: Reader
-) -> Result:
+def summarize_plans(
+    sources: Sequence[SourceFile | SkippedFile],
+    loaded_plans: Sequence[JobPlan],
+    settings: PipelineSettings,
+    reader: Loader,
+) -> CheckResult:
     """The findings of plans that are made already, and the faults of the files they are from."""
-    run = Run(settings, reader)
-    for source in found:
+    run = CheckRun(settings, reader)
+    for source in sources:
         _add_faults(source, run, ALL_SORTS)
-    for _, group in groupby(made, key=lambda plan: id(plan.item)):
+    for _, group in groupby(loaded_plans, key=lambda plan: id(plan.item)):
         plans_of_item = list(group)
         _add_plans(plans_of_item[0].item, plans_of_item, run)
-    show_sources(found, run, run.findings)
-    return result(run)
+    store_shown_texts(sources, run, run.findings)
+    return build_result(run)
 
 
 def gone_through(
-    found: Iterable[Source | Unread],
-    settings: Settings,
-    reader: Reader,
+    found: Iterable[SourceFile | SkippedFile],
+    settings: PipelineSettings,
+    reader: Loader,
     wanted: Collection[str],
-    take: Callable[[Plan], None],
-) -> Result:
+    take: Callable[[JobPlan], None],
+) -> CheckResult:
     """The findings of the documents of the ``wanted`` sorts, whose plans are handed to ``take``, one by one.
 
     Neither plans nor files are kept. Raises what pipeline.plans and ``take`` raise.
     """
 
-    def taken(item: Item) -> Iterator[Plan]:
-        for plan in plans(item, settings, reader):
+    def taken(item: ClassifiedDocument) -> Iterator[JobPlan]:
+        for plan in iter_job_plans(item, settings, reader):
             take(plan)
             yield plan
 
-    run = Run(settings, reader)
+    run = CheckRun(settings, reader)
     for source in found:
         first = len(run.findings)
         _add_faults(source, run, OF_PROFILES.union(wanted))
-        for item in items(source) if isinstance(source, Source) else ():
-            if item.what in wanted or item.what == "podplan":
+        for item in classify_documents(source) if isinstance(source, SourceFile) else ():
+            if item.category in wanted or item.category == "podplan":
                 _add_plans(item, taken(item), run)
-        show_sources([source], run, run.findings[first:])
-    return result(run)
+        store_shown_texts([source], run, run.findings[first:])
+    return build_result(run)
 
 
-def _add_faults(source: Source | Unread, run: Run, sorts: Collection[str]) -> None:
+def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collection[str]) -> None:
     """What is wrong with the text of a file, if it holds documents of some ``sorts``."""
     run.counts["files"] += 1
-    if isinstance(source, Unread):
+    if isinstance(source, SkippedFile):
         return
-    run.silences.open(source)
-    if source.faults and may_hold(source, sorts):
-        faults = (fault_finding(source, fault) for fault in source.faults)
-        run.findings += run.silences.graded(source.file, faults)
+    run.suppression_tracker.load_suppressions(source)
+    if source.diagnostics and may_hold(source, sorts):
+        faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
+        run.findings += run.suppression_tracker.apply_severities(source.file, faults)
 
 
-def _add_plans(item: Item, made: Iterable[Plan], run: Run) -> None:
+def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:
     """What there is to say of the plans of an item."""
-    run.findings += run.silences.graded(item.doc.name, plan_findings(made, run))
+    run.findings += run.suppression_tracker.apply_severities(item.doc.name, check_plans(made, run))

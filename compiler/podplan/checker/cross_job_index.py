@@ -11,164 +11,170 @@ import os
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
-from podplan.checker.packed_store import Column, Origin, Row, Rows
-from podplan.checker.rebuild import Again
-from podplan.core.limits import BoundExceeded
+from podplan.checker.packed_store import CheckColumn, JobSource, JobSummary, PackedSummaries
+from podplan.checker.rebuild import JobRebuilder
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.checks import left
-from podplan.lint.document_diagnostics import Seen
+from podplan.lint.checks import summarize_job
+from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.policy import Policy
-from podplan.lint.policy_runner import apply_to_all, is_about_all
-from podplan.lint.target import Job
-from podplan.workspace.files import git_top
+from podplan.lint.policy_runner import apply_cross_job_policies, is_cross_job_policy
+from podplan.lint.target import LoweredJob
+from podplan.workspace.files import find_git_top
 
-SHARES = 16  # all keys at once would be, as objects of Python, much of what a run of thousands of jobs takes
+KEY_PARTITIONS = (
+    16  # all keys at once would be, as objects of Python, much of what a run of thousands of jobs takes
+)
 
 
-class Meetings:
-    """Which keys several parties have; of a key and of a party only the hash is kept."""
+class SharedKeys:
+    """Which keys several owners have; of a key and of an owner only the hash is kept."""
 
     def __init__(self) -> None:
-        self._keys, self._parties = array("q"), array("q")
+        self._keys, self._owners = array("q"), array("q")
 
-    def add(self, party: Hashable, keys: Collection[int]) -> None:
-        """The keys of a party, or more of them."""
+    def add_keys(self, owner: Hashable, keys: Collection[int]) -> None:
+        """The keys of an owner, or more of them."""
         self._keys.extend(keys)
-        self._parties.extend([hash(party)] * len(keys))
+        self._owners.extend([hash(owner)] * len(keys))
 
-    def extend(self, others: Meetings) -> None:
+    def extend(self, other: SharedKeys) -> None:
         """Those of other jobs."""
-        self._keys.extend(others._keys)
-        self._parties.extend(others._parties)
+        self._keys.extend(other._keys)
+        self._owners.extend(other._owners)
 
-    def common(self) -> set[int]:
-        """The keys that more than one party has."""
-        common: set[int] = set()
-        for share in range(SHARES):
-            first: dict[int, int] = {}
-            for key, party in zip(self._keys, self._parties, strict=True):
-                if key % SHARES == share and first.setdefault(key, party) != party:
-                    common.add(key)
-        return common
+    def find_shared(self) -> set[int]:
+        """The keys that more than one owner has."""
+        shared: set[int] = set()
+        for partition in range(KEY_PARTITIONS):
+            first_owners: dict[int, int] = {}
+            for key, owner in zip(self._keys, self._owners, strict=True):
+                if key % KEY_PARTITIONS == partition and first_owners.setdefault(key, owner) != owner:
+                    shared.add(key)
+        return shared
 
 
-class Left(NamedTuple):
+class ExportedSummaries(NamedTuple):
     """What jobs left, as plain data, and the limits that the first of them exceeded."""
 
-    rows: Rows
-    meetings: Meetings
+    job_summaries: PackedSummaries
+    shared_keys: SharedKeys
     exceeded: tuple[tuple[str, str], ...] = ()
 
 
-class Together:
+class CrossJobIndex:
     """The jobs so far, and what policies say of them together; ``policies`` are all that may be asked."""
 
-    def __init__(self, policies: Iterable[Policy], again: Again) -> None:
-        self._checks = tuple(dict.fromkeys(policy.body for policy in policies if is_about_all(policy)))
-        self._again = again
-        self._first: tuple[Job, Origin | None] | None = None
+    def __init__(self, policies: Iterable[Policy], rebuilder: JobRebuilder) -> None:
+        self._checks = tuple(dict.fromkeys(policy.body for policy in policies if is_cross_job_policy(policy)))
+        self._rebuilder = rebuilder
+        self._first_job: tuple[LoweredJob, JobSource | None] | None = None
         self._unseen = 0  # jobs that no check is about
-        self._rows = Rows()
-        self._whole: dict[int, Job] = {}
-        self._meetings = Meetings()
-        self._tops: dict[str, str] = {}
+        self._job_summaries = PackedSummaries()
+        self._kept_jobs: dict[int, LoweredJob] = {}
+        self._shared_keys = SharedKeys()
+        self._repository_by_folder: dict[str, str] = {}
         self.exceeded: list[tuple[str, str]] = []  # file and sentence
 
     def __len__(self) -> int:
-        return len(self._rows) + (self._first is not None) + self._unseen
+        return len(self._job_summaries) + (self._first_job is not None) + self._unseen
 
-    def add(self, job: Job, origin: Origin | None) -> None:
+    def add_job(self, job: LoweredJob, job_source: JobSource | None) -> None:
         """One more; without an origin it is kept whole. The first leaves nothing: most runs have no other."""
         if not self._checks:
             self._unseen += 1
         elif not len(self):
-            self._first = job, origin
+            self._first_job = job, job_source
         else:
-            self.settle()
-            self._add(job, origin)
+            self.flush_first_job()
+            self._summarize(job, job_source)
 
-    def settle(self) -> None:
+    def flush_first_job(self) -> None:
         """Has the first job leave what the others left, since it is not alone.
 
         A limit that it exceeds is its own, and not that of the job which is added now.
         """
-        if self._first is not None:
-            (job, origin), self._first = self._first, None
+        if self._first_job is not None:
+            (job, origin), self._first_job = self._first_job, None
             try:
-                self._add(job, origin)
-            except BoundExceeded as error:
+                self._summarize(job, origin)
+            except LimitExceeded as error:
                 file = origin.file if origin is not None else ""
-                self.exceeded.append((file, str(error.in_file(file))))
+                self.exceeded.append((file, str(error.with_file(file))))
 
-    def left(self) -> Left:
+    def export_summaries(self) -> ExportedSummaries:
         """What the jobs so far left, for the run that they are a part of."""
-        self.settle()
-        return Left(self._rows, self._meetings, tuple(self.exceeded))
+        self.flush_first_job()
+        return ExportedSummaries(self._job_summaries, self._shared_keys, tuple(self.exceeded))
 
-    def add_left(self, left: Left) -> None:
+    def merge_summaries(self, exported: ExportedSummaries) -> None:
         """What the jobs left that come next."""
-        self.settle()
-        self._rows.extend(left.rows)
-        self._meetings.extend(left.meetings)
-        self.exceeded += left.exceeded
+        self.flush_first_job()
+        self._job_summaries.extend(exported.job_summaries)
+        self._shared_keys.extend(exported.shared_keys)
+        self.exceeded += exported.exceeded
 
-    def _add(self, job: Job, origin: Origin | None) -> None:
-        row = Row(origin, tuple(left(check, job) for check in self._checks))
-        if origin is None:
-            self._whole[len(self._rows)] = job
-        repository = self._repository(origin)
-        for number, one in enumerate(row.left):
-            if one is not None:
-                self._meetings.add(one.party, _keys(number, one, repository))
-        self._rows.append(row)
+    def _summarize(self, job: LoweredJob, job_source: JobSource | None) -> None:
+        job_summary = JobSummary(job_source, tuple(summarize_job(check, job) for check in self._checks))
+        if job_source is None:
+            self._kept_jobs[len(self._job_summaries)] = job
+        repository = self._find_repository(job_source)
+        for column, check_summary in enumerate(job_summary.check_summaries):
+            if check_summary is not None:
+                self._shared_keys.add_keys(check_summary.owner, _hash_keys(column, check_summary, repository))
+        self._job_summaries.append(job_summary)
 
-    def job(self, number: int) -> Job:
+    def get_job(self, job_number: int) -> LoweredJob:
         """The job that was added after so many others."""
-        whole = self._whole.get(number)
-        if whole is not None:
-            return whole
-        origin = self._rows[number].origin
-        assert origin is not None
-        return self._again.job(origin)
+        kept_job = self._kept_jobs.get(job_number)
+        if kept_job is not None:
+            return kept_job
+        job_source = self._job_summaries[job_number].job_source
+        assert job_source is not None
+        return self._rebuilder.get_job(job_source)
 
-    def file(self, number: int) -> str:
+    def get_file(self, job_number: int) -> str:
         """The file that such a job came from; "" where that is not known."""
-        origin = self._rows[number].origin
-        return origin.file if origin is not None else ""
+        job_source = self._job_summaries[job_number].job_source
+        return job_source.file if job_source is not None else ""
 
-    def _repository(self, origin: Origin | None) -> str:
+    def _find_repository(self, job_source: JobSource | None) -> str:
         """The top level of the git repository that a job comes from; "" where there is none."""
-        folder = os.path.dirname(origin.file) if origin is not None else None
+        folder = os.path.dirname(job_source.file) if job_source is not None else None
         if folder is None:
             return ""
-        if folder not in self._tops:
-            self._tops[folder] = git_top(folder or ".")
-        return self._tops[folder]
+        if folder not in self._repository_by_folder:
+            self._repository_by_folder[folder] = find_git_top(folder or ".")
+        return self._repository_by_folder[folder]
 
-    def said(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Seen]]:
+    def iter_diagnostics(self, policies: Iterable[Policy]) -> Iterator[tuple[int, DocumentDiagnostic]]:
         """What policies say, each with the number of the job that it is said of; of one alone nothing.
 
         The jobs of each repository are looked at by themselves: a worktree in another one has the same jobs
         at another revision, and a submodule has jobs of its own.
         """
-        if self._first is not None or not self._checks:
+        if self._first_job is not None or not self._checks:
             return
-        by_repository: dict[str, list[Column]] = {}
-        common = self._meetings.common()
-        for number, row in enumerate(self._rows) if common else ():
-            repository = self._repository(row.origin)
-            for place, one in enumerate(row.left):
-                if one is not None and not common.isdisjoint(_keys(place, one, repository)):
+        by_repository: dict[str, list[CheckColumn]] = {}
+        shared = self._shared_keys.find_shared()
+        for job_number, job_summary in enumerate(self._job_summaries) if shared else ():
+            repository = self._find_repository(job_summary.job_source)
+            for column, check_summary in enumerate(job_summary.check_summaries):
+                if check_summary is not None and not shared.isdisjoint(
+                    _hash_keys(column, check_summary, repository)
+                ):
                     if repository not in by_repository:
                         by_repository[repository] = [
-                            Column(self._rows, at) for at in range(len(self._checks))
+                            CheckColumn(self._job_summaries, at) for at in range(len(self._checks))
                         ]
-                    by_repository[repository][place].add(number)
+                    by_repository[repository][column].add_job(job_number)
         policies = tuple(policies)
-        for columns in by_repository.values():
-            yield from apply_to_all(policies, dict(zip(self._checks, columns, strict=True)), self.job)
+        for check_columns in by_repository.values():
+            yield from apply_cross_job_policies(
+                policies, dict(zip(self._checks, check_columns, strict=True)), self.get_job
+            )
 
 
-def _keys(column: int, left: Any, repository: str) -> list[int]:
+def _hash_keys(column: int, check_summary: Any, repository: str) -> list[int]:
     """The keys of what a job of a repository left for a check, each as a number."""
-    return [hash((column, repository, key)) for key in left.keys]
+    return [hash((column, repository, key)) for key in check_summary.keys]

@@ -5,138 +5,159 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from podplan.checker.jobs import note_need, object_findings, plan_findings, secrets_of
-from podplan.checker.packed_store import Origin
-from podplan.checker.run_state import Run
-from podplan.core.builtin_rules import RULES
+from podplan.checker.jobs import check_plain_object, check_plans, index_prerequisite, make_redactor_getter
+from podplan.checker.packed_store import JobSource
+from podplan.checker.run_state import CheckRun
+from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Finding, Location
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import trace
-from podplan.kubernetes.accessors import mapping
-from podplan.lint.aggregation import findings
-from podplan.lint.document_diagnostics import Seen, Sighting
-from podplan.lint.rule_selection import UNSILENCED
-from podplan.pipeline import check_form, plans
-from podplan.rendering.header import compare, header_of, source_path
-from podplan.workspace.documents import Item, identity, is_helm_template, items, mentions_ours
-from podplan.yaml import Fault, Source
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import trace_to_source
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.aggregation import aggregate_findings
+from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
+from podplan.pipeline import iter_job_plans, validate_profile_document
+from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
+from podplan.workspace.documents import (
+    ClassifiedDocument,
+    classify_documents,
+    identify_object,
+    is_helm_template,
+    mentions_own_api,
+)
+from podplan.yaml import SourceFile, YamlDiagnostic
 
-_WITH_EXPONENT = pattern(
+_EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
 )
 
 
-def file_findings(source: Source, run: Run) -> Iterator[Finding]:
+def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     """The findings of a file of ours, in order; what is not ours is counted."""
-    found = list(items(source))
-    ours = any(item.what != "other" for item in found) or mentions_ours(source.text)
-    if not ours or (source.faults and not found and is_helm_template(source.text)):
-        run.not_checked.update(item.reason for item in found if not _is_in_policies(source.file, run))
-        if not found:
-            run.not_checked[_why_nothing(source)] += 1
+    file_items = list(classify_documents(source))
+    has_own_documents = any(item.category != "other" for item in file_items) or mentions_own_api(source.text)
+    if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
+        run.not_checked.update(item.reason for item in file_items if not _is_policy_file(source.file, run))
+        if not file_items:
+            run.not_checked[_describe_unchecked_file(source)] += 1
         return
-    if run.silences.open(source):
-        run.show(source)
-    if any(fault.rule in UNSILENCED for fault in source.faults):
-        run.unlowered.add(source.file)
-    for fault in (*source.faults, *_hints(source, found, run)):
-        yield fault_finding(source, fault)
-    text = hash(source.text)
-    for number, item in enumerate(found):
-        yield from _item_findings(item, Origin(source.file, number, text=text), run)
+    if run.suppression_tracker.load_suppressions(source):
+        run.store_text(source)
+    if any(fault.rule in UNSUPPRESSIBLE_RULES for fault in source.diagnostics):
+        run.unlowered_files.add(source.file)
+    for fault in (*source.diagnostics, *_select_hints(source, file_items, run)):
+        yield build_syntax_finding(source, fault)
+    text_hash = hash(source.text)
+    for number, item in enumerate(file_items):
+        yield from _iter_item_findings(item, JobSource(source.file, number, text_hash=text_hash), run)
 
 
-def _hints(source: Source, found: Iterable[Item], run: Run) -> Iterator[Fault]:
+def _select_hints(
+    source: SourceFile, file_items: Iterable[ClassifiedDocument], run: CheckRun
+) -> Iterator[YamlDiagnostic]:
     """The scalars of profiles and CRs that Kubernetes reads as something else than they look.
 
     A number as people write one is meant where the param is declared as a number.
     """
-    ours = [item for item in found if item.what != "other"]
-    indexes = {index for item in ours for index in _document_indexes(item)}
-    hints = [hint for hint in source.hints if hint.document in indexes]
+    own_items = [item for item in file_items if item.category != "other"]
+    document_indexes = {index for item in own_items for index in _find_document_index(item)}
+    hints = [hint for hint in source.hints if hint.document in document_indexes]
     if any(_is_written_number(source, hint) for hint in hints):
-        meant = {place for item in ours if item.what in ("profile", "base") for place in _numbers(item, run)}
+        declared_numbers = {
+            place
+            for item in own_items
+            if item.category in ("profile", "base")
+            for place in _find_declared_numbers(item, run)
+        }
         hints = [
             hint
             for hint in hints
-            if (hint.span.start, hint.span.end) not in meant or not _is_written_number(source, hint)
+            if (hint.span.start, hint.span.end) not in declared_numbers
+            or not _is_written_number(source, hint)
         ]
     return iter(hints)
 
 
-def _is_written_number(source: Source, hint: Fault) -> bool:
+def _is_written_number(source: SourceFile, hint: YamlDiagnostic) -> bool:
     """Whether a scalar is a number with an exponent or with underscores, and not octal digits or a word."""
     text = source.text[hint.span.start : hint.span.end]
-    return _WITH_EXPONENT.fullmatch(text) is not None
+    return _EXPONENT_NUMBER.fullmatch(text) is not None
 
 
-def _numbers(item: Item, run: Run) -> Iterator[tuple[int, int]]:
+def _find_declared_numbers(item: ClassifiedDocument, run: CheckRun) -> Iterator[tuple[int, int]]:
     """Where a profile or a base has numbers that a param declares as such, as offsets."""
-    from podplan.profile.extends import extend
-    from podplan.profile.numbers import declared_numbers
+    from podplan.profile.extends import merge_bases
+    from podplan.profile.numbers import iter_declared_numbers
 
-    written = item.doc.source
-    if written is None:
+    source = item.doc.source
+    if source is None:
         return
-    whole = extend(item.doc, run.reader.load, [])
-    params = mapping(mapping(whole.data, "spec"), "params")
-    for path in declared_numbers(mapping(item.doc.data, "spec"), params):
-        span = written.span(("spec", *path))
+    extended = merge_bases(item.doc, run.reader.load_base, [])
+    params = get_mapping(get_mapping(extended.data, "spec"), "params")
+    for path in iter_declared_numbers(get_mapping(item.doc.data, "spec"), params):
+        span = source.span(("spec", *path))
         yield span.start, span.end
 
 
-def _document_indexes(item: Item) -> Iterator[int]:
-    end = trace(item.doc, ())[-1].doc.source
-    if end is not None:
-        yield end.index
+def _find_document_index(item: ClassifiedDocument) -> Iterator[int]:
+    source = trace_to_source(item.doc, ())[-1].doc.source
+    if source is not None:
+        yield source.index
 
 
-def _why_nothing(source: Source) -> str:
+def _describe_unchecked_file(source: SourceFile) -> str:
     if is_helm_template(source.text):
         return "Helm template"
-    return "not YAML" if source.faults else "empty"
+    return "not YAML" if source.diagnostics else "empty"
 
 
-def fault_finding(source: Source, fault: Fault) -> Finding:
+def build_syntax_finding(source: SourceFile, syntax_error: YamlDiagnostic) -> Finding:
     """The finding that a fault of a text is."""
-    rule, span = RULES[fault.rule], fault.span
+    rule_info, span = BUILTIN_RULES[syntax_error.rule], syntax_error.span
     return Finding(
-        rule=rule.code,
-        name=rule.name,
-        severity=rule.severity,
-        message=fault.message,
-        basis=rule.basis,
+        rule=rule_info.code,
+        name=rule_info.name,
+        severity=rule_info.severity,
+        message=syntax_error.message,
+        basis=rule_info.basis,
         location=Location(source.file, span.line, span.column, span.end_line, span.end_column, ()),
         level="file",
-        help=fault.help,
+        help=syntax_error.help,
     )
 
 
-def _is_in_policies(file: str, run: Run) -> bool:
+def _is_policy_file(file: str, run: CheckRun) -> bool:
     """Whether the documents of a file were read as policies, examples or params, and so checked."""
-    texts = run.settings.terms.policy_texts
-    return bool(texts) and os.path.realpath(file) in {os.path.realpath(one) for one in texts}
+    policy_texts = run.settings.lint_config.policy_texts
+    return bool(policy_texts) and os.path.realpath(file) in {os.path.realpath(one) for one in policy_texts}
 
 
-def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
-    if item.what == "other":
-        if not _is_in_policies(item.doc.name, run):
+def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: CheckRun) -> Iterator[Finding]:
+    if item.category == "other":
+        if not _is_policy_file(item.doc.name, run):
             run.not_checked[item.reason] += 1
-            note_need(item, run, origin)
-    elif item.what in ("base", "inventory"):
-        run.shared.add(item.doc.name)
-        faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
-        yield from findings((Sighting("", one, None) for one in faults), secrets_of([item.doc]))
-    elif item.what == "object":
-        yield from object_findings(item, run, origin)
-    elif item.what == "cr" and (said := header_of(item)) is not None:
-        run.reader.note(item.doc.name, source_path(item, said))
-        stale = compare(item, said, run.settings, run.reader)
-        if stale is not None:
+            index_prerequisite(item, run, job_source)
+    elif item.category in ("base", "inventory"):
+        run.shared_files.add(item.doc.name)
+        document_diagnostics = [
+            DocumentDiagnostic("profile", item.doc, problem) for problem in validate_profile_document(item)
+        ]
+        yield from aggregate_findings(
+            (VariantDiagnostic("", one, None) for one in document_diagnostics),
+            make_redactor_getter([item.doc]),
+        )
+    elif item.category == "object":
+        yield from check_plain_object(item, run, job_source)
+    elif item.category == "cr" and (render_header := parse_header(item)) is not None:
+        run.reader.record_reference(item.doc.name, find_source_path(item, render_header))
+        stale_diagnostic = diagnose_stale_cr(item, render_header, run.settings, run.reader)
+        if stale_diagnostic is not None:
             run.not_checked["rendered CR that is stale"] += 1
-            sighting = Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))
-            yield from findings([sighting], secrets_of([item.doc]))
+            variant_diagnostic = VariantDiagnostic(
+                "", DocumentDiagnostic("cr", item.doc, stale_diagnostic), identify_object(item.doc.data)
+            )
+            yield from aggregate_findings([variant_diagnostic], make_redactor_getter([item.doc]))
         else:
-            run.rendered.append((origin, os.path.realpath(source_path(item, said))))
+            run.rendered_crs.append((job_source, os.path.realpath(find_source_path(item, render_header))))
     else:
-        yield from plan_findings(plans(item, run.settings, run.reader), run, origin)
+        yield from check_plans(iter_job_plans(item, run.settings, run.reader), run, job_source)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from podplan.checker.packed_store import Origin
-from podplan.checker.rebuild import job_of, job_of_object
-from podplan.checker.run_state import Run, count_object
+from podplan.checker.packed_store import JobSource
+from podplan.checker.rebuild import build_lowered_job, build_object_job
+from podplan.checker.run_state import CheckRun, count_objects
 from podplan.core.findings import Finding
-from podplan.core.provenance import Doc
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
-from podplan.kubernetes.accessors import mapping
-from podplan.lint.aggregation import Fold, findings
-from podplan.lint.document_diagnostics import Seen, Sighting
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.aggregation import Fold, aggregate_findings
+from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
 from podplan.lint.location import locate
-from podplan.lint.policy_runner import Variants, apply, lacking, lacks
-from podplan.lint.rule_selection import enforced
-from podplan.lint.target import Job
-from podplan.pipeline import Plan, check_object
+from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
+from podplan.lint.rule_selection import find_enforced_level
+from podplan.lint.target import LoweredJob
+from podplan.pipeline import JobPlan, validate_object
 from podplan.redaction.hints import may_hold_secret
-from podplan.workspace.documents import Item, identity
+from podplan.workspace.documents import ClassifiedDocument, identify_object
 
 if TYPE_CHECKING:
     from podplan.lint.suppressions import Suppression
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 
 
-def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) -> list[Finding]:
+def check_plans(
+    job_plans: Iterable[JobPlan], run: CheckRun, job_source: JobSource | None = None
+) -> list[Finding]:
     """The findings of all variants of one document; what is equal in several is said once.
 
     ``origin`` is where the document came from, if that is a file which stays as it is.
@@ -39,44 +41,44 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
     annotated: dict[str, list[Suppression]] = {}
     variants: Variants | None = None
     file = ""
-    ids: list[str] = []
+    variant_ids: list[str] = []
     jobs = 0
     of_profile = False
-    secrets = _Secrets(run.settings.sets)
-    for plan in made:
+    get_redactor = _Secrets(run.settings.param_values)
+    for plan in job_plans:
         file = plan.item.doc.name
         if plan.cr is not None:
-            annotated.update(run.silences.annotations(file, plan.cr))
-        if plan.variant is not None:
-            ids.append(plan.variant)
-        count_object(run, file, plan.cr is not None)
-        run.counts["lowered"] += sum(group.replicas for group in plan.groups)
-        named = identity(plan.cr.data) if plan.cr is not None else None
-        if (job := _lowered(plan, run)) is not None:
-            run.together.add(job, origin and origin._replace(job=jobs))
+            annotated.update(run.suppression_tracker.annotations(file, plan.cr))
+        if plan.variant_id is not None:
+            variant_ids.append(plan.variant_id)
+        count_objects(run, file, plan.cr is not None)
+        run.counts["lowered"] += sum(group.replicas for group in plan.replica_groups)
+        object_identity = identify_object(plan.cr.data) if plan.cr is not None else None
+        if (job := _find_lowered_job(plan, run)) is not None:
+            run.cross_job_index.add_job(job, job_source and job_source._replace(job_index=jobs))
             jobs += 1
-            variants = variants or Variants(run.silences.ruling(file).policies)
+            variants = variants or Variants(run.suppression_tracker.resolve_rules(file).policies)
             variants.add(job)
-        ruled = _ruled(job, file, run) if job is not None else ()
-        for seen in (*plan.seen, *ruled):
-            fold.add(Sighting(plan.variant, seen, named))
-        was = job.before if job is not None else None
+        policy_diagnostics = _apply_policies(job, file, run) if job is not None else ()
+        for seen in (*plan.diagnostics, *policy_diagnostics):
+            fold.add(VariantDiagnostic(plan.variant_id, seen, object_identity))
+        was = job.base_cr if job is not None else None
         docs = [plan.item.doc, plan.profile, plan.cr, was]
-        docs += [seen.doc for seen in plan.seen if plan.profile is None]
-        secrets.add(docs, _whole_text(plan.item.doc) if was is None else None)
+        docs += [seen.doc for seen in plan.diagnostics if plan.profile is None]
+        get_redactor.add(docs, _find_complete_text(plan.item.doc) if was is None else None)
         of_profile = of_profile or (job is not None and job.profile is not None)
     # What policies say of a profile as a whole, where every variant of it is there.
-    if variants is not None and jobs == len(ids) and run.settings.environments == "all":
+    if variants is not None and jobs == len(variant_ids) and run.settings.environments == "all":
         for one in variants.seen():
-            for id_ in ids:
-                fold.add(Sighting(id_, one, None))
+            for id_ in variant_ids:
+                fold.add(VariantDiagnostic(id_, one, None))
     if not fold:
         return []
-    found = fold.findings(secrets.redactor(), ids)
-    run.hide(found, secrets.redactor)
-    if of_profile and (run.settings.environments != "all" or run.settings.sets):
-        found = list(map(_with_unsafe_fix, found))
-    return run.silences.without_annotated(annotated, found)
+    plan_findings = fold.findings(get_redactor.redactor(), variant_ids)
+    run.store_secrets(plan_findings, get_redactor.redactor)
+    if of_profile and (run.settings.environments != "all" or run.settings.param_values):
+        plan_findings = list(map(_mark_fix_unsafe, plan_findings))
+    return run.suppression_tracker.without_annotated(annotated, plan_findings)
 
 
 class _Secrets:
@@ -88,7 +90,7 @@ class _Secrets:
         self._text: tuple[str, bool] = "", False
         self.redactor = cache(self._redactor)
 
-    def add(self, docs: Iterable[Doc | None], text: str | None) -> None:
+    def add(self, docs: Iterable[TracedDocument | None], text: str | None) -> None:
         """More documents; ``text`` is where all of them come from, None where that is more than one text."""
         if text is not None and text is not self._text[0]:
             self._text = text, may_hold_secret(text)
@@ -101,75 +103,99 @@ class _Secrets:
         """What hides them, with those of ``--set`` flags; it is asked for once there are no more."""
         if not self._values and not self._sets:
             return None
-        from podplan.redaction.detection import flag_values
+        from podplan.redaction.detection import iter_flag_secrets
         from podplan.redaction.redactor import Redactor
 
-        return Redactor([*flag_values(self._sets), *self._values])
+        return Redactor([*iter_flag_secrets(self._sets), *self._values])
 
 
-def _with_unsafe_fix(found: Finding) -> Finding:
+def _mark_fix_unsafe(finding: Finding) -> Finding:
     """The finding of some variants of a profile: nobody looked at what a fix does to the others."""
-    return found._replace(fix=found.fix._replace(safe=False)) if found.fix is not None else found
+    return finding._replace(fix=finding.fix._replace(safe=False)) if finding.fix is not None else finding
 
 
-def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
+def check_plain_object(
+    item: ClassifiedDocument, run: CheckRun, job_source: JobSource | None = None
+) -> list[Finding]:
     """The findings of a Kubernetes object."""
-    count_object(run, item.doc.name)
-    job = job_of_object(item, run.settings)
-    run.together.add(job, origin)
-    policies = run.silences.ruling(item.doc.name).policies
+    count_objects(run, item.doc.name)
+    job = build_object_job(item, run.settings)
+    run.cross_job_index.add_job(job, job_source)
+    policies = run.suppression_tracker.resolve_rules(item.doc.name).policies
     # Of a Secret no check quotes a value, and a value may be a word of the sentence.
     docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
-    secrets = secrets_of(docs, text=_whole_text(item.doc))
-    seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
-    found = findings((Sighting("", one, identity(item.doc.data)) for one in seen), secrets)
-    run.hide(found, secrets)
-    return run.silences.annotated(item.doc.name, [item.doc], found)
+    get_redactor = make_redactor_getter(docs, text=_find_complete_text(item.doc))
+    document_diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
+    object_findings = aggregate_findings(
+        (VariantDiagnostic("", one, identify_object(item.doc.data)) for one in document_diagnostics),
+        get_redactor,
+    )
+    run.store_secrets(object_findings, get_redactor)
+    return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
 
 
-def note_need(item: Item, run: Run, origin: Origin) -> None:
+def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
     """Keeps an object that is not checked and that jobs need: a claim, or a namespace with a sync wave."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
-    is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in mapping(mapping(data, "metadata"), "annotations")
+    is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in get_mapping(
+        get_mapping(data, "metadata"), "annotations"
+    )
     if kind == CLAIM or is_in_wave:
-        run.together.add(job_of_object(item, run.settings), origin)
+        run.cross_job_index.add_job(build_object_job(item, run.settings), job_source)
 
 
-def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
+def build_cross_job_findings(
+    job_number: int, document_diagnostic: DocumentDiagnostic, run: CheckRun
+) -> list[Finding]:
     """What a policy about all jobs says of one, if it is on for the file of that job."""
-    job = run.together.job(number)
+    job = run.cross_job_index.get_job(job_number)
     cr = job.cr
     assert cr is not None
     file = locate(cr, ()).location.file
     rule = next(
-        (one.rule for one in run.silences.ruling(file).policies if one.rule.code == seen.problem.rule), None
+        (
+            one.rule
+            for one in run.suppression_tracker.resolve_rules(file).policies
+            if one.rule.code == document_diagnostic.diagnostic.rule
+        ),
+        None,
     )
     if rule is None:
         return []
-    secrets = secrets_of([cr, job.profile], run.settings.sets)
-    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], secrets)
-    run.hide(said, secrets)
-    about = tuple(filter(None, (run.together.file(number), *sorted(set(seen.about)))))
-    return [one._replace(about=about) for one in run.silences.annotated(file, [cr], said)]
+    get_redactor = make_redactor_getter([cr, job.profile], run.settings.param_values)
+    job_findings = aggregate_findings(
+        [VariantDiagnostic("", document_diagnostic._replace(rule=rule), identify_object(cr.data))],
+        get_redactor,
+    )
+    run.store_secrets(job_findings, get_redactor)
+    related_files = tuple(
+        filter(
+            None, (run.cross_job_index.get_file(job_number), *sorted(set(document_diagnostic.related_files)))
+        )
+    )
+    return [
+        one._replace(subject_files=related_files)
+        for one in run.suppression_tracker.apply_annotations(file, [cr], job_findings)
+    ]
 
 
-def _lowered(plan: Plan, run: Run) -> Job | None:
+def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
     """The job of a plan that lowers; of one that does not the policies say nothing, and that is counted."""
-    if plan.variant is None:
-        if plan.failed:
-            run.not_checked["CR: the profile has errors"] += len(plan.failed)
-            run.unlowered.add(plan.item.doc.name)
+    if plan.variant_id is None:
+        if plan.failed_environments:
+            run.not_checked["CR: the profile has errors"] += len(plan.failed_environments)
+            run.unlowered_files.add(plan.item.doc.name)
         return None
-    if not plan.lowered:
-        run.not_checked[_why_not_lowered(plan)] += 1
-        run.unlowered.add(plan.item.doc.name)
+    if not plan.is_lowered:
+        run.not_checked[_describe_missing_lowering(plan)] += 1
+        run.unlowered_files.add(plan.item.doc.name)
         return None
-    return job_of(plan, run.settings, run.before)
+    return build_lowered_job(plan, run.settings, run.base_crs)
 
 
-def secrets_of(
-    docs: Iterable[Doc | None], sets: Mapping[str, str] = {}, text: str | None = None
+def make_redactor_getter(
+    docs: Iterable[TracedDocument | None], param_values: Mapping[str, str] = {}, text: str | None = None
 ) -> Callable[[], Redactor | None]:
     """What gives, once it is asked for, what hides the secrets of documents and of ``--set`` flags.
 
@@ -177,35 +203,35 @@ def secrets_of(
     """
 
     @cache
-    def redactor() -> Redactor | None:
-        if text is not None and not sets and not may_hold_secret(text):
+    def build_redactor() -> Redactor | None:
+        if text is not None and not param_values and not may_hold_secret(text):
             return None
-        from podplan.lint.redaction import redactor_for
-        from podplan.redaction.detection import flag_values
+        from podplan.lint.redaction import build_document_redactor
+        from podplan.redaction.detection import iter_flag_secrets
 
-        return redactor_for(docs, flag_values(sets))
+        return build_document_redactor(docs, iter_flag_secrets(param_values))
 
-    return redactor
+    return build_redactor
 
 
-def _whole_text(doc: Doc) -> str | None:
+def _find_complete_text(doc: TracedDocument) -> str | None:
     """The text of the file that a document is written in, if that is all there is of it: without bases."""
-    if doc.source is None or "extends" in mapping(doc.data, "spec"):
+    if doc.source is None or "extends" in get_mapping(doc.data, "spec"):
         return None
     return doc.source.text
 
 
-def _ruled(job: Job, file: str, run: Run) -> list[Seen]:
+def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[DocumentDiagnostic]:
     """What the policies say of a job."""
-    policies = run.silences.ruling(file, enforced(job)).policies
-    for policy in lacking(policies, job):
-        run.silences.undecided.add(policy.rule.code)
-        if lacks(policy, job) == "base":
-            run.without_base.add(policy.rule.code)
-    return list(apply(policies, job))
+    policies = run.suppression_tracker.resolve_rules(file, find_enforced_level(job)).policies
+    for policy in find_undecidable_policies(policies, job):
+        run.suppression_tracker.undecided_rules.add(policy.rule.code)
+        if find_missing_input(policy, job) == "base":
+            run.rules_without_base.add(policy.rule.code)
+    return list(apply_policies(policies, job))
 
 
-def _why_not_lowered(plan: Plan) -> str:
-    if any(seen.problem.rule == "CR900" for seen in plan.seen):
+def _describe_missing_lowering(plan: JobPlan) -> str:
+    if any(seen.diagnostic.rule == "CR900" for seen in plan.diagnostics):
         return "lowered objects: the kind is not lowered yet"
     return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"

@@ -6,50 +6,56 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 
-from podplan.checker.run_state import Run
+from podplan.checker.run_state import CheckRun
 
-Check = Callable[[str, Run], None]
+CheckFile = Callable[[str, CheckRun], None]
 
 # So many files are checked before workers are forked, which then know all that these made known.
-FIRST = 32
+FILES_BEFORE_FORK = 32
 # With fewer files workers take longer than they save.
-FEWEST = 150
+MIN_FILES_FOR_WORKERS = 150
 # Files that a worker checks at a time.
-TOGETHER = 16
+FILES_PER_TASK = 16
 
 
-def in_turn(files: Sequence[str], run: Run, check: Check, workers: int) -> Iterator[str]:
+def iter_checked_files(
+    files: Sequence[str], run: CheckRun, check_file: CheckFile, workers: int
+) -> Iterator[str]:
     """Has the files checked, and gives their names one after the other.
 
     So many ``workers`` share them where there are enough, 0 is for as many as there are processors.
     """
-    if workers == 1 or len(files) < FEWEST:
-        yield from _by_this_process(files, run, check)
+    if workers == 1 or len(files) < MIN_FILES_FOR_WORKERS:
+        yield from _check_in_process(files, run, check_file)
         return
-    from podplan.checker.workers import processors
+    from podplan.checker.workers import count_usable_processors
 
-    number = workers or processors()
-    alone = files[: FIRST if number > 1 else len(files)]
-    yield from _by_this_process(alone, run, check)
-    if len(files) > len(alone):
-        yield from _by_workers(number, files[len(alone) :], run, check)
+    worker_count = workers or count_usable_processors()
+    unshared_files = files[: FILES_BEFORE_FORK if worker_count > 1 else len(files)]
+    yield from _check_in_process(unshared_files, run, check_file)
+    if len(files) > len(unshared_files):
+        yield from _check_in_workers(worker_count, files[len(unshared_files) :], run, check_file)
 
 
-def _by_workers(number: int, files: Sequence[str], run: Run, check: Check) -> Iterator[str]:
+def _check_in_workers(
+    worker_count: int, files: Sequence[str], run: CheckRun, check_file: CheckFile
+) -> Iterator[str]:
     """The same by so many workers; what they do not bring back is done here."""
-    from podplan.checker.worker_result import add_part, part_of
-    from podplan.checker.workers import forked
+    from podplan.checker.worker_result import check_share, merge_worker_result
+    from podplan.checker.workers import run_in_workers
 
-    tasks = [files[start : start + TOGETHER] for start in range(0, len(files), TOGETHER)]
-    with closing(forked(tasks, partial(part_of, run, check), number)) as parts:
-        for task, part in zip(tasks, parts, strict=True):
-            if part is not None and add_part(part, run):
+    tasks = [files[start : start + FILES_PER_TASK] for start in range(0, len(files), FILES_PER_TASK)]
+    with closing(
+        run_in_workers(tasks, partial(check_share, run, check_file), worker_count)
+    ) as worker_results:
+        for task, worker_result in zip(tasks, worker_results, strict=True):
+            if worker_result is not None and merge_worker_result(worker_result, run):
                 yield from task
             else:
-                yield from _by_this_process(task, run, check)
+                yield from _check_in_process(task, run, check_file)
 
 
-def _by_this_process(files: Iterable[str], run: Run, check: Check) -> Iterator[str]:
+def _check_in_process(files: Iterable[str], run: CheckRun, check_file: CheckFile) -> Iterator[str]:
     for file in files:
         yield file
-        check(file, run)
+        check_file(file, run)

@@ -9,29 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from podplan.checker.base_revision import Before, former
-from podplan.checker.packed_store import Origin
-from podplan.core.limits import BoundExceeded
+from podplan.checker.base_revision import BaseCrs, find_base_cr
+from podplan.checker.packed_store import JobSource
+from podplan.core.limits import LimitExceeded
 from podplan.core.replay import Replay
-from podplan.core.replica_groups import Group
-from podplan.lint.target import Job
-from podplan.pipeline import Plan, Settings, plans
-from podplan.workspace import Reader
-from podplan.workspace.documents import Item, items
-from podplan.workspace.file_loader import changed
-from podplan.yaml import Source
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.lint.target import LoweredJob
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.file_loader import build_changed_error
+from podplan.yaml import SourceFile
 
 # A file by its name, read again.
-Reread = Callable[[str], Source]
+RereadFile = Callable[[str], SourceFile]
 # The settings for an item, by where it is written.
-SettingsOf = Callable[[Origin], Settings]
+SettingsOf = Callable[[JobSource], PipelineSettings]
 MOST_JOBS = 32  # that are kept: some that others point at, and those that are looked at in turn
 MOST_ITEMS = 4  # whose jobs are being made, one after the other
 MOST_FILES = 4  # that are kept however long they are
 MOST_TEXT = 1024 * 1024  # characters of all files that are kept
 
 
-class Again:
+class JobRebuilder:
     """Items and jobs by where they came from.
 
     Jobs are mostly asked for in their order, beside a few others that several point at. So the next job of an
@@ -39,69 +39,81 @@ class Again:
     """
 
     def __init__(
-        self, settings_of: SettingsOf, reader: Reader, before: Before | None, reread: Reread
+        self, settings_of: SettingsOf, reader: Loader, base_crs: BaseCrs | None, reread_file: RereadFile
     ) -> None:
-        self._settings_of, self._reader, self._before, self._reread = settings_of, reader, before, reread
-        self._jobs: dict[Origin, Job] = {}
-        self._replay = Replay(self._jobs_of, MOST_ITEMS)
-        self._files: dict[Origin, tuple[str, tuple[Item, ...]]] = {}
+        self._settings_of, self._reader, self._base_crs, self._reread_file = (
+            settings_of,
+            reader,
+            base_crs,
+            reread_file,
+        )
+        self._jobs: dict[JobSource, LoweredJob] = {}
+        self._replay = Replay(self._rebuild_jobs_cached, MOST_ITEMS)
+        self._files: dict[JobSource, tuple[str, tuple[ClassifiedDocument, ...]]] = {}
         self._room = MOST_TEXT
         self._texts: dict[str, str] = {}
 
-    def texts(self, files: Iterable[str]) -> dict[str, str]:
+    def get_texts(self, files: Iterable[str]) -> dict[str, str]:
         """The texts of those of ``files`` that jobs were made again from."""
         return {file: self._texts[file] for file in files if file in self._texts}
 
-    def item(self, origin: Origin) -> tuple[Item, str]:
+    def get_item(self, job_source: JobSource) -> tuple[ClassifiedDocument, str]:
         """An item of a file, and the text of the file. Raises RequestError."""
-        text, found = self._read(origin._replace(item=0, job=0))
-        return found[origin.item], text
+        text, file_items = self._read_items(job_source._replace(item_index=0, job_index=0))
+        return file_items[job_source.item_index], text
 
-    def job(self, origin: Origin) -> Job:
+    def get_job(self, job_source: JobSource) -> LoweredJob:
         """The job that came from there. Raises RequestError."""
-        if origin in self._jobs:
-            job = self._jobs.pop(origin)
+        if job_source in self._jobs:
+            job = self._jobs.pop(job_source)
         else:
-            job = self._replay.element(origin._replace(job=0), origin.job)
-        self._jobs[origin] = job
+            job = self._replay.element(job_source._replace(job_index=0), job_source.job_index)
+        self._jobs[job_source] = job
         if len(self._jobs) > MOST_JOBS:
             del self._jobs[next(iter(self._jobs))]
         return job
 
-    def _jobs_of(self, origin: Origin) -> Iterator[Job]:
-        item, text = self.item(origin)
+    def _rebuild_jobs_cached(self, origin: JobSource) -> Iterator[LoweredJob]:
+        item, text = self.get_item(origin)
         self._texts[origin.file] = text
         settings = self._settings_of(origin)
-        if item.what not in ("profile", "cr"):
-            yield job_of_object(item, settings)
+        if item.category not in ("profile", "cr"):
+            yield build_object_job(item, settings)
             return
-        with suppress(BoundExceeded):  # it was told the first time
-            for plan in plans(item, settings, self._reader):
-                if plan.lowered:
-                    yield job_of(plan, settings, self._before)
+        with suppress(LimitExceeded):  # it was told the first time
+            for plan in iter_job_plans(item, settings, self._reader):
+                if plan.is_lowered:
+                    yield build_lowered_job(plan, settings, self._base_crs)
 
-    def _read(self, first: Origin) -> tuple[str, tuple[Item, ...]]:
+    def _read_items(self, job_source: JobSource) -> tuple[str, tuple[ClassifiedDocument, ...]]:
         """The text and the items of a file; the last files that were asked for are kept."""
-        there = self._files.pop(first, None)
+        there = self._files.pop(job_source, None)
         if there is None:
-            source = self._reread(first.file)
-            if first.text is not None and hash(source.text) != first.text:
-                raise changed(first.file)
-            there = source.text, tuple(items(source))
+            source = self._reread_file(job_source.file)
+            if job_source.text_hash is not None and hash(source.text) != job_source.text_hash:
+                raise build_changed_error(job_source.file)
+            there = source.text, tuple(classify_documents(source))
             self._room -= len(source.text)
-        self._files[first] = there
+        self._files[job_source] = there
         while self._room < 0 and len(self._files) > MOST_FILES:
             self._room += len(self._files.pop(next(iter(self._files)))[0])
         return there
 
 
-def job_of(plan: Plan, settings: Settings, before: Before | None) -> Job:
+def build_lowered_job(plan: JobPlan, settings: PipelineSettings, base_crs: BaseCrs | None) -> LoweredJob:
     """A plan as policies see it, beside what it was ``before``."""
-    was = former(plan, before) if before is not None else None
-    inventory, version, gitops = plan.inventory, settings.k8s_version, settings.gitops
-    return Job(plan.cr, plan.groups, plan.profile, inventory, version, gitops, before is not None, was)
+    base_cr = find_base_cr(plan, base_crs) if base_crs is not None else None
+    inventory, version, gitops = plan.inventory, settings.kubernetes_version, settings.gitops_tool
+    return LoweredJob(
+        plan.cr, plan.replica_groups, plan.profile, inventory, version, gitops, base_crs is not None, base_cr
+    )
 
 
-def job_of_object(item: Item, settings: Settings) -> Job:
+def build_object_job(item: ClassifiedDocument, settings: PipelineSettings) -> LoweredJob:
     """A Kubernetes object as policies see it."""
-    return Job(None, (Group(item.doc),), version=settings.k8s_version, gitops=settings.gitops)
+    return LoweredJob(
+        None,
+        (ReplicaGroup(item.doc),),
+        kubernetes_version=settings.kubernetes_version,
+        gitops_tool=settings.gitops_tool,
+    )

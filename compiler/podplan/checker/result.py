@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from podplan.checker.run_state import GivenUp, Run, files_of
+from podplan.checker.run_state import CheckRun, LimitHit, find_shown_files
 from podplan.core.findings import Finding
 from podplan.core.typing import Any, NamedTuple
-from podplan.workspace.files import root_of
-from podplan.yaml import Source, read
+from podplan.workspace.files import find_root
+from podplan.yaml import SourceFile, parse_yaml
 
 
 class Summary(NamedTuple):
@@ -28,11 +28,11 @@ class Summary(NamedTuple):
     lowered: int
     not_checked: Mapping[str, int]
     today: str = ""
-    left_out: int = 0
+    omitted: int = 0
     unreadable_folders: tuple[str, ...] = ()
 
 
-class Result(NamedTuple):
+class CheckResult(NamedTuple):
     """Findings in the order of files and lines; ``texts`` holds the files that have any.
 
     ``with_suppressed`` are the same together with those that somebody silenced. Of ``unlowered`` files and of
@@ -46,138 +46,162 @@ class Result(NamedTuple):
 
     findings: list[Finding]
     summary: Summary
-    texts: Mapping[str, str]
-    with_suppressed: list[Finding]
-    unlowered: frozenset[str] = frozenset()
-    undecided: frozenset[str] = frozenset()
-    given_up: tuple[GivenUp, ...] = ()
-    written: Mapping[str, str] = {}
-    repairs: Sequence[Finding] = ()
-    named: Mapping[str, Collection[str]] = {}
+    redacted_texts: Mapping[str, str]
+    all_findings: list[Finding]
+    unlowered_files: frozenset[str] = frozenset()
+    undecided_rules: frozenset[str] = frozenset()
+    limit_hits: tuple[LimitHit, ...] = ()
+    original_texts: Mapping[str, str] = {}
+    fixable_findings: Sequence[Finding] = ()
+    dependencies: Mapping[str, Collection[str]] = {}
     inventories: Collection[str] = ()
 
 
-def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
+def build_result(run: CheckRun, folders: tuple[str, ...] | None = None) -> CheckResult:
     """The result; without ``folders``, what is wrong with suppressions themselves is left out."""
-    _gather_texts(run)
-    shown = _shown(run)
-    found = [_with_unsafe_fix(one, run.reader.extended) for one in run.findings]
-    everything = run.silences.settled(found, shown, run.reader.source_of)
+    _store_finding_texts(run)
+    redacted_texts = _redact_texts(run)
+    unsafe_marked = [_mark_shared_fix_unsafe(one, run.reader.extended_files) for one in run.findings]
+    all_findings = run.suppression_tracker.apply_comments_and_baseline(
+        unsafe_marked, redacted_texts, run.reader.find_source
+    )
     if folders is not None:
-        everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
-    if len(run.together) or len(everything) > len(run.findings):
-        everything.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
-    repairs = [found for found in everything if not found.suppressed]
-    if run.secret or run.secret_values or any(run.secret_spans.values()):
+        all_findings += run.suppression_tracker.collect_suppression_findings(
+            lambda file: _is_completely_checked(file, run, folders)
+        )
+    if len(run.cross_job_index) or len(all_findings) > len(run.findings):
+        all_findings.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
+    fixable_findings = [found for found in all_findings if not found.suppressed]
+    if run.secret_files or run.secret_values or any(run.secret_spans.values()):
         from podplan.lint.redaction import mark_secret_fixes, remove_secret_edits
 
-        everything = mark_secret_fixes(everything, run.secret, run.secret_spans)
-        repairs = [found for found in everything if not found.suppressed]
-        everything = remove_secret_edits(everything)
-    said = [found for found in everything if not found.suppressed]
-    if without_inventory := run.silences.undecided - run.without_base:
+        all_findings = mark_secret_fixes(all_findings, run.secret_files, run.secret_spans)
+        fixable_findings = [found for found in all_findings if not found.suppressed]
+        all_findings = remove_secret_edits(all_findings)
+    reported_findings = [found for found in all_findings if not found.suppressed]
+    if without_inventory := run.suppression_tracker.undecided_rules - run.rules_without_base:
         run.not_checked["rules that need an inventory"] = len(without_inventory)
-    if run.without_base and run.settings.gitops != "none":
-        run.not_checked["rules that need a base"] = len(run.without_base)
+    if run.rules_without_base and run.settings.gitops_tool != "none":
+        run.not_checked["rules that need a base"] = len(run.rules_without_base)
     summary = Summary(
-        **_counted(everything),
+        **_count_findings(all_findings),
         files=run.counts["files"],
         objects=run.counts["objects"],
         lowered=run.counts["lowered"],
         not_checked=dict(sorted(run.not_checked.items())),
-        today=run.silences.today,
+        today=run.suppression_tracker.today,
         unreadable_folders=tuple(run.unreadable_folders),
     )
-    unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
-    given_up = tuple(run.given_up)
-    return Result(
-        said,
+    unlowered_files, undecided_rules = (
+        frozenset(run.unlowered_files),
+        frozenset(run.suppression_tracker.undecided_rules),
+    )
+    limit_hits = tuple(run.limit_hits)
+    return CheckResult(
+        reported_findings,
         summary,
-        shown,
-        everything,
-        unlowered,
-        undecided,
-        given_up,
+        redacted_texts,
+        all_findings,
+        unlowered_files,
+        undecided_rules,
+        limit_hits,
         dict(run.texts),
-        repairs,
-        run.reader.named,
-        run.reader.inventories,
+        fixable_findings,
+        run.reader.references,
+        run.reader.inventory_files,
     )
 
 
-def show_sources(sources: Iterable[Source | object], run: Run, findings: Iterable[Finding]) -> None:
+def store_shown_texts(
+    sources: Iterable[SourceFile | object], run: CheckRun, findings: Iterable[Finding]
+) -> None:
     """Keeps the texts of those of ``sources`` that findings have places in, or that have suppressions."""
-    places = {file for found in findings for file in files_of(found)}
+    shown_files = {file for found in findings for file in find_shown_files(found)}
     for source in sources:
-        if isinstance(source, Source) and (source.file in places or run.silences.has(source.file)):
-            run.show(source)
+        if isinstance(source, SourceFile) and (
+            source.file in shown_files or run.suppression_tracker.has_suppressions(source.file)
+        ):
+            run.store_text(source)
 
 
-def narrowed(whole: Result, keep: Callable[[Finding], bool]) -> Result:
+def filter_result(check_result: CheckResult, is_kept: Callable[[Finding], bool]) -> CheckResult:
     """The result with only those findings that are to be kept; how many others there are is counted.
 
     It is for reporting: nothing can be repaired by it.
     """
-    everything = [found for found in whole.with_suppressed if keep(found)]
-    said = [found for found in everything if not found.suppressed]
-    left_out = whole.summary.left_out + len(whole.findings) - len(said)
-    summary = whole.summary._replace(**_counted(everything), left_out=left_out)
-    return whole._replace(findings=said, summary=summary, with_suppressed=everything, written={}, repairs=())
+    all_findings = [found for found in check_result.all_findings if is_kept(found)]
+    reported_findings = [found for found in all_findings if not found.suppressed]
+    omitted = check_result.summary.omitted + len(check_result.findings) - len(reported_findings)
+    summary = check_result.summary._replace(**_count_findings(all_findings), omitted=omitted)
+    return check_result._replace(
+        findings=reported_findings,
+        summary=summary,
+        all_findings=all_findings,
+        original_texts={},
+        fixable_findings=(),
+    )
 
 
-def _with_unsafe_fix(found: Finding, extended: set[str]) -> Finding:
+def _mark_shared_fix_unsafe(finding: Finding, base_files: set[str]) -> Finding:
     """The finding; its fix is not safe where it changes a file that other profiles are made from."""
-    fix = found.fix
+    fix = finding.fix
     if fix is None or not fix.safe:
-        return found
-    changed = {edit.file for edit in fix.edits}
-    shared = changed & extended or (found.about and not changed.issubset(found.about))
-    return found._replace(fix=fix._replace(safe=False)) if shared else found
+        return finding
+    edited_files = {edit.file for edit in fix.edits}
+    is_shared = edited_files & base_files or (
+        finding.subject_files and not edited_files.issubset(finding.subject_files)
+    )
+    return finding._replace(fix=fix._replace(safe=False)) if is_shared else finding
 
 
-def _counted(everything: Iterable[Finding]) -> dict[str, Any]:
+def _count_findings(all_findings: Iterable[Finding]) -> dict[str, Any]:
     """The counts of a Summary that are about findings."""
-    counts = Counter("suppressed" if found.suppressed else f"{found.severity}s" for found in everything)
+    counts = Counter("suppressed" if found.suppressed else f"{found.severity}s" for found in all_findings)
     return {name: counts[name] for name in ("errors", "warnings", "infos", "suppressed")}
 
 
-def _gather_texts(run: Run) -> None:
+def _store_finding_texts(run: CheckRun) -> None:
     """Keeps the texts of all files that findings have places in."""
-    places = {file for found in run.findings for file in files_of(found)} - run.texts.keys()
-    for file in sorted(places):
-        if (source := run.reader.source_of(file)) is not None:
-            run.show(source)
-    kept = {**run.settings.terms.policy_texts, **run.again.texts(places)}
-    for file in places & kept.keys():
-        run.show(read(kept[file].encode(), file))
+    shown_files = {file for found in run.findings for file in find_shown_files(found)} - run.texts.keys()
+    for file in sorted(shown_files):
+        if (source := run.reader.find_source(file)) is not None:
+            run.store_text(source)
+    kept_texts = {**run.settings.lint_config.policy_texts, **run.rebuilder.get_texts(shown_files)}
+    for file in shown_files & kept_texts.keys():
+        run.store_text(parse_yaml(kept_texts[file].encode(), file))
 
 
-def _shown(run: Run) -> dict[str, str]:
+def _redact_texts(run: CheckRun) -> dict[str, str]:
     """The texts as reports may show them: with stars for secrets, and none of a file that holds a Secret.
 
     Nobody can tell from a broken one which of its lines are secret.
     """
-    shown = {file: text for file, text in run.texts.items() if file not in run.secret}
+    redacted_texts = {file: text for file, text in run.texts.items() if file not in run.secret_files}
     if not (run.secret_values or any(run.secret_spans.values())):
-        return shown
+        return redacted_texts
     from podplan.redaction.redactor import Redactor, redact_spans
 
-    for file, text in shown.items():
+    for file, text in redacted_texts.items():
         values = run.secret_values.get(file, ())
-        spans = (*run.secret_spans.get(file, ()), *Redactor(values).spans(text))
+        spans = (*run.secret_spans.get(file, ()), *Redactor(values).iter_spans(text))
         if spans:
-            shown[file] = redact_spans(text, spans)
-    return shown
+            redacted_texts[file] = redact_spans(text, spans)
+    return redacted_texts
 
 
-def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:
+def _is_completely_checked(file: str, run: CheckRun, folders: tuple[str, ...]) -> bool:
     """Whether everything was seen that suppressions in a file are about, so that an unused one is that.
 
     A base is used by profiles anywhere below its root, and there are environments and flags.
     """
-    asked = run.settings
-    if asked.environments != "all" or asked.sets or file in run.unlowered or run.given_up:
+    settings = run.settings
+    if (
+        settings.environments != "all"
+        or settings.param_values
+        or file in run.unlowered_files
+        or run.limit_hits
+    ):
         return False
-    return file not in run.shared or (
-        root_of(file) in folders and not run.unlowered and not run.unreadable_folders
+    return file not in run.shared_files or (
+        find_root(file) in folders and not run.unlowered_files and not run.unreadable_folders
     )

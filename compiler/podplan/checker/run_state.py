@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from podplan.checker.base_revision import Before
-from podplan.checker.cross_job_index import Together
-from podplan.checker.packed_store import Origin
-from podplan.checker.rebuild import Again, Reread, SettingsOf
+from podplan.checker.base_revision import BaseCrs
+from podplan.checker.cross_job_index import CrossJobIndex
+from podplan.checker.packed_store import JobSource
+from podplan.checker.rebuild import JobRebuilder, RereadFile, SettingsOf
 from podplan.core.findings import Finding
-from podplan.core.limits import MAX_OBJECTS, BoundExceeded, beyond
+from podplan.core.limits import MAX_OBJECTS, LimitExceeded, limit_exceeded
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
-from podplan.lint.suppression_tracker import Silences
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
-from podplan.yaml import Source, find_secret_spans
+from podplan.lint.suppression_tracker import SuppressionTracker
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
+from podplan.yaml import SourceFile, find_secret_spans
 
 if TYPE_CHECKING:
     from podplan.redaction.redactor import Redactor
 
-Something = TypeVar("Something")
+Element = TypeVar("Element")
 
 
-class GivenUp(NamedTuple):
+class LimitHit(NamedTuple):
     """A bound that was reached: by which file, "" for none or several, and what is said of it."""
 
     file: str
-    sentence: str
+    message: str
 
 
-class Gathered:
+class RunData:
     """Plain data that grows with what there is to say, and little with what there is."""
 
     def __init__(self) -> None:
@@ -38,105 +38,109 @@ class Gathered:
         self.not_checked: Counter[str] = Counter()
         self.findings: list[Finding] = []
         self.texts: dict[str, str] = {}
-        self.shared: set[str] = set()  # files that others refer to
-        self.unlowered: set[str] = set()
-        self.secret: set[str] = set()  # files of which no line is shown
+        self.shared_files: set[str] = set()  # files that others refer to
+        self.unlowered_files: set[str] = set()
+        self.secret_files: set[str] = set()  # files of which no line is shown
         self.secret_spans: dict[str, list[tuple[int, int]]] = {}  # where the others hold secrets, by file
         self.secret_values: dict[str, frozenset[str]] = {}  # the secrets of jobs with findings there, by file
-        self.given_up: list[GivenUp] = []
-        self.beyond: list[str] = []  # what is said of files that reach a bound when they are read
-        self.unread: set[str] = set()
+        self.limit_hits: list[LimitHit] = []
+        self.read_limit_messages: list[
+            str
+        ] = []  # what is said of files that reach a bound when they are read
+        self.unread_files: set[str] = set()
         self.unreadable_folders: list[str] = []
-        self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
-        self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
+        self.rendered_crs: list[tuple[JobSource, str]] = []  # with the real paths of their sources
+        self.rules_without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
 
-    def show(self, source: Source) -> None:
+    def store_text(self, source: SourceFile) -> None:
         """Keeps the text of a file for reports, and what of it they must not show."""
         if source.file in self.texts:
             return
         self.texts[source.file] = source.text
-        if source.holds_secret:
-            self.secret.add(source.file)
+        if source.has_secret:
+            self.secret_files.add(source.file)
         else:
             self.secret_spans[source.file] = find_secret_spans(source)
 
-    def hide(self, findings: Iterable[Finding], secrets: Callable[[], Redactor | None]) -> None:
+    def store_secrets(self, findings: Iterable[Finding], get_redactor: Callable[[], Redactor | None]) -> None:
         """Keeps the secrets of a job, so that no line that ``findings`` about it show has them."""
-        files = {file for found in findings for file in files_of(found)}
-        if files and (redactor := secrets()):
+        files = {file for finding in findings for file in find_shown_files(finding)}
+        if files and (redactor := get_redactor()):
             for file in files:
                 self.secret_values[file] = self.secret_values.get(file, frozenset()) | redactor.values
 
-    def add(self, others: Gathered) -> None:
+    def merge(self, other: RunData) -> None:
         """What was gathered of the files that come next."""
-        hidden = self.secret_values
-        for name, theirs in vars(others).items():
-            mine: Any = getattr(self, name)
-            if mine is hidden:
-                for file, values in theirs.items():
-                    hidden[file] = hidden.get(file, frozenset()) | values
-            elif isinstance(mine, list):
-                mine.extend(theirs)
+        secret_values = self.secret_values
+        for name, other_value in vars(other).items():
+            own_value: Any = getattr(self, name)
+            if own_value is secret_values:
+                for file, values in other_value.items():
+                    secret_values[file] = secret_values.get(file, frozenset()) | values
+            elif isinstance(own_value, list):
+                own_value.extend(other_value)
             else:
-                mine.update(theirs)
+                own_value.update(other_value)
 
 
-def files_of(found: Finding) -> set[str]:
+def find_shown_files(finding: Finding) -> set[str]:
     """The files whose lines a report of a finding may show."""
-    edits = found.fix.edits if found.fix is not None else ()
-    places = (found.location.file, *(one.location.file for one in found.related))
-    return {*places, *(edit.file for edit in edits)}
+    edits = finding.fix.edits if finding.fix is not None else ()
+    finding_files = (finding.location.file, *(one.location.file for one in finding.related))
+    return {*finding_files, *(edit.file for edit in edits)}
 
 
-def _not_again(file: str) -> NoReturn:
+def _refuse_reread(file: str) -> NoReturn:
     raise LookupError(f"{file} is kept whole, and not read again")
 
 
-class Run(Gathered):
+class CheckRun(RunData):
     """What is gathered of files, how they are checked, and what their jobs leave for policies about all."""
 
     def __init__(
         self,
-        settings: Settings,
-        reader: Reader,
-        before: Before | None = None,
-        reread: Reread = _not_again,
+        settings: PipelineSettings,
+        reader: Loader,
+        base_crs: BaseCrs | None = None,
+        reread_file: RereadFile = _refuse_reread,
         settings_of: SettingsOf | None = None,
     ) -> None:
         super().__init__()
         self.settings = settings
         self.reader = reader
-        self.before = before
-        self.silences = Silences(settings.policies, settings.terms)
-        self.again = Again(settings_of or (lambda _: settings), reader, before, reread)
-        terms = self.silences.terms
-        self.together = Together(terms.known if terms.asks_policies else (), self.again)
+        self.base_crs = base_crs
+        self.suppression_tracker = SuppressionTracker(settings.policies, settings.lint_config)
+        self.rebuilder = JobRebuilder(settings_of or (lambda _: settings), reader, base_crs, reread_file)
+        terms = self.suppression_tracker.config
+        self.cross_job_index = CrossJobIndex(
+            terms.all_policies if terms.policies_enabled else (), self.rebuilder
+        )
 
-    def gathered(self) -> Gathered:
+    def export_data(self) -> RunData:
         """What was gathered so far, without anything else."""
-        plain = Gathered()
-        for name in vars(plain):
-            setattr(plain, name, getattr(self, name))
-        return plain
+        run_data = RunData()
+        for name in vars(run_data):
+            setattr(run_data, name, getattr(self, name))
+        return run_data
 
 
-def count_object(run: Run, file: str, number: int = 1) -> None:
+def count_objects(run: CheckRun, file: str, number: int = 1) -> None:
     """One more CR or Kubernetes object, which came of ``file``. Raises BoundExceeded."""
     run.counts["objects"] += number
     if run.counts["objects"] > MAX_OBJECTS:
         message = (
             f"there are more than {MAX_OBJECTS:,} objects, the last in {file}; check fewer files at once"
         )
-        raise BoundExceeded(beyond("objects", message), file)
+        raise LimitExceeded(limit_exceeded("objects", message), file)
 
 
-def as_far_as_bounds(found: Iterable[Something], run: Run, file: str = "") -> Iterator[Something]:
+def iter_until_limit(elements: Iterable[Element], run: CheckRun, file: str = "") -> Iterator[Element]:
     """What there is until a bound is reached, which is noted, so that the other files get their turn.
 
     ``file`` is what it is about.
     """
     try:
-        yield from found
-    except BoundExceeded as error:
-        reached = error.in_file(file)
-        run.given_up.append(GivenUp(reached.file, str(reached)))
+        yield from elements
+    except LimitExceeded as error:
+        located_error = error.with_file(file)
+        run.limit_hits.append(LimitHit(located_error.file, str(located_error)))

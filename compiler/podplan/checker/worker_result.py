@@ -4,44 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from podplan.checker.cross_job_index import Left
-from podplan.checker.run_state import Gathered, Run
+from podplan.checker.cross_job_index import ExportedSummaries
+from podplan.checker.run_state import CheckRun, RunData
 from podplan.core.limits import MAX_OBJECTS
 from podplan.core.typing import NamedTuple
-from podplan.lint.suppression_tracker import Marked
-from podplan.workspace import Noted
-from podplan.workspace.dependencies import Trace, note_other, trace_anew
+from podplan.lint.suppression_tracker import SuppressionState
+from podplan.workspace import FileReferences
+from podplan.workspace.dependencies import DependencyRecord, merge_record, restart_recording
 
 
-class Part(NamedTuple):
+class WorkerResult(NamedTuple):
     """What was gathered of some files, what is known of their suppressions, what their jobs left, and what
     was read."""
 
-    gathered: Gathered
-    marked: Marked
-    left: Left
-    noted: Noted
-    trace: Trace | None
+    run_data: RunData
+    suppression_state: SuppressionState
+    summaries: ExportedSummaries
+    noted: FileReferences
+    trace: DependencyRecord | None
 
 
-def part_of(whole: Run, check: Callable[[str, Run], None], files: Sequence[str]) -> Part:
+def check_share(
+    main_run: CheckRun, check_file: Callable[[str, CheckRun], None], files: Sequence[str]
+) -> WorkerResult:
     """What ``check`` finds in some files of a run, in a process of its own. Raises what ``check`` raises."""
-    run = Run(whole.settings, whole.reader, whole.before)
-    whole.reader.noted()
-    trace = trace_anew()
+    run = CheckRun(main_run.settings, main_run.reader, main_run.base_crs)
+    main_run.reader.take_references()
+    trace = restart_recording()
     for file in files:
-        check(file, run)
-    return Part(run.gathered(), run.silences.marked(), run.together.left(), whole.reader.noted(), trace)
+        check_file(file, run)
+    return WorkerResult(
+        run.export_data(),
+        run.suppression_tracker.export_state(),
+        run.cross_job_index.export_summaries(),
+        main_run.reader.take_references(),
+        trace,
+    )
 
 
-def add_part(part: Part, run: Run) -> bool:
+def merge_worker_result(worker_result: WorkerResult, run: CheckRun) -> bool:
     """Adds what was found in the files that come next; not if it is too much, and False is returned."""
-    if run.counts["objects"] + part.gathered.counts["objects"] > MAX_OBJECTS:
+    if run.counts["objects"] + worker_result.run_data.counts["objects"] > MAX_OBJECTS:
         return False
-    run.add(part.gathered)
-    run.silences.add(part.marked)
-    run.together.add_left(part.left)
-    run.reader.add(part.noted)
-    if part.trace is not None:
-        note_other(part.trace)
+    run.merge(worker_result.run_data)
+    run.suppression_tracker.merge_state(worker_result.suppression_state)
+    run.cross_job_index.merge_summaries(worker_result.summaries)
+    run.reader.merge_references(worker_result.noted)
+    if worker_result.trace is not None:
+        merge_record(worker_result.trace)
     return True

@@ -20,43 +20,43 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 Task = TypeVar("Task")
-Made = TypeVar("Made")
+Output = TypeVar("Output")
 
 # More of them cost more memory than they save time, and a container may have fewer processors than it sees.
-MOST = 8
+MAX_WORKERS = 8
 
 
-def processors() -> int:
+def count_usable_processors() -> int:
     """How many workers pay here; 1 where none can be forked: libraries of macOS do not bear it."""
-    return min(len(os.sched_getaffinity(0)), MOST) if sys.platform == "linux" else 1
+    return min(len(os.sched_getaffinity(0)), MAX_WORKERS) if sys.platform == "linux" else 1
 
 
-def forked(
-    tasks: Sequence[Task], work: Callable[[Task], Made], number: int
-) -> Generator[Made | None, None, None]:
+def run_in_workers(
+    tasks: Sequence[Task], run_task: Callable[[Task], Output], worker_count: int
+) -> Generator[Output | None, None, None]:
     """What ``work`` makes of each task, in order; None where nobody made it. What is made must be picklable.
 
     ``number`` are the workers, one at least, and no more than tasks. To close the iterator is to end them.
     """
     from multiprocessing import get_context
 
-    number = min(number, len(tasks))
+    worker_count = min(worker_count, len(tasks))
     fork = get_context("fork")
     readers: dict[int, Connection] = {}
     workers = []
     gc.freeze()  # a worker that looks for garbage would else copy all that it shares with this process
     try:
-        for first in range(number):
+        for first_task in range(worker_count):
             # There may be no more processes or files, and a daemon of multiprocessing may have none.
             with suppress(OSError, AssertionError):
-                readers[first], writer = fork.Pipe(duplex=False)
-                own = tasks[first::number], work, writer, tuple(readers.values())
-                worker = fork.Process(target=_work, args=own, daemon=True)
+                readers[first_task], writer = fork.Pipe(duplex=False)
+                worker_args = tasks[first_task::worker_count], run_task, writer, tuple(readers.values())
+                worker = fork.Process(target=_run_worker, args=worker_args, daemon=True)
                 with closing(writer):
                     worker.start()
                 workers.append(worker)
-        for turn in range(len(tasks)):
-            yield _received(readers.get(turn % number))
+        for task_index in range(len(tasks)):
+            yield _receive_output(readers.get(task_index % worker_count))
     finally:
         gc.unfreeze()
         for worker in workers:
@@ -67,30 +67,33 @@ def forked(
             reader.close()
 
 
-def _received(reader: Connection | None) -> Any:
+def _receive_output(reader: Connection | None) -> Any:
     try:
         return reader and reader.recv()
     except (EOFError, OSError):
         return None
 
 
-def _work(
-    tasks: Sequence[Task], work: Callable[[Task], Made], writer: Connection, readers: Sequence[Connection]
+def _run_worker(
+    tasks: Sequence[Task],
+    run_task: Callable[[Task], Output],
+    writer: Connection,
+    readers: Sequence[Connection],
 ) -> None:
     """What a worker does. It ends on signals without a word: that is for its parent to say."""
     for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGALRM"):
-        number = getattr(signal, name)
-        if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)
+        signal_number = getattr(signal, name)
+        if callable(signal.getsignal(signal_number)):
+            signal.signal(signal_number, signal.SIG_DFL)
     for reader in readers:  # or a worker that has no parent any more would wait for another to read
         reader.close()
     with suppress(BaseException):
-        _widen(writer)
+        _enlarge_pipe(writer)
         for task in tasks:
-            writer.send(work(task))
+            writer.send(run_task(task))
 
 
-def _widen(writer: Connection) -> None:
+def _enlarge_pipe(writer: Connection) -> None:
     """Lets a worker get ahead of the others by more than one task."""
     import fcntl
 

@@ -9,34 +9,39 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import click
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.cli import change_filter, check, check_run, diff, render
-from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL, NOTHING, WRONG_REQUEST
-from podplan.cli.options import Request
-from podplan.cli.output import reason, replace_file, write
-from podplan.cli.reporting import rendered
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded, OutOfTime
+from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR, NO_INPUT, USAGE_ERROR
+from podplan.cli.options import RunSettings
+from podplan.cli.output import describe_os_error, replace_file, write_stdout
+from podplan.cli.reporting import render_report
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded, RunTimeout
 from podplan.core.typing import NamedTuple
-from podplan.integrations.github.base_revision import base
-from podplan.integrations.github.inputs import Inputs, inputs
-from podplan.integrations.github.runner_files import append, demand_inside, fitting, outputs
-from podplan.integrations.github.step_report import comment, summary, told
+from podplan.integrations.github.base_revision import find_base_revision
+from podplan.integrations.github.inputs import ActionInputs, read_inputs
+from podplan.integrations.github.runner_files import (
+    append_file,
+    format_outputs,
+    require_in_workspace,
+    truncate_summary,
+)
+from podplan.integrations.github.step_report import build_outputs, render_comment, render_summary
 from podplan.report import concise, diff_text, github
-from podplan.report.workflow_commands import annotation, log_line
+from podplan.report.workflow_commands import format_annotation, format_log_line
 from podplan.tools.diff.model import Diff
-from podplan.workspace.files import NoSuchPath, OutsideRoot, root_of
+from podplan.workspace.files import OutsideRoot, PathNotFound, find_root
 
-CODES = {
-    RequestError: WRONG_REQUEST,
-    OutsideRoot: WRONG_REQUEST,
-    NoSuchPath: NOTHING,
-    BoundExceeded: INTERNAL,
-    OutOfTime: INTERNAL,
+EXIT_CODES = {
+    UsageError: USAGE_ERROR,
+    OutsideRoot: USAGE_ERROR,
+    PathNotFound: NO_INPUT,
+    LimitExceeded: INTERNAL_ERROR,
+    RunTimeout: INTERNAL_ERROR,
 }
 
 
-class Compared(NamedTuple):
+class BaseComparison(NamedTuple):
     """The difference to the ``base``, or a notice why there is none, or the error that kept it from us."""
 
     diff: Diff | None = None
@@ -54,141 +59,157 @@ def command() -> int:
     log = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     try:
         with redirect_stderr(log):  # text of files may be in it, and a line of it could be a command
-            code = _run(inputs(os.environ), os.environ)
-    except (Exception, OutOfTime) as error:
-        code, said = _ending(error)
-        write(annotation("error", said, title="podplan") + "\n")
-    _log(_text(log))
+            code = _run_step(read_inputs(os.environ), os.environ)
+    except (Exception, RunTimeout) as error:
+        code, message = _map_error(error)
+        write_stdout(format_annotation("error", message, title="podplan") + "\n")
+    _print_log_lines(_decode_log(log))
     return code
 
 
-def _run(asked: Inputs, environ: Mapping[str, str]) -> int:
-    for name, path in asked.places:
-        demand_inside(name, path, environ)
-    return _render(asked) if asked.command.startswith("render") else _check(asked, environ)
+def _run_step(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
+    for name, path in action_inputs.path_inputs:
+        require_in_workspace(name, path, environ)
+    return (
+        _run_render(action_inputs)
+        if action_inputs.command.startswith("render")
+        else _run_check(action_inputs, environ)
+    )
 
 
-def _render(asked: Inputs) -> int:
+def _run_render(action_inputs: ActionInputs) -> int:
     """podplan render, with what it prints made harmless."""
-    check = ["--check"] if asked.command == "render-check" else []
-    into = ["-o", asked.output_dir] if asked.output_dir else []
-    arguments = [*check, *into, *_flags(asked), "--", *asked.paths]
+    check = ["--check"] if action_inputs.command == "render-check" else []
+    output_flags = ["-o", action_inputs.output_dir] if action_inputs.output_dir else []
+    arguments = [*check, *output_flags, *_build_flags(action_inputs), "--", *action_inputs.paths]
     printed = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     with redirect_stdout(printed):
         code = render.command.main(arguments, standalone_mode=False)
-    _log(_text(printed))
+    _print_log_lines(_decode_log(printed))
     return int(code)
 
 
-def _check(asked: Inputs, environ: Mapping[str, str]) -> int:
+def _run_check(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
     """podplan check and podplan diff, or only the latter; what comes of them goes where it is wanted."""
-    compared = _compared(asked, environ)
-    result, wanted = _checked(asked, compared.base)
-    _leave(asked, environ, result, compared)
-    _show(result, compared)
-    if compared.error is not None:
-        raise compared.error
+    comparison = _compare_with_base(action_inputs, environ)
+    result, run_settings = _check_paths(action_inputs, comparison.base)
+    _write_outputs(action_inputs, environ, result, comparison)
+    _print_log(result, comparison)
+    if comparison.error is not None:
+        raise comparison.error
     if result is not None:
-        check_run.demand_all(result)
-        return check_run.exit_code(result, wanted.fail_on)
-    breaks = compared.diff is not None and compared.diff.impact.broken
-    return FINDINGS if breaks and wanted.fail_on is not None else CLEAN
+        check_run.require_complete(result)
+        return check_run.compute_exit_code(result, run_settings.fail_on)
+    has_broken_jobs = comparison.diff is not None and comparison.diff.impact.broken
+    return FINDINGS if has_broken_jobs and run_settings.fail_on is not None else CLEAN
 
 
-def _checked(asked: Inputs, base: str) -> tuple[Result | None, Request]:
+def _check_paths(action_inputs: ActionInputs, base: str) -> tuple[CheckResult | None, RunSettings]:
     """What there is to find, also in the change since ``base`` where there is one, and what was asked for."""
-    flags = check.command.make_context("check", _flags(asked)).params
+    flags = check.command.make_context("check", _build_flags(action_inputs)).params
     del flags["paths"]
-    if asked.command == "check" and base:
-        change = change_filter.Asked(affected=False, ref=base, changed=False, new=False)
-        return change_filter.check_change(asked.paths, change, flags)
-    wanted = check_run.checking(asked.paths, **flags)
-    return check_run.run(asked.paths, wanted) if asked.command == "check" else None, wanted
+    if action_inputs.command == "check" and base:
+        change = change_filter.ChangeSelection(
+            affected=False, ref=base, filter_changed=False, filter_new=False
+        )
+        return change_filter.check_change(action_inputs.paths, change, flags)
+    run_settings = check_run.resolve_check_settings(action_inputs.paths, **flags)
+    return check_run.run_check(
+        action_inputs.paths, run_settings
+    ) if action_inputs.command == "check" else None, run_settings
 
 
-def _compared(asked: Inputs, environ: Mapping[str, str]) -> Compared:
+def _compare_with_base(action_inputs: ActionInputs, environ: Mapping[str, str]) -> BaseComparison:
     """The difference to the base. A base that nobody asked for and that cannot be had is no error."""
     try:
-        against = base(asked.base, root_of(asked.paths[0]), environ)
-        if against.revision:
-            flags = {"environments": asked.environment, "config": asked.config}
-            found = diff.compared(asked.paths, base=against.revision, **flags)
-            return Compared(found, base=against.revision)
-    except (RequestError, NoSuchPath, BoundExceeded) as error:
-        if asked.base or isinstance(error, BoundExceeded):
-            return Compared(error=error)
-        return Compared(notice=f"there is no difference to show: {error}")
-    if against.reason:
-        return Compared(notice=f"there is no difference to show: {against.reason}")
-    if asked.command == "diff":
-        return Compared(error=RequestError("command diff wants the input base, except for pull requests"))
-    return Compared()
+        base_revision = find_base_revision(action_inputs.base, find_root(action_inputs.paths[0]), environ)
+        if base_revision.revision:
+            flags = {"environments": action_inputs.environment, "config": action_inputs.config}
+            computed_diff = diff.compared(action_inputs.paths, base=base_revision.revision, **flags)
+            return BaseComparison(computed_diff, base=base_revision.revision)
+    except (UsageError, PathNotFound, LimitExceeded) as error:
+        if action_inputs.base or isinstance(error, LimitExceeded):
+            return BaseComparison(error=error)
+        return BaseComparison(notice=f"there is no difference to show: {error}")
+    if base_revision.reason:
+        return BaseComparison(notice=f"there is no difference to show: {base_revision.reason}")
+    if action_inputs.command == "diff":
+        return BaseComparison(error=UsageError("command diff wants the input base, except for pull requests"))
+    return BaseComparison()
 
 
-def _leave(asked: Inputs, environ: Mapping[str, str], result: Result | None, compared: Compared) -> None:
+def _write_outputs(
+    action_inputs: ActionInputs,
+    environ: Mapping[str, str],
+    result: CheckResult | None,
+    comparison: BaseComparison,
+) -> None:
     """The files that the inputs ask for, and those of the runner."""
-    values = told(result, compared.diff)
+    values = build_outputs(result, comparison.diff)
     # Where a limit left files unchecked, GitHub would take their alerts for mended.
-    if asked.sarif_file and result is not None and not result.given_up:
-        replace_file(asked.sarif_file, rendered(result, "sarif"))
-        values["sarif-file"] = asked.sarif_file
-    if asked.comment_file:
-        replace_file(asked.comment_file, comment(result, compared.diff))
-        values["comment-file"] = asked.comment_file
-    append(environ.get("GITHUB_OUTPUT", ""), outputs(values))
-    if asked.summary:
-        text = summary(result, compared.diff, compared.notice)
-        append(environ.get("GITHUB_STEP_SUMMARY", ""), fitting(text))
+    if action_inputs.sarif_file and result is not None and not result.limit_hits:
+        replace_file(action_inputs.sarif_file, render_report(result, "sarif"))
+        values["sarif-file"] = action_inputs.sarif_file
+    if action_inputs.comment_file:
+        replace_file(action_inputs.comment_file, render_comment(result, comparison.diff))
+        values["comment-file"] = action_inputs.comment_file
+    append_file(environ.get("GITHUB_OUTPUT", ""), format_outputs(values))
+    if action_inputs.summary:
+        text = render_summary(result, comparison.diff, comparison.notice)
+        append_file(environ.get("GITHUB_STEP_SUMMARY", ""), truncate_summary(text))
 
 
-def _show(result: Result | None, compared: Compared) -> None:
+def _print_log(result: CheckResult | None, comparison: BaseComparison) -> None:
     """The log: all there is in groups, and the most important findings at their lines."""
-    used = []
-    if compared.diff is not None:
-        _group("difference", diff_text.render(compared.diff))
-    if compared.error is not None:
-        used.append("error")
-    if compared.notice:
-        used.append("notice")
-        write(annotation("notice", compared.notice, title="podplan") + "\n")
+    used_levels = []
+    if comparison.diff is not None:
+        _print_group("difference", diff_text.render(comparison.diff))
+    if comparison.error is not None:
+        used_levels.append("error")
+    if comparison.notice:
+        used_levels.append("notice")
+        write_stdout(format_annotation("notice", comparison.notice, title="podplan") + "\n")
     if result is not None:
         if result.findings:
-            listed = concise.render(result).splitlines()[:-1]  # the sum comes with the annotations
-            _group("findings", "\n".join(listed))
-        write(github.render(result, used))
+            finding_lines = concise.render(result).splitlines()[:-1]  # the sum comes with the annotations
+            _print_group("findings", "\n".join(finding_lines))
+        write_stdout(github.render(result, used_levels))
 
 
-def _flags(asked: Inputs) -> list[str]:
+def _build_flags(action_inputs: ActionInputs) -> list[str]:
     """The flags that check and render have in common."""
-    once = {"fail-on": asked.fail_on, "config": asked.config}
-    given = [f"--{name}={value}" for name, value in once.items() if value]
-    return [*given, *(f"--env={name}" for name in asked.environment)]
+    single_values = {"fail-on": action_inputs.fail_on, "config": action_inputs.config}
+    flags = [f"--{name}={value}" for name, value in single_values.items() if value]
+    return [*flags, *(f"--env={name}" for name in action_inputs.environment)]
 
 
-def _group(title: str, text: str) -> None:
-    write(f"::group::{title}\n")
-    _log(text)
-    write("::endgroup::\n")
+def _print_group(title: str, text: str) -> None:
+    write_stdout(f"::group::{title}\n")
+    _print_log_lines(text)
+    write_stdout("::endgroup::\n")
 
 
-def _log(text: str) -> None:
-    write("".join(f"{log_line(line)}\n" for line in text.split("\n") if line))
+def _print_log_lines(text: str) -> None:
+    write_stdout("".join(f"{format_log_line(line)}\n" for line in text.split("\n") if line))
 
 
-def _text(printed: io.TextIOWrapper) -> str:
+def _decode_log(printed: io.TextIOWrapper) -> str:
     buffer = printed.buffer
     assert isinstance(buffer, io.BytesIO)
     return buffer.getvalue().decode(errors="backslashreplace")
 
 
-def _ending(error: BaseException) -> tuple[int, str]:
+def _map_error(error: BaseException) -> tuple[int, str]:
     """The exit code for an error, and the sentence that tells of it."""
-    for kind, code in CODES.items():
+    for kind, code in EXIT_CODES.items():
         if isinstance(error, kind):
             return code, str(error)
     if isinstance(error, click.ClickException):
-        return WRONG_REQUEST, error.format_message()
+        return USAGE_ERROR, error.format_message()
     if isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename else "cannot go on: "
-        return WRONG_REQUEST, f"{name}{reason(error)}"
-    return INTERNAL, f"podplan itself failed with {type(error).__name__}; please report it with the input"
+        return USAGE_ERROR, f"{name}{describe_os_error(error)}"
+    return (
+        INTERNAL_ERROR,
+        f"podplan itself failed with {type(error).__name__}; please report it with the input",
+    )

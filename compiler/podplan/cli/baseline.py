@@ -7,48 +7,54 @@ from collections.abc import Callable, Iterable, Sequence
 
 import click
 
-from podplan.cli.check_run import checking, demand_all, run
+from podplan.cli.check_run import require_complete, resolve_check_settings, run_check
 from podplan.cli.lint_config import read_baseline, rule_options
 from podplan.cli.options import default_paths, input_options, lowering_options
-from podplan.cli.output import replace_file, say, say_unread, write_text
-from podplan.cli.shell_completion import files
-from podplan.core.limits import MAX_FILE_BYTES, BoundExceeded, beyond
+from podplan.cli.output import print_message, replace_file, say_unread, write_escaped_stdout
+from podplan.cli.shell_completion import complete_files
+from podplan.core.limits import MAX_FILE_BYTES, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any, NamedTuple, TypeVar
-from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
-from podplan.lint.lint_config import Terms, ruling_under, sections_of
-from podplan.lint.suppressions import may_be_silenced
-from podplan.workspace.files import expand, from_root, root_of
+from podplan.lint.baseline import (
+    DEFAULT_FILE,
+    BaselineEntry,
+    collect_entries,
+    prune_entries,
+    serialize_baseline,
+)
+from podplan.lint.lint_config import LintConfig, find_matching_selections, resolve_rules_for_selections
+from podplan.lint.suppressions import is_suppressible
+from podplan.workspace.files import expand_paths, find_root, relative_to_root
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Now(NamedTuple):
+class CurrentFindings(NamedTuple):
     """What a check without the baseline finds, and the ``file`` of the baseline.
 
     ``said`` are the files of which all was said, as seen from the root; ``undecided`` the rules that lacked
     something.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[BaselineEntry, ...]
     file: str
-    said: frozenset[str]
-    undecided: frozenset[str]
-    terms: Terms
+    checked_files: frozenset[str]
+    undecided_rules: frozenset[str]
+    lint_config: LintConfig
 
 
-def _options(command: Command) -> Command:
+def _baseline_options(command: Command) -> Command:
     for option in (
         click.option(
             "--baseline",
             metavar="FILE",
-            shell_complete=files,
+            shell_complete=complete_files,
             default="",
             help=f"The baseline [{DEFAULT_FILE}].",
         ),
         rule_options,
         lowering_options,
         input_options,
-        click.argument("paths", nargs=-1, shell_complete=files),
+        click.argument("paths", nargs=-1, shell_complete=complete_files),
     ):
         command = option(command)
     return command
@@ -60,78 +66,93 @@ def command() -> None:
 
 
 @command.command("create")
-@_options
+@_baseline_options
 def create(paths: Sequence[str], **flags: Any) -> int:
     """Write all that podplan check PATHS finds now into the baseline, in place of what is in there."""
-    now = _now(paths, flags)
-    _keep(now.file, now.entries)
-    _say(f"{now.file}: {_counted(now.entries)}")
+    current = _find_current(paths, flags)
+    _write_baseline(current.file, current.entries)
+    _print_status(f"{current.file}: {_format_finding_count(current.entries)}")
     return 0
 
 
 @command.command("prune")
-@_options
+@_baseline_options
 def prune(paths: Sequence[str], **flags: Any) -> int:
     """Take out of the baseline what podplan check PATHS no longer finds.
 
     What is known of other files stays, unless they are gone.
     """
-    now = _now(paths, flags)
-    kept, left_out = pruned(read_baseline(now.file), now.entries, lambda one: _is_gone(one, now))
-    _keep(now.file, kept)
-    _say(f"{now.file}: {_counted(left_out)} taken out, {_number(kept)} left")
+    current = _find_current(paths, flags)
+    remaining, removed = prune_entries(
+        read_baseline(current.file), current.entries, lambda one: _is_resolved(one, current)
+    )
+    _write_baseline(current.file, remaining)
+    _print_status(
+        f"{current.file}: {_format_finding_count(removed)} taken out, {_count_findings(remaining)} left"
+    )
     return 0
 
 
 @command.command("show")
-@_options
+@_baseline_options
 def show(paths: Sequence[str], **flags: Any) -> int:
     """List what is in the baseline; what podplan check PATHS no longer finds is marked as gone."""
-    now = _now(paths, flags)
-    kept, left_out = pruned(read_baseline(now.file), now.entries, lambda one: _is_gone(one, now))
-    write_text(
-        "".join(f"{_line(one)}\n" for one in kept) + "".join(f"{_line(one)} (gone)\n" for one in left_out)
+    current = _find_current(paths, flags)
+    remaining, resolved = prune_entries(
+        read_baseline(current.file), current.entries, lambda one: _is_resolved(one, current)
     )
-    _say(f"{now.file}: {_counted(kept)} still there, {_number(left_out)} gone")
+    write_escaped_stdout(
+        "".join(f"{_format_entry(one)}\n" for one in remaining)
+        + "".join(f"{_format_entry(one)} (gone)\n" for one in resolved)
+    )
+    _print_status(
+        f"{current.file}: {_format_finding_count(remaining)} still there, {_count_findings(resolved)} gone"
+    )
     return 0
 
 
-def _keep(file: str, entries: Iterable[Entry]) -> None:
+def _write_baseline(file: str, entries: Iterable[BaselineEntry]) -> None:
     """Writes a baseline. Raises BoundExceeded where it could not be read again."""
-    text = written(entries)
+    text = serialize_baseline(entries)
     size = len(text.encode(errors="surrogateescape"))
     if size > MAX_FILE_BYTES:
         message = (
             f"{file} would have {size:,} bytes, and at most {MAX_FILE_BYTES:,} are read from one file;"
             " leave rules out with --ignore"
         )
-        raise BoundExceeded(beyond("file-bytes", message), file)
+        raise LimitExceeded(limit_exceeded("file-bytes", message), file)
     replace_file(file, text)
 
 
-def _now(paths: Sequence[str], flags: dict[str, Any]) -> Now:
+def _find_current(paths: Sequence[str], flags: dict[str, Any]) -> CurrentFindings:
     paths = default_paths(paths)
-    wanted = checking(paths, baseline_is_read=False, **flags)
-    terms = wanted.settings.terms
-    result = run(paths, wanted, flags["stdin_filename"])
-    demand_all(result)
+    run_settings = resolve_check_settings(paths, baseline_is_read=False, **flags)
+    lint_config = run_settings.settings.lint_config
+    result = run_check(paths, run_settings, flags["stdin_filename"])
+    require_complete(result)
     say_unread(result.summary.unreadable_folders, ())
-    known = [found for found in result.findings if may_be_silenced(found, terms)]
-    entries = collected(known, result.texts)
-    baseline = wanted.origins["baseline"].value or DEFAULT_FILE
-    everything = wanted.settings.environments == "all" and not wanted.settings.sets and paths != ("-",)
-    files = expand(paths, wanted.exclude, []) if everything else ()
-    said = frozenset(from_root(file) for file in files if file not in result.unlowered)
-    return Now(entries, baseline, said, result.undecided, terms)
+    suppressible = [found for found in result.findings if is_suppressible(found, lint_config)]
+    entries = collect_entries(suppressible, result.redacted_texts)
+    baseline = run_settings.settings_by_key["baseline"].value or DEFAULT_FILE
+    checks_everything = (
+        run_settings.settings.environments == "all"
+        and not run_settings.settings.param_values
+        and paths != ("-",)
+    )
+    files = expand_paths(paths, run_settings.exclude, []) if checks_everything else ()
+    checked_files = frozenset(relative_to_root(file) for file in files if file not in result.unlowered_files)
+    return CurrentFindings(entries, baseline, checked_files, result.undecided_rules, lint_config)
 
 
-def _is_gone(one: Entry, now: Now) -> bool:
+def _is_resolved(entry: BaselineEntry, current: CurrentFindings) -> bool:
     """Whether an entry that is not found would have been: its file is not there, or all was said of it."""
-    path = os.path.join(root_of(now.file), one.file)
+    path = os.path.join(find_root(current.file), entry.file)
     if not _is_there(path):
         return True
-    on = ruling_under(now.terms, sections_of(now.terms, path)).codes
-    return one.file in now.said and one.rule in on - now.undecided
+    selected_codes = resolve_rules_for_selections(
+        current.lint_config, find_matching_selections(current.lint_config, path)
+    ).enabled_codes
+    return entry.file in current.checked_files and entry.rule in selected_codes - current.undecided_rules
 
 
 def _is_there(path: str) -> bool:
@@ -145,21 +166,21 @@ def _is_there(path: str) -> bool:
     return True
 
 
-def _line(one: Entry) -> str:
-    named = [part for part in one.named[1:] if part] if one.named else []
-    where = "/".join(named) or one.file
-    times = f" ({one.times} times)" if one.times > 1 else ""
-    return f"{one.file}: {one.rule} {where} {one.path}".rstrip() + f": {one.message}{times}"
+def _format_entry(entry: BaselineEntry) -> str:
+    name_parts = [part for part in entry.object_id[1:] if part] if entry.object_id else []
+    subject = "/".join(name_parts) or entry.file
+    times = f" ({entry.occurrences} times)" if entry.occurrences > 1 else ""
+    return f"{entry.file}: {entry.rule} {subject} {entry.path}".rstrip() + f": {entry.message}{times}"
 
 
-def _number(entries: Iterable[Entry]) -> int:
-    return sum(one.times for one in entries)
+def _count_findings(entries: Iterable[BaselineEntry]) -> int:
+    return sum(one.occurrences for one in entries)
 
 
-def _counted(entries: Iterable[Entry]) -> str:
-    number = _number(entries)
+def _format_finding_count(entries: Iterable[BaselineEntry]) -> str:
+    number = _count_findings(entries)
     return f"{number} finding{'' if number == 1 else 's'}"
 
 
-def _say(message: str) -> None:
-    say(f"{message}")
+def _print_status(message: str) -> None:
+    print_message(f"{message}")

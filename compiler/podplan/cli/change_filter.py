@@ -7,23 +7,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import click
 
-from podplan.checker.check import Result, narrowed
-from podplan.cli.check_run import checking, run
-from podplan.cli.options import Request
-from podplan.core.errors import RequestError
+from podplan.checker.check import CheckResult, filter_result
+from podplan.cli.check_run import resolve_check_settings, run_check
+from podplan.cli.options import RunSettings
+from podplan.core.errors import UsageError
 from podplan.core.findings import Finding
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from podplan.workspace.files import NoSuchPath, OutsideRoot, mentions, root_of
+from podplan.workspace.files import OutsideRoot, PathNotFound, file_contains_any, find_root
 
 if TYPE_CHECKING:
-    from podplan.checker.base_revision import Before
-    from podplan.lint.baseline import Entry
-    from podplan.workspace.revisions import Change
+    from podplan.checker.base_revision import BaseCrs
+    from podplan.lint.baseline import BaselineEntry
+    from podplan.workspace.revisions import FileChange
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Asked(NamedTuple):
+class ChangeSelection(NamedTuple):
     """The flags: whether the paths are files that changed, and the revision to compare with.
 
     ``ref`` is "" for none; with ``changed`` the files that differ from it count, with ``new`` its findings.
@@ -31,27 +31,27 @@ class Asked(NamedTuple):
 
     affected: bool
     ref: str
-    changed: bool
-    new: bool
+    filter_changed: bool
+    filter_new: bool
 
 
-class Known(NamedTuple):
+class KnownFindings(NamedTuple):
     """Findings that were there: those that were shown, and those that somebody silenced."""
 
-    shown: tuple[Entry, ...] = ()
-    silenced: tuple[Entry, ...] = ()
+    shown: tuple[BaselineEntry, ...] = ()
+    suppressed: tuple[BaselineEntry, ...] = ()
 
 
-class Earlier(NamedTuple):
+class BaseSnapshot(NamedTuple):
     """The revision that is compared with: its CRs, its findings where they count, and what it changed into.
 
     ``governed`` tells that a file which changed was the inventory.
     """
 
-    crs: Before
-    known: Known
-    changes: tuple[Change, ...]
-    governed: bool
+    base_crs: BaseCrs
+    known: KnownFindings
+    changes: tuple[FileChange, ...]
+    inventory_changed: bool
 
 
 def change_options(command: Command) -> Command:
@@ -73,167 +73,186 @@ def change_options(command: Command) -> Command:
     return command
 
 
-def asked(affected_by: bool, changed_since: str, new_since: str, base: str) -> Asked | None:
+def parse_change_flags(
+    affected_by: bool, changed_since: str, new_since: str, base: str
+) -> ChangeSelection | None:
     """What the flags ask for; None where they ask for nothing. Raises RequestError."""
     refs = list(dict.fromkeys(ref for ref in (base, changed_since, new_since) if ref))
     if len(refs) > 1:
-        raise RequestError(f"{' and '.join(refs)} are two revisions; compare with one of them")
+        raise UsageError(f"{' and '.join(refs)} are two revisions; compare with one of them")
     if affected_by and changed_since:
-        raise RequestError("--affected-by and --changed-since both say what changed; give one of them")
+        raise UsageError("--affected-by and --changed-since both say what changed; give one of them")
     if not affected_by and not refs:
         return None
-    return Asked(affected_by, "".join(refs), bool(changed_since), bool(new_since))
+    return ChangeSelection(affected_by, "".join(refs), bool(changed_since), bool(new_since))
 
 
-def check_change(paths: Sequence[str], asked_for: Asked, flags: dict[str, Any]) -> tuple[Result, Request]:
+def check_change(
+    paths: Sequence[str], selection: ChangeSelection, flags: dict[str, Any]
+) -> tuple[CheckResult, RunSettings]:
     """The result with what is to be reported of it, and the request that it is of.
 
     All of the paths is checked, and only the report is narrowed. With --affected-by that is the whole
     repository. Raises RequestError and files.NoSuchPath.
     """
     if "-" in paths:
-        raise RequestError("standard input is no file that changed; name files and folders")
-    if asked_for.affected and not paths:
-        raise RequestError("--affected-by wants the files that changed")
-    roots = {root_of(path) for path in paths or (".",)}
+        raise UsageError("standard input is no file that changed; name files and folders")
+    if selection.affected and not paths:
+        raise UsageError("--affected-by wants the files that changed")
+    roots = {find_root(path) for path in paths or (".",)}
     if len(roots) != 1:
-        raise RequestError("files that changed, and a revision, are of one repository; check others apart")
+        raise UsageError("files that changed, and a revision, are of one repository; check others apart")
     root = roots.pop()
-    changed = [_real(path) for path in paths] if asked_for.affected else []
-    paths = (os.path.relpath(root),) if asked_for.affected else paths or (".",)
-    earlier = _earlier(paths, root, asked_for, flags) if asked_for.ref else None
-    wanted = checking(paths, **flags)
-    result = run(paths, wanted, before=earlier.crs if earlier else None)
-    if asked_for.affected or asked_for.changed:
-        if asked_for.changed and earlier is not None:
-            changed = list(_paths(root, earlier.changes))
-        if not (earlier and earlier.governed) and not _governs_all(changed, result, wanted, paths, flags):
-            result = _affected(result, changed, sure=earlier is not None)
-    if asked_for.new and earlier is not None:
-        result = _new(result, earlier.known)
-    return result, wanted
+    changed = [_resolve_path(path) for path in paths] if selection.affected else []
+    paths = (os.path.relpath(root),) if selection.affected else paths or (".",)
+    snapshot = _load_base(paths, root, selection, flags) if selection.ref else None
+    run_settings = resolve_check_settings(paths, **flags)
+    result = run_check(paths, run_settings, base_crs=snapshot.base_crs if snapshot else None)
+    if selection.affected or selection.filter_changed:
+        if selection.filter_changed and snapshot is not None:
+            changed = list(_iter_changed_paths(root, snapshot.changes))
+        if not (snapshot and snapshot.inventory_changed) and not _affects_everything(
+            changed, result, run_settings, paths, flags
+        ):
+            result = _filter_affected(result, changed, has_base=snapshot is not None)
+    if selection.filter_new and snapshot is not None:
+        result = _filter_new(result, snapshot.known)
+    return result, run_settings
 
 
-def _affected(result: Result, changed: Collection[str], sure: bool) -> Result:
+def _filter_affected(result: CheckResult, changed: Collection[str], has_base: bool) -> CheckResult:
     """The findings about files that changed, and about what depends on them.
 
     Without the revision before nobody knows what a file was that is not there and that nothing names: it may
     have been the inventory, so then nothing is left out.
     """
-    from podplan.checker.affected_findings import about, affected
+    from podplan.checker.affected_findings import build_file_filter, find_affected_files
 
-    named = {_real(other) for others in result.named.values() for other in others}
-    if not sure and any(not os.path.lexists(path) and path not in named for path in changed):
+    referenced_paths = {_resolve_path(other) for others in result.dependencies.values() for other in others}
+    if not has_base and any(not os.path.lexists(path) and path not in referenced_paths for path in changed):
         return result
-    return narrowed(result, about(affected(changed, result.named)))
+    return filter_result(result, build_file_filter(find_affected_files(changed, result.dependencies)))
 
 
-def _governs_all(
+def _affects_everything(
     changed: Collection[str],
-    result: Result,
-    wanted: Request,
+    result: CheckResult,
+    run_settings: RunSettings,
     paths: Sequence[str],
     flags: dict[str, Any],
 ) -> bool:
     """Whether a file that changed is for everything: configuration, inventory, baseline, own policies."""
-    from podplan.config.files import NAMES, PYPROJECT, extended, named, nearest
+    from podplan.config.files import CONFIG_NAMES, PYPROJECT, find_nearest_config, read_config, read_extended
 
-    own = None if flags["isolated"] and not flags["config"] else nearest(paths[0])
-    own = named(flags["config"]) if flags["config"] else own
-    files = {os.path.realpath(file.path) for file in (extended(own) if own is not None else ())}
+    config_file = None if flags["isolated"] and not flags["config"] else find_nearest_config(paths[0])
+    config_file = read_config(flags["config"]) if flags["config"] else config_file
+    files = {
+        os.path.realpath(file.path)
+        for file in (read_extended(config_file) if config_file is not None else ())
+    }
     files |= {os.path.realpath(path) for path in result.inventories}
-    values = (wanted.origins[key].value for key in ("inventory", "baseline"))
+    values = (run_settings.settings_by_key[key].value for key in ("inventory", "baseline"))
     files |= {os.path.realpath(path) for path in values if path}
-    folders = [os.path.realpath(path) for path in wanted.origins["policies"].value]
+    folders = [os.path.realpath(path) for path in run_settings.settings_by_key["policies"].value]
     return any(
         path in files
         or any(path == folder or path.startswith(folder + os.sep) for folder in folders)
-        or (os.path.basename(path) in (*NAMES, PYPROJECT) and not os.path.lexists(path))
+        or (os.path.basename(path) in (*CONFIG_NAMES, PYPROJECT) and not os.path.lexists(path))
         for path in changed
     )
 
 
-def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str, Any]) -> Earlier:
+def _load_base(
+    paths: Sequence[str], root: str, selection: ChangeSelection, flags: dict[str, Any]
+) -> BaseSnapshot:
     """What the revision has to say; standing there, with its own configuration."""
-    from podplan.checker.base_revision import before
-    from podplan.cli.config_fallback import told_or_mended
-    from podplan.cli.revision_checkout import alike, standing_at, there
-    from podplan.workspace import Reader, revisions
-    from podplan.workspace.file_loader import sources
-    from podplan.workspace.files import expand
+    from podplan.checker.base_revision import collect_base_crs
+    from podplan.cli.config_fallback import load_with_config_fallback
+    from podplan.cli.revision_checkout import enter_revision, make_portable, translate_to_checkout
+    from podplan.workspace import Loader, revisions
+    from podplan.workspace.file_loader import load_files
+    from podplan.workspace.files import expand_paths
 
     for path in paths:
         if not os.path.lexists(path):
-            raise NoSuchPath(f"{path}: no such file or folder")
-    commit = revisions.base_of(root, asked_for.ref)
-    changes = tuple(revisions.changed(root, asked_for.ref))
+            raise PathNotFound(f"{path}: no such file or folder")
+    commit = revisions.resolve_base(root, selection.ref)
+    changes = tuple(revisions.find_changes(root, selection.ref))
 
-    alike_paths, alike_flags = alike(paths, flags, root)
+    portable_paths, portable_flags = make_portable(paths, flags, root)
 
-    def reading(folder: str, own: Sequence[str], own_flags: Mapping[str, Any]) -> Earlier:
-        wanted = checking(own, **own_flags)
+    def reading(folder: str, own: Sequence[str], own_flags: Mapping[str, Any]) -> BaseSnapshot:
+        wanted = resolve_check_settings(own, **own_flags)
         own = [path for path in own if os.path.lexists(path)]
         # A job may have been in another file, which then is another now, or gone.
-        was = {os.path.join(folder, change.before) for change in changes if change.before is not None}
-        all_files = expand([os.path.relpath(folder)], wanted.exclude) if was else ()
+        was = {os.path.join(folder, change.old_path) for change in changes if change.old_path is not None}
+        all_files = expand_paths([os.path.relpath(folder)], wanted.exclude) if was else ()
         moved = [path for path in all_files if os.path.abspath(path) in was]
-        found = sources(expand([*own, *moved], wanted.exclude))
-        crs = before(found, wanted.settings, Reader(exclude=wanted.exclude))
-        known = _known(run(own, wanted), changes) if asked_for.new else Known()
-        return Earlier(crs, known, changes, any(_was_inventory(folder, change) for change in changes))
+        found = load_files(expand_paths([*own, *moved], wanted.exclude))
+        crs = collect_base_crs(found, wanted.settings, Loader(exclude=wanted.exclude))
+        known = _collect_known(run_check(own, wanted), changes) if selection.filter_new else KnownFindings()
+        return BaseSnapshot(crs, known, changes, any(_was_inventory(folder, change) for change in changes))
 
-    with standing_at(root, commit, revisions.outside(root)) as folder:
-        own, own_flags = there(alike_paths, alike_flags, root, folder)
-        return told_or_mended(
-            asked_for.ref, lambda: reading(folder, own, own_flags), folder, root, asked_for.ref
+    with enter_revision(root, commit, revisions.find_sparse_files(root)) as folder:
+        own, base_flags = translate_to_checkout(portable_paths, portable_flags, root, folder)
+        return load_with_config_fallback(
+            selection.ref, lambda: reading(folder, own, base_flags), folder, root, selection.ref
         )
 
 
-def _was_inventory(folder: str, change: Change) -> bool:
-    if change.before is None or not change.before.endswith((".yaml", ".yml")):
+def _was_inventory(folder: str, change: FileChange) -> bool:
+    if change.old_path is None or not change.old_path.endswith((".yaml", ".yml")):
         return False
     try:
-        return mentions(folder, os.path.join(folder, change.before), [b"ClusterInventory"])
+        return file_contains_any(folder, os.path.join(folder, change.old_path), [b"ClusterInventory"])
     except (OSError, OutsideRoot):
         return False
 
 
-def _known(result: Result, changes: Collection[Change]) -> Known:
+def _collect_known(result: CheckResult, changes: Collection[FileChange]) -> KnownFindings:
     """The findings of the revision, as a baseline has them; in files by the names that they have now."""
-    from podplan.lint.baseline import collected
+    from podplan.lint.baseline import collect_entries
 
-    now = {change.before: change.path for change in changes if change.how == "renamed"}
+    new_names = {change.old_path: change.path for change in changes if change.change_type == "renamed"}
 
-    def entries(found: Iterable[Finding]) -> tuple[Entry, ...]:
-        there = collected(found, result.texts)
-        return tuple(one._replace(file=now.get(one.file, one.file)) for one in there)
+    def entries(found: Iterable[Finding]) -> tuple[BaselineEntry, ...]:
+        there = collect_entries(found, result.redacted_texts)
+        return tuple(one._replace(file=new_names.get(one.file, one.file)) for one in there)
 
-    silenced = (found for found in result.with_suppressed if found.suppressed)
-    return Known(entries(result.findings), entries(silenced))
+    suppressed = (found for found in result.all_findings if found.suppressed)
+    return KnownFindings(entries(result.findings), entries(suppressed))
 
 
-def _new(result: Result, known: Known) -> Result:
+def _filter_new(result: CheckResult, known_findings: KnownFindings) -> CheckResult:
     """The findings that were not there before, in whatever line; what is silenced no more is new."""
-    from podplan.checker.affected_findings import ALWAYS
-    from podplan.lint.baseline import without_known
+    from podplan.checker.affected_findings import ALWAYS_REPORTED_RULES
+    from podplan.lint.baseline import suppress_known_findings
 
-    silenced = [found for found in result.with_suppressed if found.suppressed]
-    old: set[int] = set()
-    for found, there in ((result.findings, known.shown), (silenced, known.silenced)):
-        bare = [one._replace(suppressed=False) for one in found]
-        marked = without_known(bare, there, result.texts, lambda one: one.rule not in ALWAYS)
-        old.update(id(one) for one, mark in zip(found, marked, strict=True) if mark.suppressed)
-    return narrowed(result, lambda found: id(found) not in old)
+    suppressed = [found for found in result.all_findings if found.suppressed]
+    known_ids: set[int] = set()
+    for found, known_entries in (
+        (result.findings, known_findings.shown),
+        (suppressed, known_findings.suppressed),
+    ):
+        unsuppressed = [one._replace(suppressed=False) for one in found]
+        marked = suppress_known_findings(
+            unsuppressed,
+            known_entries,
+            result.redacted_texts,
+            lambda one: one.rule not in ALWAYS_REPORTED_RULES,
+        )
+        known_ids.update(id(one) for one, mark in zip(found, marked, strict=True) if mark.suppressed)
+    return filter_result(result, lambda found: id(found) not in known_ids)
 
 
-def _paths(root: str, changes: Collection[Change]) -> Iterator[str]:
+def _iter_changed_paths(root: str, changes: Collection[FileChange]) -> Iterator[str]:
     """The files that changed, under the names that they have and had; links by their own names, too."""
     for change in changes:
-        for path in {change.path, change.before or change.path}:
-            whole = os.path.join(root, path)
-            yield whole
-            yield _real(whole)
+        for path in {change.path, change.old_path or change.path}:
+            full_path = os.path.join(root, path)
+            yield full_path
+            yield _resolve_path(full_path)
 
 
-def _real(path: str) -> str:
+def _resolve_path(path: str) -> str:
     return os.path.realpath(path)

@@ -6,28 +6,32 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.checker.check import Result
-from podplan.cli.change_filter import asked, change_options, check_change
-from podplan.cli.check_run import check_and_report, checking, report
+from podplan.checker.check import CheckResult
+from podplan.cli.change_filter import change_options, check_change, parse_change_flags
+from podplan.cli.check_run import check_and_report, report_result, resolve_check_settings
 from podplan.cli.exit_codes import CLEAN, FINDINGS
-from podplan.cli.fix import fix_options, make_fixes, show_fixes
+from podplan.cli.fix import apply_fixes, fix_options, show_fix_diff
 from podplan.cli.lint_config import rule_options
-from podplan.cli.options import Request, default_paths, input_options, lowering_options
-from podplan.cli.output import write_text
-from podplan.cli.reporting import Reports, report_options, reports
-from podplan.cli.settings import shown
-from podplan.cli.shell_completion import files
-from podplan.core.errors import RequestError
+from podplan.cli.options import RunSettings, default_paths, input_options, lowering_options
+from podplan.cli.output import write_escaped_stdout
+from podplan.cli.reporting import ReportTargets, parse_report_flags, report_options
+from podplan.cli.settings import format_settings
+from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, shell_complete=files)
+@click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @lowering_options
 @rule_options
 @click.option(
-    "--baseline", metavar="FILE", shell_complete=files, default="", help="Leave out the findings in FILE."
+    "--baseline",
+    metavar="FILE",
+    shell_complete=complete_files,
+    default="",
+    help="Leave out the findings in FILE.",
 )
 @click.option("--show-settings", is_flag=True, help="Print each setting and where it is from, and stop.")
 @change_options
@@ -69,28 +73,30 @@ def command(
     PATHS are files or folders (default: this folder); - is standard input. Profiles are checked as
     written and under every environment, unless -e names some.
     """
-    into = reports(format_, outputs, statistics, color)
-    change = asked(affected_by, changed_since, new_since, base)
+    report_targets = parse_report_flags(format_, outputs, statistics, color)
+    change = parse_change_flags(affected_by, changed_since, new_since, base)
     if change is not None and (fix or fix_only or diff):
-        raise RequestError("what is repaired is not chosen by a change; repair without naming one")
+        raise UsageError("what is repaired is not chosen by a change; repair without naming one")
     if change is not None and not show_settings:
-        result, wanted = check_change(paths, change, flags)
-        return _reported(result, wanted, into, exit_zero)
+        result, run_settings = check_change(paths, change, flags)
+        return _report_with_exit_code(result, run_settings, report_targets, exit_zero)
     paths = default_paths(paths)
     if not (show_settings or diff or fix or fix_only):
-        code = check_and_report(paths, flags, into, None if no_cache else cache_dir)
+        code = check_and_report(paths, flags, report_targets, None if no_cache else cache_dir)
         return CLEAN if exit_zero and code == FINDINGS else code
-    wanted = checking(paths, **flags)
+    run_settings = resolve_check_settings(paths, **flags)
     if show_settings:
-        write_text(shown(wanted.origins))
+        write_escaped_stdout(format_settings(run_settings.settings_by_key))
         return CLEAN
     if diff:
-        return show_fixes(paths, wanted, unsafe_fixes, into.style)
-    result = make_fixes(paths, wanted, unsafe_fixes)
-    return CLEAN if fix_only else _reported(result, wanted, into, exit_zero)
+        return show_fix_diff(paths, run_settings, unsafe_fixes, report_targets.style)
+    result = apply_fixes(paths, run_settings, unsafe_fixes)
+    return CLEAN if fix_only else _report_with_exit_code(result, run_settings, report_targets, exit_zero)
 
 
-def _reported(result: Result, wanted: Request, into: Reports, exit_zero: bool) -> int:
+def _report_with_exit_code(
+    result: CheckResult, run_settings: RunSettings, report_targets: ReportTargets, exit_zero: bool
+) -> int:
     """The exit code, once all is printed."""
-    code = report(result, wanted, into)
+    code = report_result(result, run_settings, report_targets)
     return CLEAN if exit_zero and code == FINDINGS else code

@@ -6,25 +6,31 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 
-from podplan.checker.check import Result, check, check_sources
-from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL
-from podplan.cli.options import NO_INPUT_FLAGS, Request, request
-from podplan.cli.progress import shown
-from podplan.cli.reporting import Reports, reports, texts, write_reports, write_texts
-from podplan.core.builtin_rules import LIMIT
+from podplan.checker.check import CheckResult, check_files, check_sources
+from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR
+from podplan.cli.options import DEFAULT_INPUT_FLAGS, RunSettings, resolve_run_settings
+from podplan.cli.progress import show_progress
+from podplan.cli.reporting import (
+    ReportTargets,
+    parse_report_flags,
+    render_reports,
+    write_report_texts,
+    write_reports,
+)
+from podplan.core.builtin_rules import LIMIT_RULE
 from podplan.core.findings import Severity
-from podplan.core.limits import BoundExceeded
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.workspace import Reader
-from podplan.workspace.dependencies import FEWEST_FILES, traced
-from podplan.workspace.file_loader import standard_input
+from podplan.workspace import Loader
+from podplan.workspace.dependencies import FEWEST_FILES, record_dependencies
+from podplan.workspace.file_loader import read_standard_input
 
 if TYPE_CHECKING:
-    from podplan.checker.base_revision import Before
+    from podplan.checker.base_revision import BaseCrs
 
 # The flags of `podplan check` that ask for what is found, where nobody gives any.
-NO_FLAGS: Mapping[str, Any] = {
-    **NO_INPUT_FLAGS,
+DEFAULT_FLAGS: Mapping[str, Any] = {
+    **DEFAULT_INPUT_FLAGS,
     "uid": "",
     "resumed": False,
     "select": (),
@@ -41,94 +47,108 @@ NO_FLAGS: Mapping[str, Any] = {
 
 
 # Findings that say how this run went, and maybe not another one.
-_OF_THE_RUN = (LIMIT, "POLICY001", "POLICY004")
+_RUN_SPECIFIC_RULES = (LIMIT_RULE, "POLICY001", "POLICY004")
 
 
 def check_paths(paths: Sequence[str]) -> int:
     """`podplan check PATH…` without a flag; the exit code."""
-    return check_and_report(paths, NO_FLAGS, reports("full", (), False, "auto"), "")
+    return check_and_report(paths, DEFAULT_FLAGS, parse_report_flags("full", (), False, "auto"), "")
 
 
 def check_and_report(
-    paths: Sequence[str], flags: Mapping[str, Any], into: Reports, cached: str | None
+    paths: Sequence[str], flags: Mapping[str, Any], report_targets: ReportTargets, cache_dir: str | None
 ) -> int:
     """Check, and print what there is to say; the exit code.
 
     ``cached`` is the folder of the cache: "" is the usual one, None is for no cache.
     """
-    if cached is not None and (len(paths) >= FEWEST_FILES or any(map(os.path.isdir, paths))):
-        from podplan.cli.check_cache import folder
+    if cache_dir is not None and (len(paths) >= FEWEST_FILES or any(map(os.path.isdir, paths))):
+        from podplan.cli.check_cache import select_folder
 
-        if place := folder(cached, paths):
-            return _check_with(place, paths, flags, into)
-    wanted = checking(paths, **flags)
-    return report(run(paths, wanted, flags["stdin_filename"]), wanted, into)
+        if cache_folder := select_folder(cache_dir, paths):
+            return _check_with_cache(cache_folder, paths, flags, report_targets)
+    run_settings = resolve_check_settings(paths, **flags)
+    return report_result(
+        run_check(paths, run_settings, flags["stdin_filename"]), run_settings, report_targets
+    )
 
 
-def _check_with(folder: str, paths: Sequence[str], flags: Mapping[str, Any], into: Reports) -> int:
+def _check_with_cache(
+    folder: str, paths: Sequence[str], flags: Mapping[str, Any], report_targets: ReportTargets
+) -> int:
     """The same with a cache: what was said before is said again, if all it rests on is as it was."""
     from podplan.cli import check_cache
 
-    wished = (into.format, [name for name, _ in into.files], into.style)
-    key = check_cache.key(paths, flags, wished)
-    said = check_cache.find(folder, key, len(into.files) + 1)
-    if said is None:
-        with traced() as trace:
-            wanted = checking(paths, **flags)
-            result = run(paths, wanted)
-        if result.given_up or any(found.rule in _OF_THE_RUN for found in result.findings):
-            return report(result, wanted, into)
-        said = check_cache.Said(exit_code(result, wanted.fail_on), texts(result, into))
+    report_key = (report_targets.format, [name for name, _ in report_targets.files], report_targets.style)
+    key = check_cache.compute_key(paths, flags, report_key)
+    cache_entry = check_cache.load_entry(folder, key, len(report_targets.files) + 1)
+    if cache_entry is None:
+        with record_dependencies() as trace:
+            run_settings = resolve_check_settings(paths, **flags)
+            result = run_check(paths, run_settings)
+        if result.limit_hits or any(found.rule in _RUN_SPECIFIC_RULES for found in result.findings):
+            return report_result(result, run_settings, report_targets)
+        cache_entry = check_cache.CacheEntry(
+            compute_exit_code(result, run_settings.fail_on), render_reports(result, report_targets)
+        )
         if (
-            check_cache.key(paths, flags, wished) == key
+            check_cache.compute_key(paths, flags, report_key) == key
         ):  # else something came or went, or a day went by, meanwhile
-            check_cache.keep(folder, key, said, trace)
-    write_texts(said.texts, into)
-    return said.code
+            check_cache.store_entry(folder, key, cache_entry, trace)
+    write_report_texts(cache_entry.texts, report_targets)
+    return cache_entry.exit_code
 
 
-def report(result: Result, wanted: Request, into: Reports) -> int:
+def report_result(result: CheckResult, run_settings: RunSettings, report_targets: ReportTargets) -> int:
     """Print the result; the exit code. Raises BoundExceeded where it is not that of all files."""
-    write_reports(result, into)
-    demand_all(result)
-    return exit_code(result, wanted.fail_on)
+    write_reports(result, report_targets)
+    require_complete(result)
+    return compute_exit_code(result, run_settings.fail_on)
 
 
-def checking(paths: Sequence[str], jobs: int = 0, **flags: Any) -> Request:
+def resolve_check_settings(paths: Sequence[str], jobs: int = 0, **flags: Any) -> RunSettings:
     """The request of a command that checks: with every environment, by the clock of UTC."""
-    wanted = request(paths, clock=time.strftime("%Y-%m-%d", time.gmtime()), **flags)
-    settings = wanted.settings._replace(
-        environments=wanted.settings.environments or "all",
+    run_settings = resolve_run_settings(paths, clock=time.strftime("%Y-%m-%d", time.gmtime()), **flags)
+    settings = run_settings.settings._replace(
+        environments=run_settings.settings.environments or "all",
         # What a paused job has no Pods for now, it has once it goes on.
-        options=wanted.settings.options._replace(resumed=True),
+        lowering_options=run_settings.settings.lowering_options._replace(resumed=True),
     )
-    return wanted._replace(settings=settings, jobs=jobs)
+    return run_settings._replace(settings=settings, jobs=jobs)
 
 
-def run(
-    paths: Sequence[str], wanted: Request, stdin_filename: str = "", before: Before | None = None
-) -> Result:
+def run_check(
+    paths: Sequence[str], run_settings: RunSettings, stdin_filename: str = "", base_crs: BaseCrs | None = None
+) -> CheckResult:
     """The result for paths, or for standard input where the path is ``-``.
 
     ``before`` are the CRs to compare with, for rules about what a change does.
     """
     if list(paths) == ["-"]:
-        source = standard_input(stdin_filename)
-        return check_sources([source], wanted.settings, Reader(exclude=wanted.exclude))
-    with shown() as watch:
-        reader = Reader(exclude=wanted.exclude)
-        return check(paths, wanted.settings, reader, wanted.exclude, watch, before, wanted.jobs)
+        source = read_standard_input(stdin_filename)
+        return check_sources([source], run_settings.settings, Loader(exclude=run_settings.exclude))
+    with show_progress() as progress_watch:
+        reader = Loader(exclude=run_settings.exclude)
+        return check_files(
+            paths,
+            run_settings.settings,
+            reader,
+            run_settings.exclude,
+            progress_watch,
+            base_crs,
+            run_settings.jobs,
+        )
 
 
-def demand_all(result: Result) -> None:
+def require_complete(result: CheckResult) -> None:
     """Raises BoundExceeded where files were left out because they reached a bound."""
-    if result.given_up:
-        raise BoundExceeded("\npodplan: ".join(one.sentence for one in result.given_up))
+    if result.limit_hits:
+        raise LimitExceeded("\npodplan: ".join(one.message for one in result.limit_hits))
 
 
-def exit_code(result: Result, fail_on: Severity | None) -> int:
+def compute_exit_code(result: CheckResult, fail_on: Severity | None) -> int:
     """4 where a profile reached a limit, 1 where a finding is at least as severe as ``fail_on``, else 0."""
-    if any(found.rule == LIMIT for found in result.findings):
-        return INTERNAL
-    bad = fail_on is not None and any(found.severity >= fail_on for found in result.findings)
-    return FINDINGS if bad else CLEAN
+    if any(found.rule == LIMIT_RULE for found in result.findings):
+        return INTERNAL_ERROR
+    has_failures = fail_on is not None and any(found.severity >= fail_on for found in result.findings)
+    return FINDINGS if has_failures else CLEAN

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from podplan.cli.check_cache import chosen, evict
+from podplan.cli.check_cache import evict_entries, resolve_folder
 from podplan.cli.exit_codes import CLEAN
 
 
@@ -14,7 +14,7 @@ from podplan.cli.exit_codes import CLEAN
 @click.option("--cache-dir", metavar="DIR", default="", help="The folder that was given to podplan check.")
 def command(cache_dir: str) -> int:
     """Remove what the cache of podplan check holds."""
-    folder = chosen(cache_dir)
-    removed = evict(folder, 0, 0) if os.path.isdir(folder) else 0
+    folder = resolve_folder(cache_dir)
+    removed = evict_entries(folder, 0, 0) if os.path.isdir(folder) else 0
     click.echo(f"{removed} entr{'y' if removed == 1 else 'ies'} removed", err=True)
     return CLEAN

@@ -11,33 +11,38 @@ from contextlib import suppress
 import click
 
 from podplan import kubernetes
-from podplan.cli.check_run import demand_all, exit_code
-from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
+from podplan.cli.check_run import compute_exit_code, require_complete
+from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR, NO_INPUT, SIGNAL_BASE
 from podplan.cli.lint_config import rule_options
-from podplan.cli.options import FAIL_ON, Request, request
-from podplan.cli.output import drop_output, say, tell, write, write_all
-from podplan.cli.shell_completion import files
-from podplan.config import config_for
-from podplan.core.errors import RequestError
+from podplan.cli.options import FAIL_ON_CHOICES, RunSettings, resolve_run_settings
+from podplan.cli.output import discard_stdout, print_message, write_all, write_escaped_stderr, write_stdout
+from podplan.cli.shell_completion import complete_files
+from podplan.config import load_config_for
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
-from podplan.core.limits import BoundExceeded, OutOfTime
+from podplan.core.limits import LimitExceeded, RunTimeout
 from podplan.core.typing import Any, NoReturn
 from podplan.integrations.argocd import parameters
-from podplan.integrations.argocd.application import read, with_profiles
-from podplan.integrations.argocd.destination import missing, version
-from podplan.integrations.argocd.generator import Generated, generate, inventory_path, root_of_copy
-from podplan.integrations.argocd.parameters import Given, given
-from podplan.integrations.argocd.sync_options import demand_options
+from podplan.integrations.argocd.application import iter_profile_files, read_application
+from podplan.integrations.argocd.destination import find_unserved_kinds, select_version
+from podplan.integrations.argocd.generator import (
+    GeneratedManifests,
+    find_copy_root,
+    generate_manifests,
+    resolve_inventory_path,
+)
+from podplan.integrations.argocd.parameters import PluginParameters, parse_parameters
+from podplan.integrations.argocd.sync_options import require_sync_options
 from podplan.report.argocd import render
-from podplan.report.sanitization import visible
-from podplan.workspace import Reader
-from podplan.workspace.files import OutsideRoot, root_of, taken_as_root
+from podplan.report.sanitization import escape_text
+from podplan.workspace import Loader
+from podplan.workspace.files import OutsideRoot, find_root, use_as_root
 
-FOLDER = os.curdir
-MEBIBYTES = 768  # the sidecar has 1024; beyond, it would be ended with all that it does for others
-SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part
-_OF_OTHER_FILES = ("PROF002", "PROF016")  # a base or an inventory that is not there
-STOPPED = KILLED + signal.SIGTERM
+WORKING_FOLDER = os.curdir
+DEFAULT_MEMORY_MIB = 768  # the sidecar has 1024; beyond, it would be ended with all that it does for others
+DEFAULT_DEADLINE_SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part
+_MISSING_FILE_RULES = ("PROF002", "PROF016")  # a base or an inventory that is not there
+TERMINATED = SIGNAL_BASE + signal.SIGTERM
 
 
 @click.group("cmp")
@@ -47,7 +52,7 @@ def command(context: click.Context) -> None:
 
     Each of these looks at the folder it is started in. docs/argocd.md says how to install it.
     """
-    context.with_resource(taken_as_root(_root()))
+    context.with_resource(use_as_root(_find_root()))
 
 
 @command.command("discover", short_help="Say whether this folder holds a profile.")
@@ -56,48 +61,50 @@ def discover() -> int:
 
     The exit code is 0 either way: Argo CD takes any other for a fault, and not for a no.
     """
-    found = next(with_profiles(FOLDER, _exclude()), "")
-    if found:
-        write(f"{visible(found)}\n")
+    profile_file = next(iter_profile_files(WORKING_FOLDER, _read_exclude()), "")
+    if profile_file:
+        write_stdout(f"{escape_text(profile_file)}\n")
     return CLEAN
 
 
-_memory = click.option(
+_memory_option = click.option(
     "--memory",
     metavar="MIB",
     type=click.IntRange(64, 1_048_576),
-    default=MEBIBYTES,
-    help=f"Give up where this is not enough, and say so [{MEBIBYTES}].",
+    default=DEFAULT_MEMORY_MIB,
+    help=f"Give up where this is not enough, and say so [{DEFAULT_MEMORY_MIB}].",
 )
 
 
 @command.command("parameters", short_help="Print what an Application may set.")
-@_memory
-def announce(memory: int) -> int:
+@_memory_option
+def print_parameters(memory: int) -> int:
     """Print the parameters that an Application may set, as JSON: those of the profiles here among them."""
     import json
 
-    from podplan.integrations.argocd.parameter_schema import announced
+    from podplan.integrations.argocd.parameter_schema import build_parameter_schemas
 
-    _stay_below(memory)
+    _limit_memory(memory)
     try:
-        profiles = read(FOLDER, _exclude(), Reader()).profiles
+        profiles = read_application(WORKING_FOLDER, _read_exclude(), Loader()).profiles
     except Exception as error:  # the form that shows them must not fail: generate says what is wrong
-        _warn([f"the params of the profiles are not known: {str(error) or 'there is too little memory'}"])
+        _print_warnings(
+            [f"the params of the profiles are not known: {str(error) or 'there is too little memory'}"]
+        )
         profiles = []
-    write(json.dumps(announced(profiles), indent=2) + "\n")
+    write_stdout(json.dumps(build_parameter_schemas(profiles), indent=2) + "\n")
     return CLEAN
 
 
-def _exclude() -> tuple[str, ...]:
+def _read_exclude() -> tuple[str, ...]:
     """What the configuration leaves out; a configuration that is wrong is for generate to tell of."""
     try:
-        return config_for(FOLDER).exclude
-    except (BoundExceeded, RequestError, OutsideRoot):
+        return load_config_for(WORKING_FOLDER).exclude
+    except (LimitExceeded, UsageError, OutsideRoot):
         return ()
 
 
-def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
+def _require_cr_output(_: click.Context, __: click.Parameter, value: str) -> str:
     if value != "cr":
         raise click.BadParameter(
             "only cr is handed to a cluster: what it lowers to is a prediction, and the controller makes it"
@@ -107,11 +114,14 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
 
 @command.command("generate", short_help="Print the CRs, all of them checked, or none.")
 @click.option(
-    "--fail-on", type=click.Choice(FAIL_ON), default=None, help="Severity that keeps everything back [error]."
+    "--fail-on",
+    type=click.Choice(FAIL_ON_CHOICES),
+    default=None,
+    help="Severity that keeps everything back [error].",
 )
 @click.option(
     "--manifests",
-    type=click.Choice(parameters.TREATMENTS),
+    type=click.Choice(parameters.MANIFEST_MODES),
     default=None,
     help="Manifests beside the profiles, where the Application does not say [refused].",
 )
@@ -120,10 +130,10 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
     "--deadline",
     metavar="SECONDS",
     type=click.IntRange(1, 86_400),
-    default=SECONDS,
-    help=f"Give up after this time, and say so [{SECONDS}].",
+    default=DEFAULT_DEADLINE_SECONDS,
+    help=f"Give up after this time, and say so [{DEFAULT_DEADLINE_SECONDS}].",
 )
-@_memory
+@_memory_option
 @click.option(
     "--gitops", type=click.Choice(("none", "argocd")), default=None, help="argocd: ask before a CR is pruned."
 )
@@ -135,13 +145,20 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
     help="A sync option for the CRs of profiles, such as Delete=confirm.",
 )
 @click.option(
-    "--emit", metavar="cr", default="cr", expose_value=False, callback=_only_crs, help="What is printed."
+    "--emit",
+    metavar="cr",
+    default="cr",
+    expose_value=False,
+    callback=_require_cr_output,
+    help="What is printed.",
 )
 @click.option("--k8s-version", metavar="1.NN", default="", help="Instead of what KUBE_VERSION says.")
-@click.option("--config", metavar="FILE", shell_complete=files, default="", help="This, not the nearest.")
+@click.option(
+    "--config", metavar="FILE", shell_complete=complete_files, default="", help="This, not the nearest."
+)
 @click.option("--isolated", is_flag=True, help="No configuration file.")
 @rule_options
-def generated(
+def print_manifests(
     manifests: str | None,
     allow_empty: bool,
     deadline: int,
@@ -153,87 +170,112 @@ def generated(
 
     Parameters are read from the JSON in ARGOCD_APP_PARAMETERS, and from nowhere else.
     """
-    _stop_in_time(deadline)
-    _stay_below(memory)
-    demand_options(options)
+    _install_deadline(deadline)
+    _limit_memory(memory)
+    require_sync_options(options)
     try:
-        made, fail_on, warnings = _generated(manifests or "", options, **flags)
-    except RequestError as error:  # it may quote what a stranger wrote, and goes to a web page
-        raise RequestError(visible(str(error))) from None
+        generated_set, fail_on, warnings = _run_generator(manifests or "", options, **flags)
+    except UsageError as error:  # it may quote what a stranger wrote, and goes to a web page
+        raise UsageError(escape_text(str(error))) from None
     except MemoryError:
-        raise BoundExceeded(
+        raise LimitExceeded(
             f"{memory} MiB of memory were not enough, and nothing is handed over; split the Application, or"
             " raise --memory of the plugin and the memory of its container"
         ) from None
-    warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.apis)
-    code = exit_code(made.result, fail_on) if not made.lacking else FINDINGS
-    return _handed_over(made, code, allow_empty, warnings)
+    warnings += find_unserved_kinds(os.environ.get("KUBE_API_VERSIONS", ""), generated_set.apis)
+    code = (
+        compute_exit_code(generated_set.result, fail_on) if not generated_set.incomplete_files else FINDINGS
+    )
+    return _hand_over(generated_set, code, allow_empty, warnings)
 
 
-def _generated(
+def _run_generator(
     manifests: str, options: Sequence[str], **flags: Any
-) -> tuple[Generated, Severity | None, list[str]]:
+) -> tuple[GeneratedManifests, Severity | None, list[str]]:
     """What there is to hand over, from which severity on it is kept back, and warnings."""
-    asked = given(os.environ.get(parameters.VARIABLE))
-    asked = asked._replace(namespace=os.environ.get("ARGOCD_APP_NAMESPACE", ""))
-    wanted, warnings = _request(asked, **flags)
-    reader = Reader(exclude=wanted.exclude)
-    manifests = asked.manifests or manifests
-    made = generate(FOLDER, asked, manifests, wanted.exclude, wanted.settings, reader, options)
-    demand_all(made.result)
-    return made, wanted.fail_on, warnings
+    given_parameters = parse_parameters(os.environ.get(parameters.PARAMETERS_VARIABLE))
+    given_parameters = given_parameters._replace(namespace=os.environ.get("ARGOCD_APP_NAMESPACE", ""))
+    run_settings, warnings = _resolve_settings(given_parameters, **flags)
+    reader = Loader(exclude=run_settings.exclude)
+    manifests = given_parameters.manifests or manifests
+    generated_set = generate_manifests(
+        WORKING_FOLDER,
+        given_parameters,
+        manifests,
+        run_settings.exclude,
+        run_settings.settings,
+        reader,
+        options,
+    )
+    require_complete(generated_set.result)
+    return generated_set, run_settings.fail_on, warnings
 
 
-def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterable[str]) -> int:
+def _hand_over(
+    generated_set: GeneratedManifests, code: int, allow_empty: bool, warnings: Iterable[str]
+) -> int:
     """Everything to standard output, or the reasons why not to standard error."""
-    if code == CLEAN and not made.apis and not allow_empty:
-        say("no JobProfile here, and so nothing to apply")
-        code = NOTHING
-    elif made.result.findings or made.lacking:
-        tell(render(made.result))
-        _hint(made)
-    if made.lacking:
-        _warn([f"{made.lacking[0]} did not give all of its CRs, and so nothing is handed over"])
-    _warn(warnings)
+    if code == CLEAN and not generated_set.apis and not allow_empty:
+        print_message("no JobProfile here, and so nothing to apply")
+        code = NO_INPUT
+    elif generated_set.result.findings or generated_set.incomplete_files:
+        write_escaped_stderr(render(generated_set.result))
+        _print_missing_file_hint(generated_set)
+    if generated_set.incomplete_files:
+        incomplete_file = generated_set.incomplete_files[0]
+        _print_warnings([f"{incomplete_file} did not give all of its CRs, and so nothing is handed over"])
+    _print_warnings(warnings)
     if code == CLEAN:
-        _let_finish()
+        _cancel_deadline()
         try:
-            write_all(made.text)
+            write_all(generated_set.text)
         except BrokenPipeError:  # nobody has the whole of it, so this was no success
-            drop_output()
-            code = INTERNAL
+            discard_stdout()
+            code = INTERNAL_ERROR
     return code
 
 
-def _request(asked: Given, **flags: Any) -> tuple[Request, list[str]]:
+def _resolve_settings(given_parameters: PluginParameters, **flags: Any) -> tuple[RunSettings, list[str]]:
     """The settings, of which the Application and the destination give some, and what to say of these.
 
     The clock is not asked: what holds for a commit must hold for as long as Argo CD keeps it.
     """
-    said = version(
-        "" if flags["k8s_version"] else os.environ.get("KUBE_VERSION", ""), kubernetes.versions(), ""
+    destination_version = select_version(
+        "" if flags["k8s_version"] else os.environ.get("KUBE_VERSION", ""),
+        kubernetes.supported_versions(),
+        "",
     )
-    inventory = inventory_path(asked.inventory, FOLDER, root_of(FOLDER)) if asked.inventory else ""
-    flags = {**flags, "k8s_version": flags["k8s_version"] or said.version}
-    wanted = request((FOLDER,), environments=(), sets=(), inventory=inventory, **flags)
+    inventory = (
+        resolve_inventory_path(given_parameters.inventory, WORKING_FOLDER, find_root(WORKING_FOLDER))
+        if given_parameters.inventory
+        else ""
+    )
+    flags = {**flags, "k8s_version": flags["k8s_version"] or destination_version.version}
+    run_settings = resolve_run_settings(
+        (WORKING_FOLDER,), environments=(), sets=(), inventory=inventory, **flags
+    )
     # What a paused job has no Pods for now, it has once it goes on.
-    settings = wanted.settings._replace(options=wanted.settings.options._replace(resumed=True))
-    return wanted._replace(settings=settings), [said.warning] if said.warning else []
+    settings = run_settings.settings._replace(
+        lowering_options=run_settings.settings.lowering_options._replace(resumed=True)
+    )
+    return run_settings._replace(settings=settings), [
+        destination_version.warning
+    ] if destination_version.warning else []
 
 
-def _root() -> str:
+def _find_root() -> str:
     """The top of the repository, or of what Argo CD handed over of it."""
-    folder = os.path.realpath(FOLDER)
-    by_git = root_of(folder)
-    if by_git != folder:
-        return by_git
-    return root_of_copy(folder, os.environ.get("ARGOCD_APP_SOURCE_PATH", ""))
+    folder = os.path.realpath(WORKING_FOLDER)
+    git_root = find_root(folder)
+    if git_root != folder:
+        return git_root
+    return find_copy_root(folder, os.environ.get("ARGOCD_APP_SOURCE_PATH", ""))
 
 
-def _hint(made: Generated) -> None:
+def _print_missing_file_hint(generated_set: GeneratedManifests) -> None:
     """What a file that is not there may come from: Argo CD may have been told to hand over less."""
-    if any(found.rule in _OF_OTHER_FILES for found in made.result.findings):
-        _warn(
+    if any(found.rule in _MISSING_FILE_RULES for found in generated_set.result.findings):
+        _print_warnings(
             [
                 "a file that is in the repository, and not here, was not handed over: with"
                 " --plugin-use-manifest-generate-paths, name its folder, too, in the annotation"
@@ -242,23 +284,23 @@ def _hint(made: Generated) -> None:
         )
 
 
-def _warn(sentences: Iterable[str]) -> None:
+def _print_warnings(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        say(f"{visible(sentence)}")
+        print_message(f"{escape_text(sentence)}")
 
 
-def _stop_in_time(deadline: int) -> None:
+def _install_deadline(deadline: int) -> None:
     """Lets the run end with a sentence when it takes too long, or when Argo CD ends it."""
 
     def late(*_: object) -> NoReturn:
-        raise OutOfTime(
+        raise RunTimeout(
             f"this took longer than {deadline} seconds, and nothing is handed over; split the Application,"
             " or raise --deadline of the plugin and the timeouts of Argo CD"
         )
 
     def stopped(*_: object) -> NoReturn:
         os.write(2, b"podplan: Argo CD ended this before all was rendered, and nothing is handed over\n")
-        sys.exit(STOPPED)
+        sys.exit(TERMINATED)
 
     signal.signal(signal.SIGTERM, stopped)
     if hasattr(signal, "SIGALRM"):  # Windows has no such signal
@@ -266,16 +308,16 @@ def _stop_in_time(deadline: int) -> None:
         signal.setitimer(signal.ITIMER_REAL, deadline)
 
 
-def _stay_below(mebibytes: int) -> None:
+def _limit_memory(mebibytes: int) -> None:
     """Lets the run fail where it wants more memory: the kernel would end the whole sidecar instead."""
     with suppress(ImportError, ValueError, OSError):  # Windows has no such limit; a lower one may be set
         import resource
 
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (mebibytes * 1024 * 1024, most))
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (mebibytes * 1024 * 1024, hard_limit))
 
 
-def _let_finish() -> None:
+def _cancel_deadline() -> None:
     """What is begun to be handed over is handed over: Argo CD has a deadline of its own."""
     if hasattr(signal, "SIGALRM"):
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -8,12 +8,12 @@ from importlib import import_module
 import click
 
 from podplan.cli.command_names import COMMANDS
-from podplan.cli.exit_codes import CLEAN, KILLED, WRONG_REQUEST
-from podplan.cli.output import say, write
+from podplan.cli.exit_codes import CLEAN, SIGNAL_BASE, USAGE_ERROR
+from podplan.cli.output import print_message, write_stdout
 from podplan.core.typing import Any
 
 
-def called() -> int:
+def run_click() -> int:
     """The exit code of the command on the command line. Raises what the command raises."""
     output = sys.stdout
     try:
@@ -22,12 +22,12 @@ def called() -> int:
         click.echo(error.format_message())
         return CLEAN
     except click.ClickException as error:
-        say(error.format_message(), _shown_by(error))
-        return WRONG_REQUEST
+        print_message(error.format_message(), _format_help_hint(error))
+        return USAGE_ERROR
     except click.Abort as error:
         if isinstance(error.__cause__, EOFError):  # of a compiled module that a full disk has cut off
             raise error.__cause__ from None
-        return KILLED + 2
+        return SIGNAL_BASE + 2
     except SystemExit:
         if sys.stdout is not output:  # as click does where nobody reads on; it says 1, as for findings
             sys.stdout = output
@@ -36,12 +36,12 @@ def called() -> int:
     return code if isinstance(code, int) else CLEAN
 
 
-def _shown_by(error: click.ClickException) -> str:
+def _format_help_hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     return f"podplan: {context.command_path} --help shows how it is called" if context else ""
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """Commands by name; what is no command is taken as a path to check."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -56,9 +56,9 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Commands; what begins none is the path of a file to check."""
-        from podplan.cli.shell_completion import files
+        from podplan.cli.shell_completion import complete_files
 
-        return super().shell_complete(ctx, incomplete) or files(ctx, self.params[0], incomplete)
+        return super().shell_complete(ctx, incomplete) or complete_files(ctx, self.params[0], incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version"):
@@ -66,9 +66,13 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, _, v: _version(c, v)
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda c, _, v: _print_version(c, v),
 )
 def podplan() -> None:
     """See the Pods behind a training job before the cluster does.
@@ -77,9 +81,9 @@ def podplan() -> None:
     """
 
 
-def _version(ctx: click.Context, wanted: bool) -> None:
-    if wanted:
+def _print_version(ctx: click.Context, is_requested: bool) -> None:
+    if is_requested:
         from podplan import __version__
 
-        write(f"podplan {__version__}\n")
+        write_stdout(f"podplan {__version__}\n")
         ctx.exit()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from podplan.cli.output import write
+from podplan.cli.output import write_stdout
 
 
 @click.command("completion")
@@ -19,8 +19,8 @@ def command(shell: str) -> int:
 
     from podplan.cli.commands import podplan
 
-    kind = get_completion_class(shell)
-    assert kind is not None
-    made = kind(podplan, {}, "podplan", "_PODPLAN_COMPLETE")
-    write(made.source_template % made.source_vars())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    completion = completion_class(podplan, {}, "podplan", "_PODPLAN_COMPLETE")
+    write_stdout(completion.source_template % completion.source_vars())
     return 0

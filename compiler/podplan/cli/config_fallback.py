@@ -6,19 +6,19 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 
-from podplan.cli.output import say
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
+from podplan.cli.output import print_message
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import TypeVar
-from podplan.workspace.files import OutsideRoot, read_inside
+from podplan.workspace.files import OutsideRoot, read_inside_root
 
-Something = TypeVar("Something")
-SETTINGS = ".toml"
+Loaded = TypeVar("Loaded")
+CONFIG_SUFFIX = ".toml"
 
 
-def told_or_mended(
-    name: str, reading: Callable[[], Something], folder: str, root: str, base: str, head: str = ""
-) -> Something:
+def load_with_config_fallback(
+    name: str, load: Callable[[], Loaded], folder: str, root: str, base: str, head: str = ""
+) -> Loaded:
     """What is read of the revision ``name``, whose files are in ``folder``, where one stands.
 
     Where its request is wrong and that of ``head`` (a revision, "" for the work tree at ``root``) is not,
@@ -26,54 +26,58 @@ def told_or_mended(
     RequestError, which speaks of the revision.
     """
     try:
-        return reading()
-    except RequestError as error:
-        wrong = RequestError(f"at {name}: {error}")
-    if not _mended(folder, root, base, head):
-        raise wrong
+        return load()
+    except UsageError as error:
+        original_error = UsageError(f"at {name}: {error}")
+    if not _copy_changed_config(folder, root, base, head):
+        raise original_error
     try:
-        found = reading()
-    except RequestError:
-        raise wrong from None
-    say(str(wrong), f"so {name} is read with the settings of {head or 'the work tree'}")
-    return found
+        loaded = load()
+    except UsageError:
+        raise original_error from None
+    print_message(str(original_error), f"so {name} is read with the settings of {head or 'the work tree'}")
+    return loaded
 
 
-def _mended(folder: str, root: str, base: str, head: str) -> bool:
+def _copy_changed_config(folder: str, root: str, base: str, head: str) -> bool:
     """Whether settings have changed, which then are put into ``folder`` as they are now."""
     from podplan.workspace import revisions
 
-    changes = revisions.changed(root, base, head or None)
-    paths = {path for change in changes for path in (change.path, change.before) if path is not None}
-    settings = [path for path in paths if path.endswith(SETTINGS)]
+    changes = revisions.find_changes(root, base, head or None)
+    paths = {path for change in changes for path in (change.path, change.old_path) if path is not None}
+    settings = [path for path in paths if path.endswith(CONFIG_SUFFIX)]
     if not settings:
         return False
-    with revisions.tree(root, revisions.commit_of(root, head)) if head else nullcontext(root) as now:
-        return _put(settings, folder, now) > 0
+    with (
+        revisions.extract_tree(root, revisions.resolve_commit(root, head))
+        if head
+        else nullcontext(root) as source_folder
+    ):
+        return _copy_files(settings, folder, source_folder) > 0
 
 
-def _put(paths: Iterable[str], folder: str, now: str) -> int:
+def _copy_files(paths: Iterable[str], folder: str, source_folder: str) -> int:
     """Write files of ``now`` into ``folder``, and remove those that are there no more; how many that were."""
-    put = 0
+    copied = 0
     for path in sorted(paths):  # what made room for a folder goes before what is in there
-        place = os.path.join(folder, path)
-        above = os.path.dirname(place)
-        if not _is_below(os.path.realpath(above), folder):  # through a link of the revision
+        target = os.path.join(folder, path)
+        parent = os.path.dirname(target)
+        if not _is_inside(os.path.realpath(parent), folder):  # through a link of the revision
             continue
         try:
-            content = read_inside(now, os.path.join(now, path))
-        except (OSError, OutsideRoot, BoundExceeded):
+            content = read_inside_root(source_folder, os.path.join(source_folder, path))
+        except (OSError, OutsideRoot, LimitExceeded):
             content = None
         with suppress(OSError):  # where the revision has a folder, or something else above, that stays
-            if os.path.lexists(place):
-                os.unlink(place)
+            if os.path.lexists(target):
+                os.unlink(target)
             if content is not None:
-                os.makedirs(above, exist_ok=True)
-                with open(place, "xb") as file:
+                os.makedirs(parent, exist_ok=True)
+                with open(target, "xb") as file:
                     file.write(content)
-            put += 1
-    return put
+            copied += 1
+    return copied
 
 
-def _is_below(path: str, folder: str) -> bool:
+def _is_inside(path: str, folder: str) -> bool:
     return os.path.commonpath((path, os.path.realpath(folder))) == os.path.realpath(folder)

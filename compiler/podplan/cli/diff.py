@@ -10,20 +10,33 @@ from typing import Any, NamedTuple
 
 import click
 
-from podplan.cli.config_fallback import told_or_mended
-from podplan.cli.exit_codes import CLEAN, FINDINGS, NOTHING
-from podplan.cli.options import NO_INPUT_FLAGS, Request, default_paths, input_options, request
-from podplan.cli.output import say, write
-from podplan.cli.reporting import style_of
-from podplan.cli.revision_checkout import FILE_FLAGS, alike, from_root, standing_in, standing_place, there
-from podplan.cli.shell_completion import files
-from podplan.core.errors import RequestError
+from podplan.cli.config_fallback import load_with_config_fallback
+from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.options import (
+    DEFAULT_INPUT_FLAGS,
+    RunSettings,
+    default_paths,
+    input_options,
+    resolve_run_settings,
+)
+from podplan.cli.output import print_message, write_stdout
+from podplan.cli.reporting import select_style
+from podplan.cli.revision_checkout import (
+    FILE_FLAGS,
+    change_folder,
+    make_portable,
+    relative_to_root,
+    standing_place,
+    translate_to_checkout,
+)
+from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
 from podplan.report.summary import unreadable
 from podplan.tools.diff import Diff, Tree, compare
 from podplan.tools.diff.model import LEVELS, Level
 from podplan.tools.diff.repository_state import Files, Place, demand_environments, path_from_top
-from podplan.workspace import Reader
-from podplan.workspace.files import NoSuchPath, expand, root_of
+from podplan.workspace import Loader
+from podplan.workspace.files import PathNotFound, expand_paths, find_root
 
 
 class Side(NamedTuple):
@@ -33,7 +46,7 @@ class Side(NamedTuple):
     """
 
     files: Files
-    request: Request
+    request: RunSettings
     there: tuple[bool, ...]
     unreadable: tuple[str, ...]
 
@@ -43,7 +56,7 @@ class Comparison(NamedTuple):
     that the profiles have."""
 
     diff: Diff
-    request: Request
+    request: RunSettings
     is_empty: bool
     environments: frozenset[str]
 
@@ -53,7 +66,7 @@ class _Here(Exception):
 
 
 @click.command("diff")
-@click.argument("paths", nargs=-1, shell_complete=files)
+@click.argument("paths", nargs=-1, shell_complete=complete_files)
 @click.option(
     "--base", metavar="REF", default="", help="Compare with where HEAD left REF; REF.. is REF itself."
 )
@@ -99,12 +112,12 @@ def command(
 
     comparison = _compared(paths, fail_on=fail_on, **flags)
     if comparison.is_empty:
-        say("no JobProfile and no training job on either side")
-        return NOTHING
+        print_message("no JobProfile and no training job on either side")
+        return NO_INPUT
     render = import_module(f"podplan.report.diff_{format_}").render
     found = comparison.diff
     shown = found._replace(changes=()) if summary else found
-    write(render(shown, style_of(color, os.environ)) if format_ == "text" else render(shown))
+    write_stdout(render(shown, select_style(color, os.environ)) if format_ == "text" else render(shown))
     breaks = any(job.what == "broken" for job in found.jobs) and comparison.request.fail_on is not None
     return FINDINGS if breaks or (exit_code and not found.is_empty) else CLEAN
 
@@ -125,11 +138,11 @@ def _compared(
     level: Level = "lowered",
     **flags: Any,
 ) -> Comparison:
-    given = {**NO_INPUT_FLAGS, **flags}
+    given = {**DEFAULT_INPUT_FLAGS, **flags}
     if not base_tree:
         found = _revisions(default_paths(paths), base or "HEAD", head, level, given)
     elif base or head or len(paths) > 1:
-        raise RequestError("--base-tree DIR is compared with one PATH, without --base and --head")
+        raise UsageError("--base-tree DIR is compared with one PATH, without --base and --head")
     else:
         names = base_tree, paths[0] if paths else "."
         before, after = (_folder(path, given) for path in names)
@@ -141,11 +154,11 @@ def _compared(
 def _folder(path: str, flags: Mapping[str, Any]) -> Side:
     """One of two folders, seen from where it is, so that files of one name are the same in both."""
     if not os.path.exists(path):
-        raise NoSuchPath(f"{path}: no such file or folder")
+        raise PathNotFound(f"{path}: no such file or folder")
     named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags.get(name)}
     folder, name = (path, os.curdir) if os.path.isdir(path) else os.path.split(path)
     folder = os.path.realpath(folder or os.curdir)
-    return _side([name], {**flags, **named}, folder, partial(standing_in, folder))
+    return _side([name], {**flags, **named}, folder, partial(change_folder, folder))
 
 
 def _revisions(
@@ -154,17 +167,17 @@ def _revisions(
     """Both sides of one repository."""
     from podplan.workspace import revisions
 
-    roots = {root_of(path) for path in paths}
+    roots = {find_root(path) for path in paths}
     if "-" in paths or len(roots) != 1:
-        raise RequestError("what is compared with a revision are files and folders of one repository")
+        raise UsageError("what is compared with a revision are files and folders of one repository")
     root = roots.pop()
-    commit = revisions.base_of(root, base, head or None)
-    after_commit = revisions.commit_of(root, head) if head else ""
-    as_there = alike(paths, flags, root)
+    commit = revisions.resolve_base(root, base, head or None)
+    after_commit = revisions.resolve_commit(root, head) if head else ""
+    as_there = make_portable(paths, flags, root)
     shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
     names = shown, f"{head} ({after_commit[:8]})" if head else "work tree"
     with ExitStack() as stack:
-        folder, place = _checked_out(stack, root, commit, () if head else revisions.outside(root))
+        folder, place = _checked_out(stack, root, commit, () if head else revisions.find_sparse_files(root))
         after_folder, after_place = _checked_out(stack, root, after_commit) if head else (root, nullcontext)
 
         def attempt() -> Comparison:
@@ -173,17 +186,17 @@ def _revisions(
             if head:
                 after = _side_of_revision(as_there, root, after_folder, here)
             else:
-                present = revisions.present(root)
-                after = _side(paths, flags, root, here, lambda path: from_root(root, path) in present)
+                present = revisions.find_present_files(root)
+                after = _side(paths, flags, root, here, lambda path: relative_to_root(root, path) in present)
             for path, was, is_now in zip(paths, before.there, after.there, strict=True):
                 if not was and not is_now:
-                    raise NoSuchPath(f"{path}: no such file or folder, before or after")
+                    raise PathNotFound(f"{path}: no such file or folder, before or after")
             return _compare(before, after, level, names)
 
         try:
-            return told_or_mended(base, attempt, folder, root, base, head)
+            return load_with_config_fallback(base, attempt, folder, root, base, head)
         except _Here as error:
-            raise RequestError(str(error)) from None
+            raise UsageError(str(error)) from None
 
 
 def _checked_out(
@@ -193,8 +206,8 @@ def _checked_out(
     typed."""
     from podplan.workspace import revisions
 
-    folder = stack.enter_context(revisions.tree(root, commit, without))
-    return folder, partial(standing_in, standing_place(root, folder))
+    folder = stack.enter_context(revisions.extract_tree(root, commit, without))
+    return folder, partial(change_folder, standing_place(root, folder))
 
 
 @contextmanager
@@ -203,7 +216,7 @@ def _here(place: Place, prefix: str) -> Iterator[None]:
     try:
         with place():
             yield
-    except RequestError as error:
+    except UsageError as error:
         raise _Here(f"{prefix}{error}") from None
 
 
@@ -211,7 +224,7 @@ def _side_of_revision(
     asked: tuple[Sequence[str], Mapping[str, Any]], root: str, folder: str, place: Place
 ) -> Side:
     with place():
-        paths, flags = there(*asked, root, folder)
+        paths, flags = translate_to_checkout(*asked, root, folder)
     return _side(paths, flags, folder, place)
 
 
@@ -225,7 +238,7 @@ def _side(
     """What is in ``paths``, as far as they are there; of folders the files that are to be kept."""
     top = os.path.realpath(top)
     with place():
-        asked = request(paths, **flags)
+        asked = resolve_run_settings(paths, **flags)
         asked = asked._replace(
             settings=asked.settings._replace(environments=asked.settings.environments or "all")
         )
@@ -233,7 +246,7 @@ def _side(
         present = [path for path, is_there in zip(paths, known, strict=True) if is_there]
         named = {os.path.abspath(path) for path in present}
         folders: list[str] = []
-        files = expand(present, asked.exclude, folders)
+        files = expand_paths(present, asked.exclude, folders)
         kept = [path for path in files if os.path.abspath(path) in named or keep(path)]
         by_path = {path_from_top(top, name): name for name in kept}
     return Side(Files(by_path, top, place), asked, known, tuple(folders))
@@ -242,7 +255,7 @@ def _side(
 def _compare(before: Side, after: Side, level: Level, names: tuple[str, str]) -> Comparison:
     """What differs between two sides, which people call by ``names``."""
     was, now = (
-        Tree(side.files, side.request.settings, Reader(exclude=side.request.exclude))
+        Tree(side.files, side.request.settings, Loader(exclude=side.request.exclude))
         for side in (before, after)
     )
     found = compare(was, now, level)

@@ -2,8 +2,8 @@
 
 CLEAN = 0
 FINDINGS = 1
-WRONG_REQUEST = 2
-NOTHING = 3
-INTERNAL = 4
+USAGE_ERROR = 2
+NO_INPUT = 3
+INTERNAL_ERROR = 4
 # A signal ended the run: this, and its number.
-KILLED = 128
+SIGNAL_BASE = 128

@@ -7,28 +7,28 @@ import re
 
 import click
 
-from podplan.cli.options import own_policies
-from podplan.cli.output import write
-from podplan.cli.reporting import COLOURS, style_of
-from podplan.cli.shell_completion import topics
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
-from podplan.core.suggestions import did_you_mean
-from podplan.lint.registry import one, ours
-from podplan.report.sanitization import unheard
+from podplan.cli.options import list_custom_policies
+from podplan.cli.output import write_stdout
+from podplan.cli.reporting import COLOR_CHOICES, select_style
+from podplan.cli.shell_completion import complete_topics
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
+from podplan.core.suggestions import suggest_phrase
+from podplan.lint.registry import load_builtin_policies, load_policy_document
+from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import Style
 
-MAX_TOPIC = 1_000
+MAX_TOPIC_LENGTH = 1_000
 # A code, a name or VAP:NAME; a field has dots, or is the name of a kind.
-OWN_CODE = re.compile(r"VAP:.+|[A-Z]{2,12}[0-9]{3}|[a-z0-9-]+")
+CUSTOM_RULE_CODE = re.compile(r"VAP:.+|[A-Z]{2,12}[0-9]{3}|[a-z0-9-]+")
 
 
 @click.command("explain")
-@click.argument("topic", shell_complete=topics)
+@click.argument("topic", shell_complete=complete_topics)
 @click.option("--examples", is_flag=True, help="All examples of a rule.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option(
-    "--color", type=click.Choice(COLOURS), default="auto", help="Colours in text [auto: on a terminal]."
+    "--color", type=click.Choice(COLOR_CHOICES), default="auto", help="Colours in text [auto: on a terminal]."
 )
 def command(topic: str, examples: bool, format_: str, color: str) -> int:
     """Explain a rule (RES001 or shm-missing) or a field (spec.shm, DeepSpeedJob.spec.config.slotsPerWorker).
@@ -37,51 +37,55 @@ def command(topic: str, examples: bool, format_: str, color: str) -> int:
     silence it. Of a field: what it means, its type and default, what lowering makes of it and how well that
     is known, and the fields below it. A kind alone lists its fields.
     """
-    topic = topic[:MAX_TOPIC]
-    style = style_of(color, os.environ)
-    said = _rule(topic, format_, style, examples) or _own_rule(topic, format_, style, examples)
-    said = said or _field(topic, format_, style)
-    write(said if format_ == "json" else unheard(said))
+    topic = topic[:MAX_TOPIC_LENGTH]
+    style = select_style(color, os.environ)
+    page_text = _explain_rule(topic, format_, style, examples) or _explain_custom_rule(
+        topic, format_, style, examples
+    )
+    page_text = page_text or _explain_field(topic, format_, style)
+    write_stdout(page_text if format_ == "json" else escape_workflow_commands(page_text))
     return 0
 
 
-def _rule(topic: str, format_: str, style: Style, examples: bool) -> str:
+def _explain_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
     """The page of a rule by its code or name; "" where there is none."""
-    from podplan.report.rule_text import as_json, of_builtin, of_policy, text
+    from podplan.report.rule_text import describe_builtin_rule, describe_policy, render_json, render_text
 
     code = topic.upper()
-    for policy in ours():
+    for policy in load_builtin_policies():
         if code == policy.rule.code or topic == policy.rule.name:
-            data = of_policy(one(policy.rule.code))
-            return as_json(data) if format_ == "json" else text(data, style, examples)
-    for rule in RULES.values():
+            data = describe_policy(load_policy_document(policy.rule.code))
+            return render_json(data) if format_ == "json" else render_text(data, style, examples)
+    for rule in BUILTIN_RULES.values():
         if code == rule.code or topic == rule.name:
-            data = of_builtin(rule)
-            return as_json(data) if format_ == "json" else text(data, style)
+            data = describe_builtin_rule(rule)
+            return render_json(data) if format_ == "json" else render_text(data, style)
     return ""
 
 
-def _own_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
+def _explain_custom_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
     """The page of a rule that the configuration here brings; "" where it brings none of this name."""
-    from podplan.report.rule_text import as_json, of_own, text
+    from podplan.report.rule_text import describe_custom_policy, render_json, render_text
 
-    if not OWN_CODE.fullmatch(topic):
+    if not CUSTOM_RULE_CODE.fullmatch(topic):
         return ""
-    for policy in own_policies():
+    for policy in list_custom_policies():
         if topic in (policy.rule.code, policy.rule.name):
-            data = of_own(policy)
-            return as_json(data) if format_ == "json" else text(data, style, examples)
+            data = describe_custom_policy(policy)
+            return render_json(data) if format_ == "json" else render_text(data, style, examples)
     return ""
 
 
-def _field(topic: str, format_: str, style: Style) -> str:
-    from podplan.report.field_page import NoSuchField, as_json, explained, page
+def _explain_field(topic: str, format_: str, style: Style) -> str:
+    from podplan.report.field_page import UnknownTopicError, explain_topic, render_json, render_page
 
     try:
-        data = explained(topic)
-    except NoSuchField as error:
-        names = [name for policy in ours() for name in (policy.rule.code, policy.rule.name)]
-        rules = [*names, *RULES, *(rule.name for rule in RULES.values())]
-        near = did_you_mean(topic, rules) if "." not in topic and "did you mean" not in str(error) else ""
-        raise RequestError(f'no rule "{topic}"{near}' if near else str(error)) from None
-    return as_json(data) if format_ == "json" else page(data, style)
+        data = explain_topic(topic)
+    except UnknownTopicError as error:
+        names = [name for policy in load_builtin_policies() for name in (policy.rule.code, policy.rule.name)]
+        rules = [*names, *BUILTIN_RULES, *(rule.name for rule in BUILTIN_RULES.values())]
+        suggestion = (
+            suggest_phrase(topic, rules) if "." not in topic and "did you mean" not in str(error) else ""
+        )
+        raise UsageError(f'no rule "{topic}"{suggestion}' if suggestion else str(error)) from None
+    return render_json(data) if format_ == "json" else render_page(data, style)

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.cli.exit_codes import CLEAN, FINDINGS
-from podplan.cli.options import Request
-from podplan.cli.output import replace_text, tell, write
-from podplan.cli.progress import shown
-from podplan.core.errors import RequestError
+from podplan.cli.options import RunSettings
+from podplan.cli.output import replace_text, write_escaped_stderr, write_stdout
+from podplan.cli.progress import show_progress
+from podplan.core.errors import UsageError
 from podplan.core.typing import TYPE_CHECKING, Any, TypeVar
-from podplan.report.sanitization import unheard
+from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import Style
 
 if TYPE_CHECKING:
-    from podplan.tools.fixer import Repaired
+    from podplan.tools.fixer import FixResult
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,31 +34,31 @@ def fix_options(command: Command) -> Command:
     return command
 
 
-def make_fixes(paths: Sequence[str], wanted: Request, unsafe: bool) -> Result:
+def apply_fixes(paths: Sequence[str], run_settings: RunSettings, unsafe: bool) -> CheckResult:
     """Repair the files; what is left to report. Raises RequestError where one has changed meanwhile."""
-    from podplan.report.fixes import told
+    from podplan.report.fixes import format_fix_summary
 
-    repaired = _repaired(paths, wanted, unsafe)
-    for file, text in repaired.texts.items():
-        replace_text(file, repaired.before[file], text)
-    tell(told(repaired, written=True))
-    return repaired.result
+    fix_result = _compute_fixes(paths, run_settings, unsafe)
+    for file, text in fix_result.texts.items():
+        replace_text(file, fix_result.before[file], text)
+    write_escaped_stderr(format_fix_summary(fix_result, written=True))
+    return fix_result.result
 
 
-def show_fixes(paths: Sequence[str], wanted: Request, unsafe: bool, style: Style) -> int:
+def show_fix_diff(paths: Sequence[str], run_settings: RunSettings, unsafe: bool, style: Style) -> int:
     """Print the difference that repairs would make; 1 where there is one."""
-    from podplan.report.fixes import diff, told
+    from podplan.report.fixes import format_fix_summary, render_fix_diff
 
-    repaired = _repaired(paths, wanted, unsafe)
-    write(unheard(diff(repaired, style)))
-    tell(told(repaired, written=False))
-    return FINDINGS if repaired.texts else CLEAN
+    fix_result = _compute_fixes(paths, run_settings, unsafe)
+    write_stdout(escape_workflow_commands(render_fix_diff(fix_result, style)))
+    write_escaped_stderr(format_fix_summary(fix_result, written=False))
+    return FINDINGS if fix_result.texts else CLEAN
 
 
-def _repaired(paths: Sequence[str], wanted: Request, unsafe: bool) -> Repaired:
-    from podplan.tools.fixer import repair
+def _compute_fixes(paths: Sequence[str], run_settings: RunSettings, unsafe: bool) -> FixResult:
+    from podplan.tools.fixer import fix_files
 
     if list(paths) == ["-"]:
-        raise RequestError("standard input cannot be repaired; name the file")
-    with shown() as watch:
-        return repair(paths, wanted.settings, wanted.exclude, unsafe, watch)
+        raise UsageError("standard input cannot be repaired; name the file")
+    with show_progress() as progress_watch:
+        return fix_files(paths, run_settings.settings, run_settings.exclude, unsafe, progress_watch)

@@ -7,22 +7,29 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, FINDINGS, NOTHING
-from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, say, say_unread, tell, write, write_text
-from podplan.cli.reporting import COLOURS, style_of
-from podplan.core.errors import RequestError
+from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.options import default_paths, resolve_run_settings
+from podplan.cli.output import (
+    print_message,
+    replace_text,
+    say_unread,
+    write_escaped_stderr,
+    write_escaped_stdout,
+    write_stdout,
+)
+from podplan.cli.reporting import COLOR_CHOICES, select_style
+from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-from podplan.pipeline import Settings
-from podplan.report.fixes import redacted_difference
-from podplan.report.format_result import counted, fault_line
-from podplan.report.sanitization import visible
-from podplan.tools.formatter import SCHEMAS, formatted
-from podplan.tools.formatter.equivalence import demand_same
+from podplan.pipeline import PipelineSettings
+from podplan.report.fixes import render_redacted_diff
+from podplan.report.format_result import format_counts, format_source_error
+from podplan.report.sanitization import escape_text
+from podplan.tools.formatter import SCHEMA_BY_CATEGORY, format_source
+from podplan.tools.formatter.equivalence import require_equivalent
 from podplan.workspace.documents import may_hold
-from podplan.workspace.file_loader import Unread, sources, standard_input
-from podplan.workspace.files import expand
-from podplan.yaml import Source
+from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input
+from podplan.workspace.files import expand_paths
+from podplan.yaml import SourceFile
 
 
 @click.command("fmt")
@@ -35,7 +42,10 @@ from podplan.yaml import Source
 @click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
 @click.option("--isolated", is_flag=True, help="No configuration file.")
 @click.option(
-    "--color", type=click.Choice(COLOURS), default="auto", help="Colours of --diff [auto: on a terminal]."
+    "--color",
+    type=click.Choice(COLOR_CHOICES),
+    default="auto",
+    help="Colours of --diff [auto: on a terminal].",
 )
 def command(
     paths: Sequence[str],
@@ -52,54 +62,64 @@ def command(
     documents stay as they are.
     """
     paths = default_paths(paths)
-    wanted = request(paths, environments=(), sets=(), k8s_version="", fail_on=None, **flags)
+    run_settings = resolve_run_settings(
+        paths, environments=(), sets=(), k8s_version="", fail_on=None, **flags
+    )
     from_input = list(paths) == ["-"]
     folders: list[str] = []
-    found: Iterable[Source | Unread] = (
-        [standard_input(stdin_filename)] if from_input else sources(expand(paths, wanted.exclude, folders))
+    loaded_files: Iterable[SourceFile | SkippedFile] = (
+        [read_standard_input(stdin_filename)]
+        if from_input
+        else load_files(expand_paths(paths, run_settings.exclude, folders))
     )
     before: dict[str, str] = {}
     after: dict[str, str] = {}
-    broken: list[Source] = []
-    unread: list[Unread] = []
-    for source in found:
-        if isinstance(source, Unread):
+    invalid_sources: list[SourceFile] = []
+    unread: list[SkippedFile] = []
+    for source in loaded_files:
+        if isinstance(source, SkippedFile):
             unread.append(source)
             continue
-        if not may_hold(source, SCHEMAS):
+        if not may_hold(source, SCHEMA_BY_CATEGORY):
             continue
-        if source.faults:
-            broken.append(source)
+        if source.diagnostics:
+            invalid_sources.append(source)
             continue
-        before[source.file], after[source.file] = source.text, _formatted(source, wanted.settings)
+        before[source.file], after[source.file] = (
+            source.text,
+            _format_source_text(source, run_settings.settings),
+        )
     changed = {file: text for file, text in after.items() if text != before[file]}
     say_unread(folders, unread)
-    for source in broken:
-        tell(f"{fault_line(source)}\n")
+    for source in invalid_sources:
+        write_escaped_stderr(f"{format_source_error(source)}\n")
     if diff:
-        write(redacted_difference(before, changed, style_of(color, os.environ)))
+        write_stdout(render_redacted_diff(before, changed, select_style(color, os.environ)))
     elif check:
-        write_text("".join(f"would reformat {visible(file)}\n" for file in changed))
+        write_escaped_stdout("".join(f"would reformat {escape_text(file)}\n" for file in changed))
     elif from_input:
-        write("".join(after.values()))
+        write_stdout("".join(after.values()))
     else:
         for file, text in changed.items():
             replace_text(file, before[file], text)
-    if not before and not broken:
+    if not before and not invalid_sources:
         if allow_nothing:
             return CLEAN
-        say("no profile, base or inventory here, so nothing to format")
-        return NOTHING
+        print_message("no profile, base or inventory here, so nothing to format")
+        return NO_INPUT
     if not from_input or check or diff:
-        click.echo(counted(len(changed), len(before) - len(changed), len(broken), check or diff), err=True)
-    return FINDINGS if broken or (changed and (check or diff)) else CLEAN
+        click.echo(
+            format_counts(len(changed), len(before) - len(changed), len(invalid_sources), check or diff),
+            err=True,
+        )
+    return FINDINGS if invalid_sources or (changed and (check or diff)) else CLEAN
 
 
-def _formatted(source: Source, settings: Settings) -> str:
+def _format_source_text(source: SourceFile, settings: PipelineSettings) -> str:
     """The text in canonical form, which means the same; raises RequestError for JSON."""
     if source.file.endswith(".json"):
-        raise RequestError(f"{source.file} is JSON, and podplan fmt writes YAML")
-    text = formatted(source)
+        raise UsageError(f"{source.file} is JSON, and podplan fmt writes YAML")
+    text = format_source(source)
     if text != source.text:
-        demand_same(source, text, settings)
+        require_equivalent(source, text, settings)
     return text

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import replace_file, say, write
-from podplan.cli.plan_loader import produce
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
+from podplan.cli.output import print_message, replace_file, write_stdout
+from podplan.cli.plan_loader import load_job_plans
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
-from podplan.pipeline import Plan, Settings
-from podplan.tools.graph.model import Picture
-from podplan.tools.graph.picture import picture
+from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.tools.graph.model import Graph
+from podplan.tools.graph.picture import build_graph
 
-WANTED = frozenset({"profile", "cr"})
-MERMAID_FILES = (".mmd", ".mermaid")
+PLAN_CATEGORIES = frozenset({"profile", "cr"})
+MERMAID_SUFFIXES = (".mmd", ".mermaid")
 
 
 @click.command("graph")
@@ -37,18 +37,18 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
     is Mermaid, any other SVG, unless --format says otherwise. Values of Secrets and variables are not drawn.
     """
     gallery = _Gallery(job)
-    made = produce(paths, WANTED, gallery.add, **flags)
-    if made.code != CLEAN:
-        return made.code
-    if not made.jobs:
-        say("no JobProfile and no training job here, so nothing to draw")
-        return NOTHING
-    pictures = gallery.finished()
-    text = _renderer(format_ or ("mermaid" if output.endswith(MERMAID_FILES) else "svg"))(pictures)
+    loaded = load_job_plans(paths, PLAN_CATEGORIES, gallery.add, **flags)
+    if loaded.code != CLEAN:
+        return loaded.code
+    if not loaded.jobs:
+        print_message("no JobProfile and no training job here, so nothing to draw")
+        return NO_INPUT
+    graphs = gallery.finished()
+    text = _select_renderer(format_ or ("mermaid" if output.endswith(MERMAID_SUFFIXES) else "svg"))(graphs)
     if output:
         replace_file(output, text)
     else:
-        write(text)
+        write_stdout(text)
     return CLEAN
 
 
@@ -58,39 +58,39 @@ class _Gallery:
     def __init__(self, job: str) -> None:
         self._job = job
         self._names: dict[str, None] = {}
-        self._pictures: list[Picture] = []
-        self._failure: BoundExceeded | None = None
+        self._pictures: list[Graph] = []
+        self._failure: LimitExceeded | None = None
 
-    def add(self, plan: Plan, _: Settings) -> None:
+    def add(self, plan: JobPlan, _: PipelineSettings) -> None:
         """One more plan that has a CR."""
-        if plan.cr is None or not plan.lowered:
+        if plan.cr is None or not plan.is_lowered:
             return
         name = str((plan.cr.data.get("metadata") or {}).get("name") or "")
         self._names[name] = None
         if self._job in ("", name) and self._failure is None:
             try:
-                self._pictures.append(picture(plan.cr, plan.groups, plan.variant or ""))
-            except BoundExceeded as error:  # findings are told first
-                self._failure = error.in_file(plan.item.doc.name)
+                self._pictures.append(build_graph(plan.cr, plan.replica_groups, plan.variant_id or ""))
+            except LimitExceeded as error:  # findings are told first
+                self._failure = error.with_file(plan.item.doc.name)
 
-    def finished(self) -> list[Picture]:
+    def finished(self) -> list[Graph]:
         """The pictures. Raises RequestError where there are none, and BoundExceeded."""
         if self._failure is not None:
             raise self._failure
         if not self._pictures:
-            from podplan.core.suggestions import did_you_mean
+            from podplan.core.suggestions import suggest_phrase
 
             names = list(self._names)
-            near = did_you_mean(self._job, names)
-            raise RequestError(f'no job "{self._job}" here{near}; there are {", ".join(names[:10])}')
+            near = suggest_phrase(self._job, names)
+            raise UsageError(f'no job "{self._job}" here{near}; there are {", ".join(names[:10])}')
         return self._pictures
 
 
-def _renderer(format_: str) -> Any:
+def _select_renderer(format_: str) -> Any:
     if format_ == "mermaid":
-        from podplan.tools.graph.mermaid import mermaid
+        from podplan.tools.graph.mermaid import render_mermaid
 
-        return mermaid
-    from podplan.tools.graph.svg import svg
+        return render_mermaid
+    from podplan.tools.graph.svg import render_svg
 
-    return svg
+    return render_svg

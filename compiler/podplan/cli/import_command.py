@@ -7,102 +7,104 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from podplan.checker.check import summarised
-from podplan.cli.exit_codes import CLEAN, FINDINGS, NOTHING
-from podplan.cli.output import replace_file, say, tell, write
-from podplan.cli.shell_completion import files
-from podplan.core.errors import RequestError
-from podplan.core.findings import Finding, Problem, Severity
-from podplan.core.provenance import Doc, trace
+from podplan.checker.check import summarize_plans
+from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.output import print_message, replace_file, write_escaped_stderr, write_stdout
+from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
+from podplan.core.findings import Diagnostic, Finding, Severity
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
-from podplan.lint.redaction import redactor_for
-from podplan.pipeline import Settings, plans
-from podplan.workspace import Reader
-from podplan.workspace.documents import Item, items
-from podplan.workspace.file_loader import Unread, sources, standard_input
-from podplan.workspace.files import demand_inside, expand
-from podplan.yaml import Source, read
+from podplan.lint.redaction import build_document_redactor
+from podplan.pipeline import PipelineSettings, iter_job_plans
+from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input
+from podplan.workspace.files import expand_paths, require_inside_repository
+from podplan.yaml import SourceFile, parse_yaml
 
-MOST_ERRORS = 5
+MAX_SHOWN_ERRORS = 5
 
 
 @click.command("import")
-@click.argument("file", shell_complete=files)
+@click.argument("file", shell_complete=complete_files)
 @click.option("-o", "--output", metavar="FILE", default="", help="Write to FILE, which must not exist.")
 def command(file: str, output: str, **_: Any) -> int:
     """Write the shortest profile that renders to the CR in FILE, its comments kept."""
     from podplan.tools.importer import import_cr
 
-    found = standard_input() if file == "-" else _read(file)
-    for fault in found.faults:
+    source = read_standard_input() if file == "-" else _read(file)
+    for fault in source.diagnostics:
         place = f"{file}:{fault.span.line}:{fault.span.column}"
-        tell(f"{place}: {fault.rule} {fault.message}\n")
-    documents = [item for item in items(found) if item.doc.data is not None]
-    if not any(item.what == "cr" for item in documents):
-        say(f"{file}: no training job here, so nothing to import")
-        return FINDINGS if found.faults else NOTHING
+        write_escaped_stderr(f"{place}: {fault.rule} {fault.message}\n")
+    documents = [item for item in classify_documents(source) if item.doc.data is not None]
+    if not any(item.category == "cr" for item in documents):
+        print_message(f"{file}: no training job here, so nothing to import")
+        return FINDINGS if source.diagnostics else NO_INPUT
     if output and os.path.exists(output):
-        raise RequestError(f"{output} exists already; podplan import does not overwrite it")
+        raise UsageError(f"{output} exists already; podplan import does not overwrite it")
     texts = []
     for item in documents:
-        text, problems = import_cr(item.doc) if item.what == "cr" else _refused(item)
-        errors = _errors_of_profile(text, item) if text else []
-        for line, message in errors[:MOST_ERRORS]:
-            tell(f"{file}:{line}: {message}; it is not imported\n")
-        if len(errors) > MOST_ERRORS:
-            tell(f"{file}: and {len(errors) - MOST_ERRORS} more errors: podplan check shows them all\n")
-        left_out = "" if text else "; it is not imported"
-        hide = redactor_for([item.doc]).text
+        text, problems = import_cr(item.doc) if item.category == "cr" else _refuse_document(item)
+        errors = _find_profile_errors(text, item) if text else []
+        for line, message in errors[:MAX_SHOWN_ERRORS]:
+            write_escaped_stderr(f"{file}:{line}: {message}; it is not imported\n")
+        if len(errors) > MAX_SHOWN_ERRORS:
+            write_escaped_stderr(
+                f"{file}: and {len(errors) - MAX_SHOWN_ERRORS} more errors: podplan check shows them all\n"
+            )
+        suffix = "" if text else "; it is not imported"
+        redact = build_document_redactor([item.doc]).redact_text
         for problem in () if errors else problems[: None if text else 1]:
-            tell(f"{file}:{_line(item.doc)}: {hide(problem.message)}{left_out}\n")
+            write_escaped_stderr(f"{file}:{_find_line(item.doc)}: {redact(problem.message)}{suffix}\n")
         texts += [text] if text and not errors else []
     text = "---\n".join(texts)
     if output and text:
         replace_file(output, text)
     else:
-        write(text)
-    return CLEAN if len(texts) == len(documents) and not found.faults else FINDINGS
+        write_stdout(text)
+    return CLEAN if len(texts) == len(documents) and not source.diagnostics else FINDINGS
 
 
-def _read(file: str) -> Source:
+def _read(file: str) -> SourceFile:
     """The file to import. Raises RequestError, NoSuchPath, and OutsideRoot where a link leads out."""
-    demand_inside(file)
+    require_inside_repository(file)
     if os.path.isdir(file):
-        raise RequestError(f"{file} is a folder; name the file with the training job")
-    [found] = sources(expand([file]))
-    if isinstance(found, Unread):
-        raise RequestError(f"{file}: {found.reason}")
+        raise UsageError(f"{file} is a folder; name the file with the training job")
+    [found] = load_files(expand_paths([file]))
+    if isinstance(found, SkippedFile):
+        raise UsageError(f"{file}: {found.reason}")
     return found
 
 
-def _errors_of_profile(text: str, item: Item) -> list[tuple[int, str]]:
+def _find_profile_errors(text: str, item: ClassifiedDocument) -> list[tuple[int, str]]:
     """Why podplan would refuse a profile, at the lines of its CR that are to blame."""
-    profile = read(text.encode(), item.doc.name)
-    errors = _errors(items(profile), [profile])
+    profile = parse_yaml(text.encode(), item.doc.name)
+    errors = _find_errors(classify_documents(profile), [profile])
     if not errors:
         return []
-    lines = {(one.rule, one.message): one.location.line for one in _errors([item], [])}
-    said = ((one.rule, one.message) for one in errors)
-    return sorted((lines.get(key, _line(item.doc)), " ".join(key)) for key in said)
+    lines = {(one.rule, one.message): one.location.line for one in _find_errors([item], [])}
+    messages = ((one.rule, one.message) for one in errors)
+    return sorted((lines.get(key, _find_line(item.doc)), " ".join(key)) for key in messages)
 
 
-def _errors(found: Iterable[Item], texts: Sequence[Source]) -> list[Finding]:
+def _find_errors(document_items: Iterable[ClassifiedDocument], texts: Sequence[SourceFile]) -> list[Finding]:
     """The errors for which profiles or CRs are not rendered."""
-    settings, reader = Settings(environments=None), Reader(Doc("", {}))
-    made = [plan for item in found for plan in plans(item, settings, reader)]
-    findings = summarised(texts, made, settings, reader).findings
+    settings, reader = PipelineSettings(environments=None), Loader(TracedDocument("", {}))
+    made_plans = [plan for item in document_items for plan in iter_job_plans(item, settings, reader)]
+    findings = summarize_plans(texts, made_plans, settings, reader).findings
     return [one for one in findings if one.severity is Severity.ERROR]
 
 
-def _refused(item: Item) -> tuple[str, list[Problem]]:
+def _refuse_document(item: ClassifiedDocument) -> tuple[str, list[Diagnostic]]:
     """No text for a document that is no training job, and what it is instead."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
-    what = f"a {kind}" if isinstance(kind, str) else f"a document with {item.reason or 'no kind'}"
-    return "", [Problem("PROF025", f"{what} is no training job")]
+    description = f"a {kind}" if isinstance(kind, str) else f"a document with {item.reason or 'no kind'}"
+    return "", [Diagnostic("PROF025", f"{description} is no training job")]
 
 
-def _line(doc: Doc) -> int:
+def _find_line(doc: TracedDocument) -> int:
     """The line that a document, or an entry of a List, begins on."""
-    end = trace(doc, ())[-1]
-    return end.doc.source.span(end.path).line if end.doc.source is not None else 1
+    source_step = trace_to_source(doc, ())[-1]
+    return source_step.doc.source.span(source_step.path).line if source_step.doc.source is not None else 1

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from podplan.cli.output import replace_file, tell
-from podplan.core.errors import RequestError
+from podplan.cli.output import replace_file, write_escaped_stderr
+from podplan.core.errors import UsageError
 
-STARTER = Path(__file__).parents[1] / "starter"
+STARTER_FOLDER = Path(__file__).parents[1] / "starter"
 # file to write -> file of the starter
-FILES = {
+STARTER_FILES = {
     "podplan.toml": "podplan.toml",
     "clusters/main.yaml": "inventory.yaml",
     "jobs/resnet.yaml": "job.yaml",
@@ -30,22 +30,22 @@ def command(folder: str) -> int:
     """
     from podplan import kubernetes
     from podplan.schema import catalog
-    from podplan.schema.editor_schema import with_choices
-    from podplan.workspace.files import in_repository
+    from podplan.schema.editor_schema import to_editor_schema
+    from podplan.workspace.files import is_in_repository
 
-    there = [name for name in FILES if os.path.exists(os.path.join(folder, name))]
-    if there:
-        raise RequestError(
-            f"{os.path.join(folder, there[0])} is there already; podplan init writes nothing over"
+    existing = [name for name in STARTER_FILES if os.path.exists(os.path.join(folder, name))]
+    if existing:
+        raise UsageError(
+            f"{os.path.join(folder, existing[0])} is there already; podplan init writes nothing over"
         )
-    texts = {name: (STARTER / source).read_text("utf-8") for name, source in FILES.items()}
+    texts = {name: (STARTER_FOLDER / source).read_text("utf-8") for name, source in STARTER_FILES.items()}
     for name in SCHEMAS:
-        document = with_choices(catalog.show(name, kubernetes.DEFAULT_VERSION))
+        document = to_editor_schema(catalog.build_schema(name, kubernetes.DEFAULT_VERSION))
         texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     for name, text in texts.items():
         replace_file(os.path.join(folder, name), text)
-        tell(f"wrote {os.path.join(folder, name)}\n")
-    if not in_repository(folder):
+        write_escaped_stderr(f"wrote {os.path.join(folder, name)}\n")
+    if not is_in_repository(folder):
         click.echo("run git init: podplan.toml holds for the whole git repository that it is in", err=True)
     click.echo("next: podplan check; podplan lower -e dev jobs/resnet.yaml", err=True)
     return 0

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from podplan.cli.settings import CLOCK, LISTS, Setting
+from podplan.cli.settings import CLOCK, LIST_KEYS, Setting
 from podplan.config import Config, PathSettings
-from podplan.core.builtin_rules import RULES, Rule
-from podplan.core.errors import RequestError
+from podplan.core.builtin_rules import BUILTIN_RULES, Rule
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.typing import TYPE_CHECKING, Any, TypeVar
-from podplan.lint.lint_config import Section, Terms
+from podplan.lint.lint_config import LintConfig, PathSelection
 from podplan.lint.policy import Policy
-from podplan.lint.rule_selection import PRESETS, Selection, demand_known, raised
-from podplan.workspace.files import NoSuchPath, OutsideRoot, demand_inside, read_inside, root_of
+from podplan.lint.rule_selection import PRESETS, RuleSelection, enforce_standard, require_known_rule
+from podplan.workspace.files import (
+    OutsideRoot,
+    PathNotFound,
+    find_root,
+    read_inside_root,
+    require_inside_repository,
+)
 
 if TYPE_CHECKING:
-    from podplan.lint.baseline import Entry
-    from podplan.lint.custom_policies import Organisation
+    from podplan.lint.baseline import BaselineEntry
+    from podplan.lint.custom_policies import CustomPolicies
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_NAMING = (*LISTS, "severity", "mandatory")
+_RULE_KEYS = (*LIST_KEYS, "severity", "mandatory")
 
 
 def rule_options(command: Command) -> Command:
     """--select, --ignore, --extend-select, --preset, --preview, --severity, --no-ignores and --today."""
     import click
 
-    from podplan.cli.shell_completion import rules as complete_rules
+    from podplan.cli.shell_completion import complete_rules as complete_rules
 
     rules: dict[str, Any] = {"metavar": "RULE,…", "multiple": True, "shell_complete": complete_rules}
     for option in reversed(
@@ -50,136 +56,149 @@ def rule_options(command: Command) -> Command:
     return command
 
 
-def terms_of(
-    found: Mapping[str, Setting], config: Config, flags: Mapping[str, Any], baseline_is_read: bool = True
-) -> Terms:
+def build_lint_config(
+    settings: Mapping[str, Setting], config: Config, flags: Mapping[str, Any], baseline_is_read: bool = True
+) -> LintConfig:
     """The terms that the settings come to. Raises RequestError for what means no rule, day or file."""
-    known = _shipped(found)
-    brought = _brought(found, known) if found["policies"].value and "select" in flags else None
-    known = (*known, *brought.policies) if brought is not None else known
-    try:
-        _demand_rules(config, flags, found, [*RULES.values(), *(policy.rule for policy in known)])
-    except RequestError as error:
-        raise RequestError(f"{error}{_broken(brought)}") from None
-    selection = Selection(
-        preset=found["preset"].value,
-        preview=found["preview"].value,
-        select=found["select"].value,
-        extend_select=found["extend-select"].value,
-        ignore=found["ignore"].value,
-        severities=found["severity"].value,
-        mandatory=found["mandatory"].value,
+    policies = _select_builtin_policies(settings)
+    custom = (
+        _load_configured_policies(settings, policies)
+        if settings["policies"].value and "select" in flags
+        else None
     )
-    heed = not flags.get("no_ignores", False)
-    return Terms(
-        known,
+    policies = (*policies, *custom.policies) if custom is not None else policies
+    try:
+        _require_known_rules(
+            config, flags, settings, [*BUILTIN_RULES.values(), *(policy.rule for policy in policies)]
+        )
+    except UsageError as error:
+        raise UsageError(f"{error}{_format_broken_policy(custom)}") from None
+    selection = RuleSelection(
+        preset=settings["preset"].value,
+        preview=settings["preview"].value,
+        select=settings["select"].value,
+        extend_select=settings["extend-select"].value,
+        ignore=settings["ignore"].value,
+        severities=settings["severity"].value,
+        mandatory=settings["mandatory"].value,
+    )
+    respects_suppressions = not flags.get("no_ignores", False)
+    return LintConfig(
+        policies,
         True,
         selection,
-        tuple(Section(one.folder, one.match, _changes(one)) for one in found["paths"].value),
-        found["require-reasons"].value,
-        heed,
-        _day(found["today"]),
-        _baseline(found["baseline"]) if heed and baseline_is_read else None,
-        brought.problems if brought is not None else (),
-        brought.texts if brought is not None else {},
-        found["pss"].value,
+        tuple(
+            PathSelection(one.folder, one.match, _build_selection_changes(one))
+            for one in settings["paths"].value
+        ),
+        settings["require-reasons"].value,
+        respects_suppressions,
+        _parse_day(settings["today"]),
+        _load_baseline(settings["baseline"]) if respects_suppressions and baseline_is_read else None,
+        custom.diagnostics if custom is not None else (),
+        custom.file_texts if custom is not None else {},
+        settings["pss"].value,
     )
 
 
-def _shipped(found: Mapping[str, Setting]) -> tuple[Policy, ...]:
+def _select_builtin_policies(settings: Mapping[str, Setting]) -> tuple[Policy, ...]:
     """Our own policies, as the Pod Security Standard in force has them. Raises RequestError."""
-    from podplan.lint.registry import ours
+    from podplan.lint.registry import load_builtin_policies
 
-    standard = found["pss"].value
-    return raised(ours(), standard) if standard else ours()
+    standard = settings["pss"].value
+    return enforce_standard(load_builtin_policies(), standard) if standard else load_builtin_policies()
 
 
-def _brought(found: Mapping[str, Setting], shipped: tuple[Policy, ...]) -> Organisation:
+def _load_configured_policies(settings: Mapping[str, Setting], builtin: tuple[Policy, ...]) -> CustomPolicies:
     """The policies in the folders that the configuration names. Raises RequestError."""
-    from podplan.lint.custom_policies import organisation
+    from podplan.lint.custom_policies import load_custom_policies
 
-    taken = {rule.code for rule in RULES.values()} | {rule.name for rule in RULES.values()}
-    taken |= {text for policy in shipped for text in (policy.rule.code, policy.rule.name)}
+    taken_names = {rule.code for rule in BUILTIN_RULES.values()} | {
+        rule.name for rule in BUILTIN_RULES.values()
+    }
+    taken_names |= {text for policy in builtin for text in (policy.rule.code, policy.rule.name)}
     try:
-        return organisation(found["policies"].value, taken)
-    except (NoSuchPath, OutsideRoot) as error:
-        raise RequestError(f"{found['policies'].source}: policies: {error}") from None
+        return load_custom_policies(settings["policies"].value, taken_names)
+    except (PathNotFound, OutsideRoot) as error:
+        raise UsageError(f"{settings['policies'].source}: policies: {error}") from None
 
 
-def _broken(brought: Organisation | None) -> str:
+def _format_broken_policy(custom: CustomPolicies | None) -> str:
     """The first policy that is left out for its faults: it may be the one that is asked for. "" for none."""
-    for doc, problem in brought.problems if brought is not None else ():
-        if RULES[problem.rule].severity is Severity.ERROR and doc.source is not None:
+    for doc, problem in custom.diagnostics if custom is not None else ():
+        if BUILTIN_RULES[problem.rule].severity is Severity.ERROR and doc.source is not None:
             line = doc.source.span(problem.path, problem.on_key).line
             return f"\nthe policy at {doc.name}:{line} is left out: {problem.message}"
     return ""
 
 
-def _changes(one: PathSettings) -> dict[str, Any]:
+def _build_selection_changes(path_settings: PathSettings) -> dict[str, Any]:
     """What an entry of [[paths]] says of a Selection."""
-    said = {
-        "preset": one.preset,
-        "preview": one.preview,
-        "select": one.select,
-        "extend_select": one.extend_select or None,
-        "ignore": one.ignore or None,
-        "severities": one.severity or None,
+    changes = {
+        "preset": path_settings.preset,
+        "preview": path_settings.preview,
+        "select": path_settings.select,
+        "extend_select": path_settings.extend_select or None,
+        "ignore": path_settings.ignore or None,
+        "severities": path_settings.severity or None,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    return {key: value for key, value in changes.items() if value is not None}
 
 
-def _demand_rules(
-    config: Config, flags: Mapping[str, Any], found: Mapping[str, Setting], rules: list[Rule]
+def _require_known_rules(
+    config: Config, flags: Mapping[str, Any], settings: Mapping[str, Setting], rules: list[Rule]
 ) -> None:
     """Raises RequestError with the place of the first text that means no rule."""
-    for key in _NAMING:
+    for key in _RULE_KEYS:
         name = key.replace("-", "_")
-        if key in config.places:
-            _demand(f"{config.places[key]}: {key}", getattr(config, name), rules)
+        if key in config.locations:
+            _require_known_texts(f"{config.locations[key]}: {key}", getattr(config, name), rules)
         if flags.get(name):
-            _demand(f"--{key}", found[key].value, rules)
-    for one in found["paths"].value:
-        for key in (*LISTS, "severity"):
-            _demand(f"{one.place}: {key}", getattr(one, key.replace("-", "_")) or (), rules)
+            _require_known_texts(f"--{key}", settings[key].value, rules)
+    for path_settings in settings["paths"].value:
+        for key in (*LIST_KEYS, "severity"):
+            _require_known_texts(
+                f"{path_settings.location}: {key}", getattr(path_settings, key.replace("-", "_")) or (), rules
+            )
 
 
-def _demand(place: str, texts: Iterable[str], rules: list[Rule]) -> None:
+def _require_known_texts(location: str, texts: Iterable[str], rules: list[Rule]) -> None:
     for text in texts:
         try:
-            demand_known(text, rules)
-        except RequestError as error:
-            raise RequestError(f"{place}: {error}") from None
+            require_known_rule(text, rules)
+        except UsageError as error:
+            raise UsageError(f"{location}: {error}") from None
 
 
-def _day(today: Setting) -> str:
+def _parse_day(today: Setting) -> str:
     if today.value and today.source != CLOCK and not _is_day(today.value):
-        raise RequestError(f'{today.source} wants a day as YYYY-MM-DD, not "{today.value}"')
+        raise UsageError(f'{today.source} wants a day as YYYY-MM-DD, not "{today.value}"')
     day: str = today.value
     return day
 
 
 def _is_day(text: str) -> bool:
-    from podplan.lint.suppression_syntax import is_day
+    from podplan.lint.suppression_syntax import is_calendar_date
 
-    return is_day(text)
+    return is_calendar_date(text)
 
 
-def _baseline(baseline: Setting) -> tuple[Entry, ...] | None:
+def _load_baseline(baseline: Setting) -> tuple[BaselineEntry, ...] | None:
     return read_baseline(baseline.value) if baseline.value else None
 
 
-def read_baseline(file: str) -> tuple[Entry, ...]:
+def read_baseline(file: str) -> tuple[BaselineEntry, ...]:
     """The entries of a baseline file. Raises RequestError."""
-    from podplan.lint.baseline import parsed
+    from podplan.lint.baseline import parse_baseline
 
     try:
-        demand_inside(file)
-        return parsed(read_inside(root_of(file), file).decode(), file)
+        require_inside_repository(file)
+        return parse_baseline(read_inside_root(find_root(file), file).decode(), file)
     except FileNotFoundError:
-        raise RequestError(f"{file}: no such file; podplan baseline create makes it") from None
+        raise UsageError(f"{file}: no such file; podplan baseline create makes it") from None
     except OSError as error:
-        raise RequestError(f"{file}: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{file}: {(error.strerror or str(error)).lower()}") from None
     except OutsideRoot as error:
-        raise RequestError(str(error)) from None
+        raise UsageError(str(error)) from None
     except UnicodeDecodeError:
-        raise RequestError(f"{file}: this is not UTF-8; podplan baseline create makes the file") from None
+        raise UsageError(f"{file}: this is not UTF-8; podplan baseline create makes the file") from None

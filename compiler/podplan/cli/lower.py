@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import say, write_all
-from podplan.cli.plan_loader import produce
-from podplan.cli.shell_completion import files
-from podplan.core.errors import RequestError
+from podplan.cli.output import print_message, write_all
+from podplan.cli.plan_loader import load_job_plans
+from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 from podplan.rendering import Folded, Lowered
 
-WANTED = frozenset({"profile", "cr"})
+PLAN_CATEGORIES = frozenset({"profile", "cr"})
 
 
 @click.command("lower")
-@click.argument("paths", nargs=-1, shell_complete=files)
+@click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @lowering_options
 @click.option("--fold", is_flag=True, help="One template per group of equal replicas, for reading.")
@@ -40,17 +40,17 @@ def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_
     the settings that adopt it. DUMP is what kubectl get pods,services,configmaps,podgroups -o yaml printed.
     """
     if compare:
-        from podplan.cli.cluster_diff import compare as compared
+        from podplan.cli.cluster_diff import compare_with_dump as compared
 
         return compared(paths, compare, adopt, format_, flags)
     if adopt or format_ != "text":
-        raise RequestError("--adopt and --format go with --compare DUMP")
+        raise UsageError("--adopt and --format go with --compare DUMP")
     output = Folded() if fold else Lowered()
-    made = produce(paths, WANTED, output.add, **flags)
-    if made.code != CLEAN:
-        return made.code
-    if not made.jobs:
-        say("no JobProfile and no training job here, so nothing to lower")
-        return NOTHING
+    loaded = load_job_plans(paths, PLAN_CATEGORIES, output.add, **flags)
+    if loaded.code != CLEAN:
+        return loaded.code
+    if not loaded.jobs:
+        print_message("no JobProfile and no training job here, so nothing to lower")
+        return NO_INPUT
     write_all(output.finished())
     return CLEAN

@@ -8,8 +8,8 @@ from functools import partial
 
 import click
 
-from podplan.core.errors import RequestError
-from podplan.integrations.lsp.workspace import Asked
+from podplan.core.errors import UsageError
+from podplan.integrations.lsp.workspace import FileSettings
 
 
 @click.command("lsp")
@@ -24,20 +24,22 @@ def command(inventory: str, config: str, isolated: bool) -> int:
     from podplan.integrations.lsp.server import serve
 
     if sys.stdin is None or sys.stdout is None:
-        raise RequestError("podplan lsp talks on standard input and output, and one of them is closed")
-    asked = partial(settings_for, inventory=inventory, config=config, isolated=isolated)
+        raise UsageError("podplan lsp talks on standard input and output, and one of them is closed")
+    resolve_settings = partial(resolve_file_settings, inventory=inventory, config=config, isolated=isolated)
     # Nothing else may read or write the streams of the protocol, whatever it prints.
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    return serve(stdin, stdout, asked)
+    return serve(stdin, stdout, resolve_settings)
 
 
-def settings_for(path: str, inventory: str = "", config: str = "", isolated: bool = False) -> Asked:
+def resolve_file_settings(
+    path: str, inventory: str = "", config: str = "", isolated: bool = False
+) -> FileSettings:
     """What ``podplan check`` would go by for a file. Raises RequestError."""
-    from podplan.cli.check_run import NO_FLAGS, checking
+    from podplan.cli.check_run import DEFAULT_FLAGS, resolve_check_settings
 
-    flags = {**NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
-    wanted = checking([path], **flags)
-    return Asked(wanted.settings, wanted.exclude)
+    flags = {**DEFAULT_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
+    run_settings = resolve_check_settings([path], **flags)
+    return FileSettings(run_settings.settings, run_settings.exclude)

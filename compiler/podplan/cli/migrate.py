@@ -7,22 +7,29 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, FINDINGS, NOTHING
-from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, say, say_unread, tell, write, write_text
-from podplan.cli.reporting import COLOURS, style_of
-from podplan.core.errors import RequestError
+from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.options import default_paths, resolve_run_settings
+from podplan.cli.output import (
+    print_message,
+    replace_text,
+    say_unread,
+    write_escaped_stderr,
+    write_escaped_stdout,
+    write_stdout,
+)
+from podplan.cli.reporting import COLOR_CHOICES, select_style
+from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-from podplan.report.fixes import redacted_difference
-from podplan.report.format_result import fault_line
-from podplan.report.migration import summary, told
-from podplan.tools.migrator import SORTS, Migrated, migrated, migrates
-from podplan.tools.migrator.equivalence import proofs
-from podplan.tools.migrator.verification import worse
+from podplan.report.fixes import render_redacted_diff
+from podplan.report.format_result import format_source_error
+from podplan.report.migration import format_migration, format_summary
+from podplan.tools.migrator import SORTS, MigrationResult, is_migratable, migrate_source
+from podplan.tools.migrator.equivalence import build_proofs
+from podplan.tools.migrator.verification import find_regressions
 from podplan.workspace.documents import may_hold
-from podplan.workspace.file_loader import Unread, sources
-from podplan.workspace.files import expand
-from podplan.yaml import Source, read
+from podplan.workspace.file_loader import SkippedFile, load_files
+from podplan.workspace.files import expand_paths
+from podplan.yaml import SourceFile, parse_yaml
 
 
 @click.command("migrate")
@@ -33,7 +40,10 @@ from podplan.yaml import Source, read
 @click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
 @click.option("--isolated", is_flag=True, help="No configuration file.")
 @click.option(
-    "--color", type=click.Choice(COLOURS), default="auto", help="Colours of --diff [auto: on a terminal]."
+    "--color",
+    type=click.Choice(COLOR_CHOICES),
+    default="auto",
+    help="Colours of --diff [auto: on a terminal].",
 )
 def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: Any) -> int:
     """Write CRs and profiles as they are written today, and prove that the Pods stay the same.
@@ -43,46 +53,57 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
     """
     paths = default_paths(paths)
     if "-" in paths:
-        raise RequestError("standard input cannot be migrated; name the file")
-    wanted = request(paths, environments=("all",), sets=(), k8s_version="", fail_on=None, **flags)
-    before: dict[str, Source] = {}
-    found: dict[str, Migrated] = {}
-    broken = 0
+        raise UsageError("standard input cannot be migrated; name the file")
+    run_settings = resolve_run_settings(
+        paths, environments=("all",), sets=(), k8s_version="", fail_on=None, **flags
+    )
+    before: dict[str, SourceFile] = {}
+    migrations: dict[str, MigrationResult] = {}
+    broken_count = 0
     folders: list[str] = []
-    unread: list[Unread] = []
-    for source in sources(expand(paths, wanted.exclude, folders)):
-        if isinstance(source, Unread):
+    unread: list[SkippedFile] = []
+    for source in load_files(expand_paths(paths, run_settings.exclude, folders)):
+        if isinstance(source, SkippedFile):
             unread.append(source)
             continue
-        if source.faults and may_hold(source, SORTS):
-            broken += 1
-            tell(f"{fault_line(source)}\n")
-        elif migrates(source):
-            before[source.file], found[source.file] = source, migrated(source)
+        if source.diagnostics and may_hold(source, SORTS):
+            broken_count += 1
+            write_escaped_stderr(f"{format_source_error(source)}\n")
+        elif is_migratable(source):
+            before[source.file], migrations[source.file] = source, migrate_source(source)
     say_unread(folders, unread)
-    if not before and not broken:
-        say("no profile and no training job here, so nothing to migrate")
-        return NOTHING
-    texts = {file: what.text for file, what in found.items() if what.done}
-    withheld = worse(paths, wanted.settings, wanted.exclude, texts) if texts else {}
-    kept = {file: text for file, text in texts.items() if file not in withheld}
+    if not before and not broken_count:
+        print_message("no profile and no training job here, so nothing to migrate")
+        return NO_INPUT
+    texts = {file: what.text for file, what in migrations.items() if what.done_steps}
+    withheld = find_regressions(paths, run_settings.settings, run_settings.exclude, texts) if texts else {}
+    accepted = {file: text for file, text in texts.items() if file not in withheld}
     report = ""
-    for file, what in found.items():
-        after = read(what.text.encode(), file)
-        proven = proofs(before[file], after, wanted.settings, texts) if texts else []
-        if what.done or what.refused or proven:
-            report += told(file, what, proven, withheld.get(file, ""))
+    for file, migration in migrations.items():
+        after = parse_yaml(migration.text.encode(), file)
+        file_proofs = build_proofs(before[file], after, run_settings.settings, texts) if texts else []
+        if migration.done_steps or migration.refused_steps or file_proofs:
+            report += format_migration(file, migration, file_proofs, withheld.get(file, ""))
     if diff:
-        tell(report)
-        written = {file: before[file].text for file in kept}
-        write(redacted_difference(written, kept, style_of(color, os.environ)))
+        write_escaped_stderr(report)
+        written = {file: before[file].text for file in accepted}
+        write_stdout(render_redacted_diff(written, accepted, select_style(color, os.environ)))
     else:
-        write_text(report)
+        write_escaped_stdout(report)
     if not (check or diff):
-        for file, text in kept.items():
+        for file, text in accepted.items():
             replace_text(file, before[file].text, text)
-    left = sum(1 for file, what in found.items() if file in withheld or (what.refused and file not in kept))
-    counted = summary(len(kept), len(found) - len(kept) - left, left + broken, check or diff)
-    click.echo(counted, err=True)
-    unfinished = broken or withheld or any(what.refused for what in found.values())
-    return FINDINGS if unfinished or (kept and (check or diff)) else CLEAN
+    failed_count = sum(
+        1
+        for file, what in migrations.items()
+        if file in withheld or (what.refused_steps and file not in accepted)
+    )
+    summary_text = format_summary(
+        len(accepted),
+        len(migrations) - len(accepted) - failed_count,
+        failed_count + broken_count,
+        check or diff,
+    )
+    click.echo(summary_text, err=True)
+    unfinished = broken_count or withheld or any(what.refused_steps for what in migrations.values())
+    return FINDINGS if unfinished or (accepted and (check or diff)) else CLEAN

@@ -6,43 +6,43 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from podplan import kubernetes
-from podplan.cli.lint_config import terms_of
-from podplan.cli.settings import Setting, settings
-from podplan.config import Config, config_for, config_from
-from podplan.core.errors import RequestError
+from podplan.cli.lint_config import build_lint_config
+from podplan.cli.settings import Setting, resolve_settings
+from podplan.config import Config, load_config_file, load_config_for
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Options
-from podplan.core.truncation import shortened
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import LoweringOptions
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple, TypeVar
-from podplan.kinds.common.gitops_tools import TOOLS
-from podplan.lint.lint_config import default_ruling
+from podplan.kinds.common.gitops_tools import GITOPS_TOOLS
+from podplan.lint.lint_config import resolve_default_rules
 from podplan.lint.policy import Policy
-from podplan.pipeline import Settings
-from podplan.workspace.files import demand_inside
+from podplan.pipeline import PipelineSettings
+from podplan.workspace.files import require_inside_repository
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_UUID = pattern("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_LONGEST_SHOWN = 200  # characters of a flag that is refused
-FAIL_ON = ("error", "warning", "info", "never")
+_UUID = compile_lazily("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_MAX_SHOWN_LENGTH = 200  # characters of a flag that is refused
+FAIL_ON_CHOICES = ("error", "warning", "info", "never")
 
 
-class Request(NamedTuple):
+class RunSettings(NamedTuple):
     """The settings of a run, with the parts of the configuration that are not for the pipeline.
 
     ``origins`` are the settings by key, each with what gives it. ``jobs`` are the processes that check at
     once, 0 for as many as pay.
     """
 
-    settings: Settings
+    settings: PipelineSettings
     fail_on: Severity | None
     exclude: tuple[str, ...]
-    origins: Mapping[str, Setting]
+    settings_by_key: Mapping[str, Setting]
     jobs: int = 0
 
 
 # What input_options gives where nobody says anything.
-NO_INPUT_FLAGS: Mapping[str, Any] = {
+DEFAULT_INPUT_FLAGS: Mapping[str, Any] = {
     "environments": (),
     "sets": (),
     "inventory": "",
@@ -59,7 +59,7 @@ def input_options(command: Command) -> Command:
     """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
     import click
 
-    from podplan.cli.shell_completion import environments, files
+    from podplan.cli.shell_completion import complete_environments, complete_files
 
     for option in reversed(
         [
@@ -69,7 +69,7 @@ def input_options(command: Command) -> Command:
                 "environments",
                 metavar="NAME",
                 multiple=True,
-                shell_complete=environments,
+                shell_complete=complete_environments,
                 help="Environment; all for each.",
             ),
             click.option(
@@ -82,13 +82,13 @@ def input_options(command: Command) -> Command:
             click.option(
                 "--inventory",
                 metavar="FILE",
-                shell_complete=files,
+                shell_complete=complete_files,
                 default="",
                 help="The ClusterInventory to use.",
             ),
             click.option(
                 "--gitops",
-                type=click.Choice(TOOLS),
+                type=click.Choice(GITOPS_TOOLS),
                 default=None,
                 help="Tool that applies the CRs, and is told not to prune them [none].",
             ),
@@ -101,14 +101,14 @@ def input_options(command: Command) -> Command:
             click.option(
                 "--config",
                 metavar="FILE",
-                shell_complete=files,
+                shell_complete=complete_files,
                 default="",
                 help="This configuration, not the nearest.",
             ),
             click.option("--isolated", is_flag=True, help="No configuration file."),
             click.option(
                 "--fail-on",
-                type=click.Choice(FAIL_ON),
+                type=click.Choice(FAIL_ON_CHOICES),
                 default=None,
                 help="Severity that makes the exit code 1 [error].",
             ),
@@ -135,82 +135,97 @@ def lowering_options(command: Command) -> Command:
     return command
 
 
-def request(paths: Sequence[str], clock: str = "", baseline_is_read: bool = True, **flags: Any) -> Request:
+def resolve_run_settings(
+    paths: Sequence[str], clock: str = "", baseline_is_read: bool = True, **flags: Any
+) -> RunSettings:
     """What flags and the nearest configuration ask for; flags win. Raises RequestError and OutsideRoot.
 
     ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
     flags for rules do not ask the policies.
     """
     for path in paths:
-        demand_inside(path)
-    config = configuration(paths, flags["config"], flags["isolated"])
-    found = settings(config, flags, clock)
-    terms = terms_of(found, config, flags, baseline_is_read)._replace(asks_policies="select" in flags)
-    asked = Settings(
-        k8s_version=_version(found["k8s-version"].value),
-        environments=_environments(flags["environments"]),
-        sets=_sets(flags["sets"]),
-        options=Options(_uid(flags.get("uid", "")), flags.get("resumed", False), found["lowering"].value),
-        inventory=found["inventory"].value,
-        gitops=found["gitops"].value.get("tool", "none"),
-        policies=default_ruling(terms).policies,
-        terms=terms,
+        require_inside_repository(path)
+    config = load_configuration(paths, flags["config"], flags["isolated"])
+    settings_by_key = resolve_settings(config, flags, clock)
+    lint_config = build_lint_config(settings_by_key, config, flags, baseline_is_read)._replace(
+        policies_enabled="select" in flags
     )
-    return Request(asked, _severity(found["fail-on"].value), found["exclude"].value, found)
+    pipeline_settings = PipelineSettings(
+        kubernetes_version=_parse_version(settings_by_key["k8s-version"].value),
+        environments=_parse_environments(flags["environments"]),
+        param_values=_parse_sets(flags["sets"]),
+        lowering_options=LoweringOptions(
+            _parse_uid(flags.get("uid", "")), flags.get("resumed", False), settings_by_key["lowering"].value
+        ),
+        inventory_path=settings_by_key["inventory"].value,
+        gitops_tool=settings_by_key["gitops"].value.get("tool", "none"),
+        policies=resolve_default_rules(lint_config).policies,
+        lint_config=lint_config,
+    )
+    return RunSettings(
+        pipeline_settings,
+        _parse_severity(settings_by_key["fail-on"].value),
+        settings_by_key["exclude"].value,
+        settings_by_key,
+    )
 
 
-def own_policies(config: str = "", isolated: bool = False) -> list[Policy]:
+def list_custom_policies(config: str = "", isolated: bool = False) -> list[Policy]:
     """The policies that the configuration here brings, an admission policy with several bindings once.
 
     Raises RequestError.
     """
     flags: dict[str, Any] = {"environments": ("all",), "sets": (), "select": ()}
-    asked = request(default_paths(()), "", False, **flags, config=config, isolated=isolated)
-    own = [policy for policy in asked.settings.terms.known if policy.origin is not None]
-    return list({policy.rule.code: policy for policy in own}.values())
+    run_settings = resolve_run_settings(
+        default_paths(()), "", False, **flags, config=config, isolated=isolated
+    )
+    custom_policies = [
+        policy for policy in run_settings.settings.lint_config.all_policies if policy.origin_doc is not None
+    ]
+    return list({policy.rule.code: policy for policy in custom_policies}.values())
 
 
-def configuration(paths: Sequence[str], named: str, isolated: bool) -> Config:
+def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -> Config:
     """The configuration that is named, else the nearest to the first path. Raises RequestError."""
-    if named:
-        return config_from(named)
+    if config_path:
+        return load_config_file(config_path)
     if isolated or not paths:
         return Config()
-    return config_for("." if paths[0] == "-" else paths[0])
+    return load_config_for("." if paths[0] == "-" else paths[0])
 
 
-def _version(wanted: str) -> str:
-    if wanted not in kubernetes.versions():
-        known = kubernetes.versions()
-        raise RequestError(f"Kubernetes {wanted} is not known; there are {known[0]} to {known[-1]}")
-    return wanted
+def _parse_version(version: str) -> str:
+    if version not in kubernetes.supported_versions():
+        versions = kubernetes.supported_versions()
+        raise UsageError(f"Kubernetes {version} is not known; there are {versions[0]} to {versions[-1]}")
+    return version
 
 
-def _uid(written: str) -> str:
-    if written and not _UUID.fullmatch(written):
-        form = "a UUID such as 422e8cc7-163f-4d49-9fb8-d059e490a09b (8-4-4-4-12 hexadecimal digits)"
-        raise RequestError(f'--uid wants {form}, not "{written}"')
-    return written
+def _parse_uid(uid: str) -> str:
+    if uid and not _UUID.fullmatch(uid):
+        expected = "a UUID such as 422e8cc7-163f-4d49-9fb8-d059e490a09b (8-4-4-4-12 hexadecimal digits)"
+        raise UsageError(f'--uid wants {expected}, not "{uid}"')
+    return uid
 
 
-def _environments(names: Iterable[str]) -> Any:
+def _parse_environments(names: Iterable[str]) -> Any:
     """None for no flag, "all", or the names."""
-    wanted = tuple(dict.fromkeys(names))
-    return "all" if "all" in wanted else wanted or None
+    environments = tuple(dict.fromkeys(names))
+    return "all" if "all" in environments else environments or None
 
 
-def _sets(pairs: Iterable[str]) -> dict[str, str]:
+def _parse_sets(pairs: Iterable[str]) -> dict[str, str]:
     parsed: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             key = pair.partition("=")[0].partition(" ")[0]  # what follows may be a secret
-            raise RequestError(f'--set wants KEY=VALUE, not "{shortened(key, _LONGEST_SHOWN)}"')
+            raise UsageError(f'--set wants KEY=VALUE, not "{truncate(key, _MAX_SHOWN_LENGTH)}"')
         parsed[key] = value
     return parsed
 
 
-def _severity(name: str) -> Severity | None:
+def _parse_severity(name: str) -> Severity | None:
     return None if name == "never" else Severity[name.upper()]
 
 

@@ -4,79 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from podplan.checker.check import Result, gone_through
-from podplan.cli.check_run import exit_code
+from podplan.checker.check import CheckResult, gone_through
+from podplan.cli.check_run import compute_exit_code
 from podplan.cli.exit_codes import FINDINGS
-from podplan.cli.options import Request, default_paths, request
-from podplan.cli.output import say_unread, tell
+from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
+from podplan.cli.output import say_unread, write_escaped_stderr
 from podplan.core.typing import Any, NamedTuple
-from podplan.pipeline import Plan, Settings
-from podplan.workspace import Reader
-from podplan.workspace.file_loader import Unread, sources, standard_input
-from podplan.workspace.files import expand
-from podplan.yaml import Source
+from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.workspace import Loader
+from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input
+from podplan.workspace.files import expand_paths
+from podplan.yaml import SourceFile
 
 # What becomes of a plan that has a CR.
-Take = Callable[[Plan, Settings], None]
+Take = Callable[[JobPlan, PipelineSettings], None]
 
 
-class Produced(NamedTuple):
+class LoadedPlans(NamedTuple):
     """How many plans have a CR, and the exit code of the findings: with any but 0 nothing may be printed."""
 
     jobs: int
-    request: Request
+    run_settings: RunSettings
     code: int
 
 
-def produce(paths: Sequence[str], wanted: frozenset[str], take: Take, **flags: Any) -> Produced:
+def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take, **flags: Any) -> LoadedPlans:
     """Hands the plans for the paths to ``take``, one by one; findings go to standard error.
 
     Policies are for check: what the API server takes can be rendered and lowered, and so be looked at.
     With -e all the environments are rendered, and the profile as written is not.
     """
     paths = default_paths(paths)
-    asked = request(paths, **flags)
-    settings = asked.settings._replace(policies=())
+    run_settings = resolve_run_settings(paths, **flags)
+    settings = run_settings.settings._replace(policies=())
     if settings.environments == "all":
         settings = settings._replace(environments="each")
-    asked = asked._replace(settings=settings)
+    run_settings = run_settings._replace(settings=settings)
     folders: list[str] = []
-    unread: list[Unread] = []
+    unread: list[SkippedFile] = []
     jobs, fell_short = 0, False
 
-    def found() -> Iterator[Source | Unread]:
+    def found() -> Iterator[SourceFile | SkippedFile]:
         if list(paths) == ["-"]:
-            yield standard_input(flags["stdin_filename"])
+            yield read_standard_input(flags["stdin_filename"])
             return
-        for source in sources(expand(paths, asked.exclude, folders)):
-            if isinstance(source, Unread):
+        for source in load_files(expand_paths(paths, run_settings.exclude, folders)):
+            if isinstance(source, SkippedFile):
                 unread.append(source)
             yield source
 
-    def taken(plan: Plan) -> None:
+    def taken(plan: JobPlan) -> None:
         nonlocal jobs, fell_short
-        fell_short |= bool(plan.failed or (plan.variant is not None and _fell_short(plan, wanted)))
+        fell_short |= bool(
+            plan.failed_environments or (plan.variant_id is not None and _is_incomplete(plan, categories))
+        )
         if plan.cr is not None:
             jobs += 1
             take(plan, settings)
 
-    result = gone_through(found(), settings, Reader(exclude=asked.exclude), wanted, taken)
+    result = gone_through(found(), settings, Loader(exclude=run_settings.exclude), categories, taken)
     say_unread(folders, unread)
-    code = exit_code(result, asked.fail_on)
+    code = compute_exit_code(result, run_settings.fail_on)
     if fell_short:
         code = code or FINDINGS
     if result.findings:
-        _tell(result)
-    return Produced(jobs, asked, code)
+        _print_findings(result)
+    return LoadedPlans(jobs, run_settings, code)
 
 
-def _fell_short(plan: Plan, wanted: frozenset[str]) -> bool:
+def _is_incomplete(plan: JobPlan, categories: frozenset[str]) -> bool:
     """Whether a plan lacks what it is made for: a CR, and for lowering what it lowers to."""
-    return plan.cr is None or ("cr" in wanted and not plan.lowered)
+    return plan.cr is None or ("cr" in categories and not plan.is_lowered)
 
 
-def _tell(result: Result) -> None:
+def _print_findings(result: CheckResult) -> None:
     """The findings on standard error."""
     from podplan.report.full import render
 
-    tell(render(result))
+    write_escaped_stderr(render(result))

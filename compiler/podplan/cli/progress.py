@@ -15,11 +15,11 @@ from podplan.core.typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import threading
 
-    from podplan.checker.check import Watch
+    from podplan.checker.check import WatchProgress
 
-PATIENCE = 1.0  # seconds: shorter runs show nothing
-REWRITTEN = 0.1
-CLEARED = "\r\x1b[K"
+START_DELAY = 1.0  # seconds: shorter runs show nothing
+REFRESH_INTERVAL = 0.1
+CLEAR_LINE = "\r\x1b[K"
 
 
 class Progress:
@@ -30,7 +30,7 @@ class Progress:
         self.total = 0
         self.file = ""
 
-    def watch(self, files: Iterable[str], total: int) -> Iterator[str]:
+    def track_files(self, files: Iterable[str], total: int) -> Iterator[str]:
         """The same files; each is the current one until the next is asked for."""
         self.number, self.total = 0, total
         for file in files:
@@ -38,22 +38,22 @@ class Progress:
             self.file = file
             yield file
 
-    def line(self, width: int) -> str:
+    def format_line(self, width: int) -> str:
         """Such as ``checking 12 of 340: jobs/bert.yaml``, in less than ``width`` columns."""
-        from podplan.report.code_frame import columns
-        from podplan.report.sanitization import visible
+        from podplan.report.code_frame import count_columns
+        from podplan.report.sanitization import escape_text
 
         if not self.number:
             return "reading …"[: width - 1]
         counted = f"checking {self.number} of {self.total}"
-        whole = f"{counted}: {visible(self.file)}"
-        return whole if columns(whole) < width else counted[: max(width - 1, 0)]
+        full_line = f"{counted}: {escape_text(self.file)}"
+        return full_line if count_columns(full_line) < width else counted[: max(width - 1, 0)]
 
 
 @contextmanager
-def shown(environment: Mapping[str, str] = os.environ) -> Iterator[Watch | None]:
+def show_progress(environment: Mapping[str, str] = os.environ) -> Iterator[WatchProgress | None]:
     """Shows the progress of what is done inside, if it takes long and somebody sits before a terminal."""
-    if not _is_watched(environment):
+    if not _is_interactive(environment):
         yield None
         return
     # All that the thread needs is imported before: a process may be forked while it is at work.
@@ -64,33 +64,33 @@ def shown(environment: Mapping[str, str] = os.environ) -> Iterator[Watch | None]
     )
 
     progress, ended = Progress(), Event()
-    writer = Thread(target=_write, args=(progress, ended), daemon=True)
+    writer = Thread(target=_write_progress, args=(progress, ended), daemon=True)
     writer.start()
     try:
-        yield progress.watch
+        yield progress.track_files
     finally:
         ended.set()
         writer.join()
 
 
-def _is_watched(environment: Mapping[str, str]) -> bool:
+def _is_interactive(environment: Mapping[str, str]) -> bool:
     if environment.get("TERM", "dumb") == "dumb" or environment.get("CI", "") not in ("", "false", "0"):
         return False
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _write(progress: Progress, ended: threading.Event) -> None:
-    if ended.wait(PATIENCE):
+def _write_progress(progress: Progress, ended: threading.Event) -> None:
+    if ended.wait(START_DELAY):
         return
     try:
-        while not ended.wait(REWRITTEN):
+        while not ended.wait(REFRESH_INTERVAL):
             width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-            _put(CLEARED + progress.line(width))
-        _put(CLEARED)
+            _write_terminal(CLEAR_LINE + progress.format_line(width))
+        _write_terminal(CLEAR_LINE)
     except (OSError, ValueError):  # the terminal is gone
         return
 
 
-def _put(text: str) -> None:
+def _write_terminal(text: str) -> None:
     sys.stderr.buffer.write(text.encode("utf-8", "replace"))
     sys.stderr.buffer.flush()

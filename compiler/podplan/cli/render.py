@@ -7,17 +7,17 @@ from typing import Any
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.options import input_options
-from podplan.cli.output import say, write_all
-from podplan.cli.plan_loader import produce
-from podplan.cli.shell_completion import files
-from podplan.core.errors import RequestError
+from podplan.cli.output import print_message, write_all
+from podplan.cli.plan_loader import load_job_plans
+from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
 from podplan.rendering import Rendered
 
 
 @click.command("render")
-@click.argument("paths", nargs=-1, shell_complete=files)
+@click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @click.option(
     "-o", "--output-dir", metavar="DIR", default="", help="One file per CR into DIR, not to standard output."
@@ -36,19 +36,19 @@ def command(paths: Sequence[str], output_dir: str, check: bool, update: bool, **
     Prints nothing unless everything compiles. A profile that has environments needs -e NAME, or -e all.
     """
     if check and update:
-        raise RequestError("--check changes nothing, and --update does; ask for one of them")
+        raise UsageError("--check changes nothing, and --update does; ask for one of them")
     if output_dir and update:
-        raise RequestError("--update is for the folders of [[render]]; -o DIR writes without it")
+        raise UsageError("--update is for the folders of [[render]]; -o DIR writes without it")
     if check or update or output_dir:
-        from podplan.cli.output_folders import bring, folders
+        from podplan.cli.output_folders import select_folders, update_folders
 
-        return bring(folders(paths, output_dir, flags), check)
+        return update_folders(select_folders(paths, output_dir, flags), check)
     output = Rendered()
-    made = produce(paths, frozenset({"profile"}), output.add, **flags)
-    if made.code != CLEAN:
-        return made.code
-    if not made.jobs:
-        say("no JobProfile here, so nothing to render")
-        return NOTHING
+    loaded = load_job_plans(paths, frozenset({"profile"}), output.add, **flags)
+    if loaded.code != CLEAN:
+        return loaded.code
+    if not loaded.jobs:
+        print_message("no JobProfile here, so nothing to render")
+        return NO_INPUT
     write_all(output.finished())
     return CLEAN

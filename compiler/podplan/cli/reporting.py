@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-from podplan.checker.check import Result
-from podplan.cli.output import replace_file, write
-from podplan.core.errors import RequestError
+from podplan.checker.check import CheckResult
+from podplan.cli.output import replace_file, write_stdout
+from podplan.core.errors import UsageError
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from podplan.report.sanitization import unheard
+from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import PLAIN, Style
 
 if TYPE_CHECKING:
@@ -20,12 +20,23 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-STYLED = ("full", "concise")
-FORMATS = (*STYLED, "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson", "markdown", "argocd")
-COLOURS = ("auto", "always", "never")
+STYLED_FORMATS = ("full", "concise")
+FORMATS = (
+    *STYLED_FORMATS,
+    "json",
+    "jsonl",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "rdjson",
+    "markdown",
+    "argocd",
+)
+COLOR_CHOICES = ("auto", "always", "never")
 
 
-class Reports(NamedTuple):
+class ReportTargets(NamedTuple):
     """What to print, and what to write to which file."""
 
     format: str
@@ -35,10 +46,10 @@ class Reports(NamedTuple):
 
 def _complete_output(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """FORMAT=, and then a file."""
-    from podplan.cli.shell_completion import completion_items, files
+    from podplan.cli.shell_completion import complete_files, completion_items
 
     if "=" in incomplete:
-        return files(ctx, param, incomplete)
+        return complete_files(ctx, param, incomplete)
     return completion_items(((f"{name}=", "") for name in FORMATS), incomplete)
 
 
@@ -49,7 +60,7 @@ def report_options(command: Command) -> Command:
     for option in (
         click.option(
             "--color",
-            type=click.Choice(COLOURS),
+            type=click.Choice(COLOR_CHOICES),
             default="auto",
             help="Colours in text [auto: on a terminal].",
         ),
@@ -74,37 +85,37 @@ def report_options(command: Command) -> Command:
     return command
 
 
-def reports(format_: str, outputs: Sequence[str], statistics: bool, color: str) -> Reports:
+def parse_report_flags(format_: str, outputs: Sequence[str], statistics: bool, color: str) -> ReportTargets:
     """What the flags ask for. Raises RequestError for an output that is not FORMAT=FILE."""
-    files = tuple(_output(text) for text in outputs)
-    return Reports("statistics" if statistics else format_, files, style_of(color, os.environ))
+    files = tuple(_parse_output(text) for text in outputs)
+    return ReportTargets("statistics" if statistics else format_, files, select_style(color, os.environ))
 
 
-def write_reports(result: Result, wanted: Reports) -> None:
+def write_reports(result: CheckResult, targets: ReportTargets) -> None:
     """Print the result and write it to the files. Raises RequestError where a file cannot be written."""
-    write_texts(texts(result, wanted), wanted)
+    write_report_texts(render_reports(result, targets), targets)
 
 
-def texts(result: Result, wanted: Reports) -> tuple[str, ...]:
+def render_reports(result: CheckResult, targets: ReportTargets) -> tuple[str, ...]:
     """The text for each file, and last what is printed."""
-    to_files = (rendered(result, format_) for format_, _ in wanted.files)
-    return (*to_files, rendered(result, wanted.format, wanted.style))
+    file_reports = (render_report(result, format_) for format_, _ in targets.files)
+    return (*file_reports, render_report(result, targets.format, targets.style))
 
 
-def write_texts(said: tuple[str, ...], wanted: Reports) -> None:
+def write_report_texts(report_texts: tuple[str, ...], targets: ReportTargets) -> None:
     """First the files, then what is printed. Raises RequestError where a file cannot be written."""
-    for (_, path), text in zip(wanted.files, said[:-1], strict=True):
+    for (_, path), text in zip(targets.files, report_texts[:-1], strict=True):
         replace_file(path, text)
-    write(said[-1])
+    write_stdout(report_texts[-1])
 
 
-def rendered(result: Result, format_: str, style: Style = PLAIN) -> str:
+def render_report(result: CheckResult, format_: str, style: Style = PLAIN) -> str:
     """The text of a format."""
     render: Callable[..., str] = import_module(f"podplan.report.{format_}").render
-    return unheard(render(result, style)) if format_ in STYLED else render(result)
+    return escape_workflow_commands(render(result, style)) if format_ in STYLED_FORMATS else render(result)
 
 
-def style_of(color: str, environment: Mapping[str, str]) -> Style:
+def select_style(color: str, environment: Mapping[str, str]) -> Style:
     """Colours and width of standard output.
 
     A flag wins over FORCE_COLOR, that over NO_COLOR (https://no-color.org: any value but the empty one), and
@@ -122,10 +133,10 @@ def style_of(color: str, environment: Mapping[str, str]) -> Style:
     return Style(colour, os.get_terminal_size(sys.stdout.fileno()).columns or PLAIN.width, wraps=True)
 
 
-def _output(text: str) -> tuple[str, str]:
+def _parse_output(text: str) -> tuple[str, str]:
     format_, equals, path = text.partition("=")
     if not equals or not path:
-        raise RequestError(f'--output wants FORMAT=FILE, not "{text}"')
+        raise UsageError(f'--output wants FORMAT=FILE, not "{text}"')
     if format_ not in FORMATS:
-        raise RequestError(f'--output: no format "{format_}"; there are {", ".join(FORMATS)}')
+        raise UsageError(f'--output: no format "{format_}"; there are {", ".join(FORMATS)}')
     return format_, path

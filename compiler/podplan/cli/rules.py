@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.options import own_policies
-from podplan.cli.output import write
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
+from podplan.cli.options import list_custom_policies
+from podplan.cli.output import write_stdout
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-from podplan.kubernetes import DEFAULT_VERSION, versions
+from podplan.kubernetes import DEFAULT_VERSION, supported_versions
 from podplan.lint.policy import Policy
-from podplan.lint.registry import ours, whole
-from podplan.report.json import json_text
-from podplan.report.sanitization import unheard, visible
+from podplan.lint.registry import load_builtin_policies, load_policy_documents
+from podplan.report.json import encode_json
+from podplan.report.sanitization import escape_text, escape_workflow_commands
 
-OWN = "it is a policy of this repository; only those of podplan are exported"
+CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan are exported"
 
 
 @click.command("rules")
@@ -34,43 +34,53 @@ def command(format_: str, export: str | None, k8s_version: str, config: str, iso
     --export vap writes the policies that are CEL as ValidatingAdmissionPolicy objects with their bindings. A
     * in the list marks them; the JSON says why the others are none.
     """
-    if k8s_version not in versions():
-        known = versions()
-        raise RequestError(f"Kubernetes {k8s_version} is not known; there are {known[0]} to {known[-1]}")
+    if k8s_version not in supported_versions():
+        known_versions = supported_versions()
+        raise UsageError(
+            f"Kubernetes {k8s_version} is not known; there are {known_versions[0]} to {known_versions[-1]}"
+        )
     if export:
-        from podplan.lint.vap_export import export_vap, reasons
-        from podplan.yaml.writer import emit
+        from podplan.lint.vap_export import export_vap, find_export_obstacles
+        from podplan.yaml.writer import emit_documents
 
-        lacking = [reason for reason in reasons(ours(), k8s_version).values() if reason]
-        if lacking:
-            click.echo(f"not exported: {len(lacking)} rules; rules --format json says why", err=True)
-        write(emit(export_vap(ours(), k8s_version)))
+        export_obstacles = [
+            reason
+            for reason in find_export_obstacles(load_builtin_policies(), k8s_version).values()
+            if reason
+        ]
+        if export_obstacles:
+            click.echo(f"not exported: {len(export_obstacles)} rules; rules --format json says why", err=True)
+        write_stdout(emit_documents(export_vap(load_builtin_policies(), k8s_version)))
     elif format_ == "json":
-        rows = _all(k8s_version, own_policies(config, isolated))
-        write(json_text({"format": 1, "rules": rows}, indent=2) + "\n")
+        rows = _list_rules(k8s_version, list_custom_policies(config, isolated))
+        write_stdout(encode_json({"format": 1, "rules": rows}, indent=2) + "\n")
     elif format_ == "md":
-        from podplan.report.rule_page import contents
+        from podplan.report.rule_page import render_rules_table
 
-        write(contents(whole(), list(RULES.values())))
+        write_stdout(render_rules_table(load_policy_documents(), list(BUILTIN_RULES.values())))
     else:
-        rows = _all(k8s_version, own_policies(config, isolated))
+        rows = _list_rules(k8s_version, list_custom_policies(config, isolated))
         widths = max(9, *(len(row["code"]) for row in rows)), max(len(row["name"]) for row in rows)
-        write(unheard("".join(f"{visible(_line(row, *widths))}\n" for row in rows)))
+        write_stdout(
+            escape_workflow_commands("".join(f"{escape_text(_format_rule(row, *widths))}\n" for row in rows))
+        )
     return 0
 
 
-def _line(row: dict[str, Any], code: int, name: int) -> str:
+def _format_rule(row: dict[str, Any], code: int, name: int) -> str:
     """The line of a rule; * is what --export vap writes."""
     mark = "*" if row["exported"] else " "
     needs = " (with --base)" if "base" in row.get("needs", ()) else ""
     return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}{needs}"
 
 
-def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:
+def _list_rules(version: str, custom_policies: Sequence[Policy]) -> list[dict[str, Any]]:
     """Every rule, policies first, each as a mapping."""
-    from podplan.lint.vap_export import reasons
+    from podplan.lint.vap_export import find_export_obstacles
 
-    lacking = reasons(ours(), version) | {policy.rule.code: OWN for policy in own}
+    export_obstacles = find_export_obstacles(load_builtin_policies(), version) | {
+        policy.rule.code: CUSTOM_POLICY_NOTE for policy in custom_policies
+    }
     policies: list[dict[str, Any]] = [
         {
             "code": policy.rule.code,
@@ -83,11 +93,11 @@ def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:
             "preset": policy.preset,
             "preview": policy.preview,
             "needs": list(policy.needs),
-            "exported": not lacking[policy.rule.code],
-            "notExported": lacking[policy.rule.code] or None,
-            "file": policy.file if policy.origin is not None else None,
+            "exported": not export_obstacles[policy.rule.code],
+            "notExported": export_obstacles[policy.rule.code] or None,
+            "file": policy.file if policy.origin_doc is not None else None,
         }
-        for policy in (*ours(), *own)
+        for policy in (*load_builtin_policies(), *custom_policies)
     ]
     builtin: list[dict[str, Any]] = [
         {
@@ -105,6 +115,6 @@ def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:
             "notExported": "it is about the form of files, which the schemas of the API server check",
             "file": None,
         }
-        for rule in RULES.values()
+        for rule in BUILTIN_RULES.values()
     ]
     return policies + builtin

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from podplan import kubernetes
-from podplan.cli.output import write
-from podplan.core.errors import RequestError
+from podplan.cli.output import write_stdout
+from podplan.core.errors import UsageError
 
 
 @click.group("schema")
@@ -27,18 +27,18 @@ def show(name: str | None, k8s_version: str, editors: bool) -> int:
     from podplan.schema import catalog
 
     if name is None:
-        write("\n".join(catalog.names()) + "\n")
+        write_stdout("\n".join(catalog.list_schema_names()) + "\n")
         return 0
-    if name not in catalog.names():
-        raise RequestError(f'there is no schema "{name}"; there are {", ".join(catalog.names())}')
-    if k8s_version not in kubernetes.versions():
-        raise RequestError(
-            f"Kubernetes {k8s_version} is not known; there are {', '.join(kubernetes.versions())}"
+    if name not in catalog.list_schema_names():
+        raise UsageError(f'there is no schema "{name}"; there are {", ".join(catalog.list_schema_names())}')
+    if k8s_version not in kubernetes.supported_versions():
+        raise UsageError(
+            f"Kubernetes {k8s_version} is not known; there are {', '.join(kubernetes.supported_versions())}"
         )
-    document = catalog.show(name, k8s_version)
+    document = catalog.build_schema(name, k8s_version)
     if editors:
-        from podplan.schema.editor_schema import with_choices
+        from podplan.schema.editor_schema import to_editor_schema
 
-        document = with_choices(document)
-    write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        document = to_editor_schema(document)
+    write_stdout(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from podplan import kubernetes
 from podplan.config import Config
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.typing import Any, NamedTuple
 
@@ -34,9 +34,9 @@ DEFAULTS: Mapping[str, Any] = {
     "baseline": "",
     "today": "",
 }
-LISTS = ("select", "extend-select", "ignore")
+LIST_KEYS = ("select", "extend-select", "ignore")
 # Flags that add to what the configuration says; any other flag takes its place.
-ADDING = ("extend-select", "gitops", "ignore", "severity")
+ADDITIVE_KEYS = ("extend-select", "gitops", "ignore", "severity")
 
 
 class Setting(NamedTuple):
@@ -46,77 +46,89 @@ class Setting(NamedTuple):
     source: str
 
 
-def settings(config: Config, flags: Mapping[str, Any], clock: str = "") -> dict[str, Setting]:
+def resolve_settings(config: Config, flags: Mapping[str, Any], clock: str = "") -> dict[str, Setting]:
     """Every setting by its key in the configuration. ``clock`` is the day where nothing else gives one.
 
     Raises RequestError for a flag that cannot be read.
     """
-    found = {key: _setting(key, config, flags) for key in DEFAULTS}
-    if clock and not found["today"].value:
-        found["today"] = Setting(clock, CLOCK)
-    return found
+    settings_by_key = {key: _resolve_setting(key, config, flags) for key in DEFAULTS}
+    if clock and not settings_by_key["today"].value:
+        settings_by_key["today"] = Setting(clock, CLOCK)
+    return settings_by_key
 
 
-def shown(found: Mapping[str, Setting]) -> str:
+def format_settings(settings_by_key: Mapping[str, Setting]) -> str:
     """The settings as TOML, one a line, each with its source as a comment."""
-    lines = [(f"{key} = {_toml(one.value)}", one.source) for key, one in found.items()]
+    lines = [(f"{key} = {_format_toml(one.value)}", one.source) for key, one in settings_by_key.items()]
     width = min(max(len(text) for text, _ in lines), 60)
     return "".join(f"{text:{width}}  # {source}\n" for text, source in lines)
 
 
-def _setting(key: str, config: Config, flags: Mapping[str, Any]) -> Setting:
+def _resolve_setting(key: str, config: Config, flags: Mapping[str, Any]) -> Setting:
     name = key.replace("-", "_")
-    written = Setting(getattr(config, name), config.places[key]) if key in config.places else None
-    given = flags.get(name)
-    if not given:
-        return written or Setting(DEFAULTS[key], DEFAULT)
-    value = _value(key, given)
-    if written is None or key not in ADDING:
+    configured = Setting(getattr(config, name), config.locations[key]) if key in config.locations else None
+    flag_value = flags.get(name)
+    if not flag_value:
+        return configured or Setting(DEFAULTS[key], DEFAULT)
+    value = _convert_flag(key, flag_value)
+    if configured is None or key not in ADDITIVE_KEYS:
         return Setting(value, f"--{key}")
-    both = {**written.value, **value} if isinstance(value, dict) else (*written.value, *value)
-    return Setting(both, f"{written.source} and --{key}")
+    combined = {**configured.value, **value} if isinstance(value, dict) else (*configured.value, *value)
+    return Setting(combined, f"{configured.source} and --{key}")
 
 
-def _value(key: str, given: Any) -> Any:
+def _convert_flag(key: str, flag_value: Any) -> Any:
     """What a flag says, in the form in which the configuration has it."""
     if key == "gitops":
-        return {"tool": given}
-    return _words(given) if key in LISTS else severities(given) if key == "severity" else given
+        return {"tool": flag_value}
+    return (
+        _split_words(flag_value)
+        if key in LIST_KEYS
+        else parse_severities(flag_value)
+        if key == "severity"
+        else flag_value
+    )
 
 
-def severities(pairs: Iterable[str]) -> dict[str, Severity]:
+def parse_severities(pairs: Iterable[str]) -> dict[str, Severity]:
     """What CODE=LEVEL pairs say. Raises RequestError."""
     levels = {str(level): level for level in Severity}
-    found: dict[str, Severity] = {}
+    severity_by_code: dict[str, Severity] = {}
     for pair in pairs:
         code, _, level = pair.partition("=")
         if not code or level not in levels:
-            raise RequestError(f'--severity wants CODE=error, warning or info, not "{pair}"')
-        found[code] = levels[level]
-    return found
+            raise UsageError(f'--severity wants CODE=error, warning or info, not "{pair}"')
+        severity_by_code[code] = levels[level]
+    return severity_by_code
 
 
-def _words(texts: Iterable[str]) -> tuple[str, ...]:
+def _split_words(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in texts for word in text.split(",") if word.strip())
 
 
-def _toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     if isinstance(value, Severity):
         return json.dumps(str(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(key)} = {_toml(below)}" for key, below in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_format_key(key)} = {_format_toml(below)}" for key, below in value.items())
+            + "}"
+        )
     if hasattr(value, "_asdict"):
         fields = {key.replace("_", "-"): below for key, below in value._asdict().items()}
-        told = {key: below for key, below in fields.items() if below not in (None, (), {}) and key in TOLD}
-        return _toml(told)
+        shown_fields = {
+            key: below for key, below in fields.items() if below not in (None, (), {}) and key in SHOWN_FIELDS
+        }
+        return _format_toml(shown_fields)
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(below) for below in value) + "]"
+        return "[" + ", ".join(_format_toml(below) for below in value) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 
 # Of an entry of [[paths]], and of one of [[render]].
-TOLD = ("match", "preset", "preview", *LISTS, "severity", "paths", "env", "output")
+SHOWN_FIELDS = ("match", "preset", "preview", *LIST_KEYS, "severity", "paths", "env", "output")
 
 
-def _key(key: str) -> str:
+def _format_key(key: str) -> str:
     return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else json.dumps(key)

@@ -17,56 +17,64 @@ if TYPE_CHECKING:
 
     Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-MAX_FILES = 20
-MAX_BYTES = 256 * 1024
+MAX_COMPLETED_FILES = 20
+MAX_COMPLETED_BYTES = 256 * 1024
 
 
-def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Files, by the shell itself."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]
 
 
-def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Codes of rules, with their names; after a comma, those of the next one."""
     before, comma, word = incomplete.rpartition(",")
     return completion_items(
-        ((f"{before}{comma}{code}", name) for code, name in _rules()), f"{before}{comma}{word.upper()}"
+        ((f"{before}{comma}{code}", name) for code, name in _iter_rules()), f"{before}{comma}{word.upper()}"
     )
 
 
-def topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """What podplan explain explains: rules by code and name, kinds, and the fields of what is typed."""
-    found: list[tuple[str, str]] = []
+    candidates: list[tuple[str, str]] = []
     with suppress(Exception):
         from podplan import kubernetes
         from podplan.schema import catalog
-        from podplan.schema.fields import at, fields
+        from podplan.schema.fields import collect_fields, find_schemas_at
 
-        above, dot, _ = incomplete.rpartition(".")
+        parent, dot, _ = incomplete.rpartition(".")
         if dot:
-            kind, *steps = above.split(".")
+            kind, *steps = parent.split(".")
             if kind in ("spec", "metadata"):
                 kind, steps = "JobProfile", [kind, *steps]
-            whole = catalog.show(kind, kubernetes.DEFAULT_VERSION)
+            kind_schema = catalog.build_schema(kind, kubernetes.DEFAULT_VERSION)
             return completion_items(
-                ((f"{above}.{name}", "") for name in fields(at(whole, steps), whole)), incomplete
+                (
+                    (f"{parent}.{name}", "")
+                    for name in collect_fields(find_schemas_at(kind_schema, steps), kind_schema)
+                ),
+                incomplete,
             )
-        found += [(name, "") for name in ("spec", *catalog.names())]
-    found += [pair for code, name in _rules() for pair in ((code, name), (name, code))]
-    return completion_items(found, incomplete)
+        candidates += [(name, "") for name in ("spec", *catalog.list_schema_names())]
+    candidates += [pair for code, name in _iter_rules() for pair in ((code, name), (name, code))]
+    return completion_items(candidates, incomplete)
 
 
-def environments(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+def complete_environments(
+    ctx: click.Context,
+    param: click.Parameter,  # noqa: ARG001
+    incomplete: str,
+) -> list[CompletionItem]:
     """The environments of the profiles that are on the line, and all."""
-    found = {"all": "each of them"}
+    candidates = {"all": "each of them"}
     with suppress(Exception):
         # An option that still wants its value keeps click from handing out the arguments.
-        named = [*(ctx.params.get("paths") or ()), ctx.params.get("file"), *ctx.args]
-        for path in [str(one) for one in named if one][:MAX_FILES]:
-            found |= dict.fromkeys(_environments(path), path)
-    return completion_items(found.items(), incomplete)
+        given_paths = [*(ctx.params.get("paths") or ()), ctx.params.get("file"), *ctx.args]
+        for path in [str(one) for one in given_paths if one][:MAX_COMPLETED_FILES]:
+            candidates |= dict.fromkeys(_iter_environments(path), path)
+    return completion_items(candidates.items(), incomplete)
 
 
 def completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
@@ -76,28 +84,28 @@ def completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[
     return [CompletionItem(word, help=told or None) for word, told in found if word.startswith(incomplete)]
 
 
-def _rules() -> Iterator[tuple[str, str]]:
+def _iter_rules() -> Iterator[tuple[str, str]]:
     with suppress(Exception):
-        from podplan.core.builtin_rules import RULES
-        from podplan.lint.registry import ours
+        from podplan.core.builtin_rules import BUILTIN_RULES
+        from podplan.lint.registry import load_builtin_policies
 
-        yield from ((policy.rule.code, policy.rule.name) for policy in ours())
-        yield from ((rule.code, rule.name) for rule in RULES.values())
+        yield from ((policy.rule.code, policy.rule.name) for policy in load_builtin_policies())
+        yield from ((rule.code, rule.name) for rule in BUILTIN_RULES.values())
 
 
-def _environments(path: str) -> Iterator[str]:
+def _iter_environments(path: str) -> Iterator[str]:
     """The environments of the profiles in a file, those of their bases included."""
     from podplan.profile import environments, extends
-    from podplan.workspace import Reader
-    from podplan.workspace.documents import items
-    from podplan.workspace.files import demand_inside, read_inside, root_of
-    from podplan.yaml import read
+    from podplan.workspace import Loader
+    from podplan.workspace.documents import classify_documents
+    from podplan.workspace.files import find_root, read_inside_root, require_inside_repository
+    from podplan.yaml import parse_yaml
 
-    if not os.path.isfile(path) or os.path.getsize(path) > MAX_BYTES:
+    if not os.path.isfile(path) or os.path.getsize(path) > MAX_COMPLETED_BYTES:
         return
-    demand_inside(path)
-    source = read(read_inside(root_of(path), path), path)
-    for item in items(source):
-        if item.what == "profile":
-            merged = extends.extend(item.doc, Reader().load, [])
-            yield from (name for name in environments.names(merged) if name.isprintable())
+    require_inside_repository(path)
+    source = parse_yaml(read_inside_root(find_root(path), path), path)
+    for item in classify_documents(source):
+        if item.category == "profile":
+            merged = extends.merge_bases(item.doc, Loader().load_base, [])
+            yield from (name for name in environments.list_environments(merged) if name.isprintable())

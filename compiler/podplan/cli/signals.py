@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from podplan.cli.exit_codes import KILLED
-from podplan.core.limits import MAX_SECONDS, OutOfTime, beyond
+from podplan.cli.exit_codes import SIGNAL_BASE
+from podplan.core.limits import MAX_SECONDS, RunTimeout, limit_exceeded
 from podplan.core.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import FrameType
 
-AGAIN = 1.0  # seconds until an end that was raised, and did not come about, is raised again
-SOON = 0.01  # seconds until it is looked again whether an import is over
-_IMPORTS = "<frozen importlib._bootstrap>"
+RERAISE_INTERVAL = 1.0  # seconds until an end that was raised, and did not come about, is raised again
+IMPORT_POLL_INTERVAL = 0.01  # seconds until it is looked again whether an import is over
+_IMPORT_FRAME_FILE = "<frozen importlib._bootstrap>"
 
 
-def heeded(run: Callable[[], int], bounded: bool) -> int:
+def run_with_signals(run: Callable[[], int], has_timeout: bool) -> int:
     """What ``run`` returns. SIGTERM, SIGHUP and SIGINT end it as an error does, and so does the limit on its
     time, if it is ``bounded``.
 
@@ -25,69 +25,71 @@ def heeded(run: Callable[[], int], bounded: bool) -> int:
     """
     import signal
 
-    told: list[int] = []
-    timed = hasattr(signal, "setitimer")  # Windows has no such timer
+    received: list[int] = []
+    has_timer = hasattr(signal, "setitimer")  # Windows has no such timer
 
     def end() -> BaseException:
-        if timed and told[0] == signal.SIGALRM:
-            return OutOfTime(beyond("seconds", "this takes too long, and is given up"))
-        return SystemExit(KILLED + told[0])
+        if has_timer and received[0] == signal.SIGALRM:
+            return RunTimeout(limit_exceeded("seconds", "this takes too long, and is given up"))
+        return SystemExit(SIGNAL_BASE + received[0])
 
     def stop(number: int, frame: FrameType | None) -> None:
-        told.append(number)
-        importing = _importing(frame)
-        if timed:
+        received.append(number)
+        importing = _is_importing(frame)
+        if has_timer:
             # What is raised may fall: where nobody can catch it, Python prints it and goes on.
-            signal.setitimer(signal.ITIMER_REAL, SOON if importing else AGAIN, AGAIN)
-        if not importing or not timed:
+            signal.setitimer(
+                signal.ITIMER_REAL, IMPORT_POLL_INTERVAL if importing else RERAISE_INTERVAL, RERAISE_INTERVAL
+            )
+        if not importing or not has_timer:
             raise end()
 
     # What is ignored, as under nohup, stays so.
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    ours = [number for number in numbers if before[number] in usual]
-    if timed:
-        before[signal.SIGALRM] = signal.getsignal(signal.SIGALRM)
-        ours.append(signal.SIGALRM)
+    previous_handlers = {number: signal.getsignal(number) for number in numbers}
+    default_handlers = (signal.SIG_DFL, signal.default_int_handler)
+    handled = [number for number in numbers if previous_handlers[number] in default_handlers]
+    if has_timer:
+        previous_handlers[signal.SIGALRM] = signal.getsignal(signal.SIGALRM)
+        handled.append(signal.SIGALRM)
     try:
-        for number in ours:
+        for number in handled:
             signal.signal(number, stop)
-        if timed and bounded:
-            signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS, AGAIN)
+        if has_timer and has_timeout:
+            signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS, RERAISE_INTERVAL)
         code = run()
     finally:
-        if timed:
+        if has_timer:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        for number in ours:
-            signal.signal(number, before[number])
-        if told:  # and fell, or became another error on its way
+        for number in handled:
+            signal.signal(number, previous_handlers[number])
+        if received:  # and fell, or became another error on its way
             raise end() from None
     return code
 
 
-def _importing(frame: FrameType | None) -> bool:
+def _is_importing(frame: FrameType | None) -> bool:
     """Whether a module is being imported: a library in Rust panics where that is broken off."""
-    while frame is not None and frame.f_code is not heeded.__code__:
-        if frame.f_code.co_filename == _IMPORTS:
+    while frame is not None and frame.f_code is not run_with_signals.__code__:
+        if frame.f_code.co_filename == _IMPORT_FRAME_FILE:
             return True
         frame = frame.f_back
     return False
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Signals wait until what is inside is done: a file has its place then, or nothing is left of it."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):  # Windows has none
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         signal.pthread_sigmask(
             signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
         )
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)

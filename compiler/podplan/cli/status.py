@@ -6,33 +6,36 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import say, write, write_text
-from podplan.cli.plan_loader import produce
-from podplan.cli.shell_completion import files
-from podplan.core.errors import RequestError
+from podplan.cli.output import print_message, write_escaped_stdout, write_stdout
+from podplan.cli.plan_loader import load_job_plans
+from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-from podplan.pipeline import Plan, Settings
-from podplan.workspace.file_loader import sources, standard_input
-from podplan.workspace.files import demand_inside
-from podplan.yaml import Source
+from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.workspace.file_loader import load_files, read_standard_input
+from podplan.workspace.files import require_inside_repository
+from podplan.yaml import SourceFile
 
-OTHERS = ("running", "succeeded", "failed", "pending", "creating", "unknown", "deleted")
+OTHER_STATES = ("running", "succeeded", "failed", "pending", "creating", "unknown", "deleted")
 
 
 @click.command("status")
-@click.argument("file", shell_complete=files)
+@click.argument("file", shell_complete=complete_files)
 @click.option("--pods", metavar="STATE", default="", help="States of Pods: kubectl's YAML, or worker-3: 137.")
 @click.option(
     "--pod",
-    "told",
+    "pod_flags",
     metavar="NAME=STATE",
     multiple=True,
     help="State of a Pod: worker-3=137, worker=Succeeded.",
 )
 @click.option(
-    "--others", type=click.Choice(OTHERS), default="running", help="Pods of which nothing is said [running]."
+    "--others",
+    type=click.Choice(OTHER_STATES),
+    default="running",
+    help="Pods of which nothing is said [running].",
 )
 @click.option("--job", metavar="NAME", default="", help="Which job, where FILE has several.")
 @click.option(
@@ -44,7 +47,7 @@ OTHERS = ("running", "succeeded", "failed", "pending", "creating", "unknown", "d
 def command(
     file: str,
     pods: str,
-    told: Sequence[str],
+    pod_flags: Sequence[str],
     others: str,
     job: str,
     elapsed: int | None,
@@ -58,30 +61,34 @@ def command(
     clean-up are in it. Exit code 0, whatever becomes of the job.
     """
     if file == pods == "-":
-        raise RequestError("FILE and STATE cannot both be standard input")
+        raise UsageError("FILE and STATE cannot both be standard input")
     choice = _Choice(job)
     flags_of_all = {**flags, "fail_on": "never", "resumed": True}
-    made = produce([file], frozenset({"profile", "cr"}), choice.add, **flags_of_all)
-    if made.code != CLEAN:
-        return made.code
-    if not made.jobs:
-        say("no JobProfile and no training job here, so no status")
-        return NOTHING
+    loaded = load_job_plans([file], frozenset({"profile", "cr"}), choice.add, **flags_of_all)
+    if loaded.code != CLEAN:
+        return loaded.code
+    if not loaded.jobs:
+        print_message("no JobProfile and no training job here, so no status")
+        return NO_INPUT
     plan = choice.one(file)
     from podplan.report import status as reporting
-    from podplan.tools.status.observed_job import observed
-    from podplan.tools.status.reconcile import act
-    from podplan.tools.status.replica_states import seen
-    from podplan.tools.status.replicas import replicas
+    from podplan.tools.status.observed_job import build_observed_job
+    from podplan.tools.status.reconcile import reconcile_job
+    from podplan.tools.status.replica_states import apply_declared_states
+    from podplan.tools.status.replicas import list_replicas
 
     assert plan.cr is not None
-    options = made.request.settings.options._replace(resumed=flags["resumed"])
-    expected = replicas(plan.groups, others.capitalize())
-    named = observed(plan.cr.data, expected, options, elapsed)
-    source = _read(pods) if pods else None
-    found = seen(named.name, plan.groups, expected, source, told)
-    render = {"text": reporting.as_text, "json": reporting.as_json, "yaml": reporting.as_yaml}[format_]
-    (write_text if format_ == "text" else write)(render(plan.cr, act(named._replace(replicas=tuple(found)))))
+    options = loaded.run_settings.settings.lowering_options._replace(resumed=flags["resumed"])
+    expected = list_replicas(plan.replica_groups, others.capitalize())
+    job_state = build_observed_job(plan.cr.data, expected, options, elapsed)
+    source = _read_states(pods) if pods else None
+    replicas_seen = apply_declared_states(job_state.name, plan.replica_groups, expected, source, pod_flags)
+    render = {"text": reporting.render_text, "json": reporting.render_json, "yaml": reporting.render_yaml}[
+        format_
+    ]
+    (write_escaped_stdout if format_ == "text" else write_stdout)(
+        render(plan.cr, reconcile_job(job_state._replace(replicas=tuple(replicas_seen))))
+    )
     return CLEAN
 
 
@@ -91,44 +98,44 @@ class _Choice:
     def __init__(self, job: str) -> None:
         self._job = job
         self._names: list[str] = []
-        self._plan: Plan | None = None
+        self._plan: JobPlan | None = None
         self._number = 0
 
-    def add(self, plan: Plan, _: Settings) -> None:
+    def add(self, plan: JobPlan, _: PipelineSettings) -> None:
         """One more plan that has a CR."""
-        name = _name(plan)
+        name = _get_job_name(plan)
         self._names.append(name)
         if self._job in ("", name):
             self._plan = self._plan or plan
             self._number += 1
 
-    def one(self, file: str) -> Plan:
+    def one(self, file: str) -> JobPlan:
         """That plan. Raises RequestError where that is none or several."""
-        from podplan.core.suggestions import meant_or_known
+        from podplan.core.suggestions import suggest_or_list
 
         names = self._names
         if self._plan is None:
-            raise RequestError(f'{file}: there is no job "{self._job}"{meant_or_known(self._job, names)}')
+            raise UsageError(f'{file}: there is no job "{self._job}"{suggest_or_list(self._job, names)}')
         if self._number > 1:
             listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-            raise RequestError(
+            raise UsageError(
                 f"{file}: has {len(names)} jobs ({listed}); say which one with --job NAME, or -e NAME"
             )
         return self._plan
 
 
-def _name(plan: Plan) -> str:
+def _get_job_name(plan: JobPlan) -> str:
     metadata = plan.cr.data.get("metadata") if plan.cr is not None else None
     metadata = metadata if isinstance(metadata, dict) else {}
     return str(metadata.get("name") or metadata.get("generateName") or "")
 
 
-def _read(path: str) -> Source:
+def _read_states(path: str) -> SourceFile:
     """The file with the states. Raises RequestError."""
     if path == "-":
-        return standard_input()
-    demand_inside(path)
-    [found] = sources([path])
-    if not isinstance(found, Source):
-        raise RequestError(f"{path}: {found.reason}")
-    return found
+        return read_standard_input()
+    require_inside_repository(path)
+    [source] = load_files([path])
+    if not isinstance(source, SourceFile):
+        raise UsageError(f"{path}: {source.reason}")
+    return source

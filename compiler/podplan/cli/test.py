@@ -7,24 +7,24 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, FINDINGS, NOTHING
-from podplan.cli.options import Request, default_paths, request
-from podplan.cli.output import replace_file, say, say_unread, write, write_text
-from podplan.cli.shell_completion import files
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
+from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
+from podplan.cli.output import print_message, replace_file, say_unread, write_escaped_stdout, write_stdout
+from podplan.cli.shell_completion import complete_files
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
-from podplan.core.limits import BoundExceeded
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy
-from podplan.tools.repository_tests import Failure, Outcome, Tested, together
-from podplan.workspace import Reader
-from podplan.workspace.file_loader import in_one
-from podplan.workspace.files import expand
+from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome, merge_outcomes
+from podplan.workspace import Loader
+from podplan.workspace.file_loader import summarize_limit_errors
+from podplan.workspace.files import expand_paths
 
 
 @click.command("test")
-@click.argument("paths", nargs=-1, shell_complete=files)
+@click.argument("paths", nargs=-1, shell_complete=complete_files)
 @click.option("--update", is_flag=True, help="Write the golden renders that are out of date.")
 @click.option("--all", "update_all", is_flag=True, help="With --update, also those that are not there yet.")
 @click.option("--require-tests", is_flag=True, help="Fail for policies and profiles without tests.")
@@ -50,55 +50,70 @@ def command(
     all policies) narrow down which of both are tested.
     """
     if update_all and not update:
-        raise RequestError("--all says which golden renders --update writes; write --update --all")
+        raise UsageError("--all says which golden renders --update writes; write --update --all")
     # Policies are read only for commands that select rules; here all of them count.
-    asked = request(default_paths(paths), environments=("all",), sets=(), select=(), **flags)
-    outcome = together((_examples(paths, asked), _goldens(paths, asked, update, update_all)))
+    run_settings = resolve_run_settings(
+        default_paths(paths), environments=("all",), sets=(), select=(), **flags
+    )
+    outcome = merge_outcomes(
+        (
+            _run_policy_examples(paths, run_settings),
+            _run_golden_renders(paths, run_settings, update, update_all),
+        )
+    )
     if require_tests:
-        missing = tuple(_missing(one) for one in outcome.tested if not one.enough)
+        missing = tuple(_build_missing_test(one) for one in outcome.covered_items if not one.is_covered)
         outcome = outcome._replace(failures=(*outcome.failures, *missing))
-    if not outcome.ran and not outcome.failures and not coverage:
-        say("nothing to test: no policy with examples and no golden render here")
-        return NOTHING
+    if not outcome.test_count and not outcome.failures and not coverage:
+        print_message("nothing to test: no policy with examples and no golden render here")
+        return NO_INPUT
     from podplan.report.repository_tests import render_json, render_text
 
     if format_ == "json":
-        write(render_json(outcome, coverage))
+        write_stdout(render_json(outcome, coverage))
     else:
-        write_text(render_text(outcome, coverage))
-    if outcome.given_up:
-        raise BoundExceeded(in_one(outcome.given_up))
+        write_escaped_stdout(render_text(outcome, coverage))
+    if outcome.limit_messages:
+        raise LimitExceeded(summarize_limit_errors(outcome.limit_messages))
     if outcome.failures:
         return FINDINGS
-    return CLEAN if outcome.ran else NOTHING
+    return CLEAN if outcome.test_count else NO_INPUT
 
 
-def _examples(paths: Sequence[str], asked: Request) -> Outcome:
-    terms = asked.settings.terms
-    own = [one for one in terms.known if one.origin is not None]
+def _run_policy_examples(paths: Sequence[str], run_settings: RunSettings) -> SuiteOutcome:
+    lint_config = run_settings.settings.lint_config
+    custom_policies = [one for one in lint_config.all_policies if one.origin_doc is not None]
     # A note, such as of auditAnnotations, is for podplan check; it fails no test.
-    wrong = [one for one in terms.policy_faults if RULES[one[1].rule].severity is not Severity.INFO]
-    faults = [(doc, problem) for doc, problem in wrong if _is_below(doc.name, paths)]
-    own = [one for one in own if any(_is_below(file, paths) for file in _files(one))]
-    if not own and not faults:
-        return Outcome()
+    serious = [
+        one
+        for one in lint_config.policy_diagnostics
+        if BUILTIN_RULES[one[1].rule].severity is not Severity.INFO
+    ]
+    faults = [(doc, problem) for doc, problem in serious if _is_below(doc.name, paths)]
+    custom_policies = [
+        one for one in custom_policies if any(_is_below(file, paths) for file in _list_policy_files(one))
+    ]
+    if not custom_policies and not faults:
+        return SuiteOutcome()
     from podplan.tools.repository_tests.examples import run_examples
 
-    return run_examples(own, faults, asked.settings.k8s_version)
+    return run_examples(custom_policies, faults, run_settings.settings.kubernetes_version)
 
 
-def _files(one: Policy) -> set[str]:
+def _list_policy_files(policy: Policy) -> set[str]:
     """The files in which a policy and its examples are."""
-    return {one.file, one.tests.name} if one.tests is not None else {one.file}
+    return {policy.file, policy.tests_doc.name} if policy.tests_doc is not None else {policy.file}
 
 
-def _goldens(paths: Sequence[str], asked: Request, update: bool, update_all: bool) -> Outcome:
+def _run_golden_renders(
+    paths: Sequence[str], run_settings: RunSettings, update: bool, update_all: bool
+) -> SuiteOutcome:
     from podplan.tools.repository_tests.goldens import run_goldens
 
     folders: list[str] = []
-    files = expand(default_paths(paths), asked.exclude, folders)
-    reader = Reader(exclude=asked.exclude)
-    outcome = run_goldens(files, asked.settings, reader, replace_file if update else None, update_all)
+    files = expand_paths(default_paths(paths), run_settings.exclude, folders)
+    reader = Loader(exclude=run_settings.exclude)
+    outcome = run_goldens(files, run_settings.settings, reader, replace_file if update else None, update_all)
     say_unread(folders, ())
     return outcome
 
@@ -106,13 +121,15 @@ def _goldens(paths: Sequence[str], asked: Request, update: bool, update_all: boo
 def _is_below(file: str, paths: Sequence[str]) -> bool:
     """Whether a file is, or is below, one of the paths; of no paths, any is."""
     real = os.path.realpath(file)
-    tops = [os.path.realpath(path) for path in paths]
-    return not tops or any(os.path.commonpath((real, top)) == top for top in tops)
+    roots = [os.path.realpath(path) for path in paths]
+    return not roots or any(os.path.commonpath((real, top)) == top for top in roots)
 
 
-def _missing(tested: Tested) -> Failure:
-    if tested.what == "policy":
-        lacks = " and no ".join(verdict for verdict in ("bad", "good") if verdict not in tested.tests)
-        return Failure(tested.file, 1, 1, tested.name, f"the policy has no {lacks} example")
+def _build_missing_test(item: CoveredItem) -> FailedTest:
+    if item.category == "policy":
+        missing_verdicts = " and no ".join(
+            verdict for verdict in ("bad", "good") if verdict not in item.tests
+        )
+        return FailedTest(item.file, 1, 1, item.name, f"the policy has no {missing_verdicts} example")
     message = "the profile has no golden render; podplan test --update --all writes it"
-    return Failure(tested.file, 1, 1, tested.name or "profile", message)
+    return FailedTest(item.file, 1, 1, item.name or "profile", message)

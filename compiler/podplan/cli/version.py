@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from podplan import __version__
-from podplan.cli.output import write
+from podplan.cli.output import write_stdout
 
 
 @click.command("version")
 def command() -> int:
     """Print the version."""
-    write(f"podplan {__version__}\n")
+    write_stdout(f"podplan {__version__}\n")
     return 0

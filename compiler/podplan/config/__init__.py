@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from podplan.config.files import File, extended, inside, named, nearest
-from podplan.core.errors import RequestError
+from podplan.config.files import (
+    ConfigFile,
+    find_nearest_config,
+    read_config,
+    read_extended,
+    resolve_inside_root,
+)
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.typing import Any, NamedTuple
 from podplan.workspace.files import is_in_git_folder
 
 # Settings of a file that add to those of the file it extends; any other replaces.
-ADDING = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})
+MERGED_SETTINGS = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})
 
 
 class PathSettings(NamedTuple):
@@ -26,7 +32,7 @@ class PathSettings(NamedTuple):
     extend_select: tuple[str, ...]
     ignore: tuple[str, ...]
     severity: Mapping[str, Severity]
-    place: str
+    location: str
 
 
 class RenderSettings(NamedTuple):
@@ -38,7 +44,7 @@ class RenderSettings(NamedTuple):
     paths: tuple[str, ...]
     env: tuple[str, ...]
     output: str
-    place: str
+    location: str
 
 
 class Config(NamedTuple):
@@ -69,59 +75,65 @@ class Config(NamedTuple):
     require_reasons: bool = True
     baseline: str = ""
     today: str = ""
-    places: Mapping[str, str] = {}
+    locations: Mapping[str, str] = {}
 
 
-def config_for(path: str) -> Config:
+def load_config_for(path: str) -> Config:
     """The configuration that holds for a path; the defaults where there is no file. Raises RequestError."""
-    file = nearest(path)
-    return _config(extended(file)) if file is not None else Config()
+    file = find_nearest_config(path)
+    return _build_config(read_extended(file)) if file is not None else Config()
 
 
-def config_from(file: str) -> Config:
+def load_config_file(file: str) -> Config:
     """The configuration of the file that ``--config`` names. Raises RequestError."""
-    return _config(extended(named(file)))
+    return _build_config(read_extended(read_config(file)))
 
 
-def _config(files: Sequence[File]) -> Config:
+def _build_config(files: Sequence[ConfigFile]) -> Config:
     settings: dict[str, Any] = {}
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     for file in reversed(files):
-        _demand_sense(file)
-        for key, value in _settings(file).items():
-            settings[key] = _added(settings.get(key), value) if key in ADDING else value
-            places[key] = file.place(key, 0)
+        _validate_values(file)
+        for key, value in _collect_settings(file).items():
+            settings[key] = _merge_setting(settings.get(key), value) if key in MERGED_SETTINGS else value
+            locations[key] = file.locate(key, 0)
     fields = {key.replace("-", "_"): value for key, value in settings.items()}
-    return Config(file=files[0].shown, places=places, **fields)
+    return Config(file=files[0].display_path, locations=locations, **fields)
 
 
-def _settings(file: File) -> dict[str, Any]:
+def _collect_settings(file: ConfigFile) -> dict[str, Any]:
     """What a file sets, by key, as Config has it."""
     settings: dict[str, Any] = {}
     for key, value in file.data.items():
         if key in ("inventory", "baseline"):
-            settings[key] = os.path.relpath(inside(file, key, value))
+            settings[key] = os.path.relpath(resolve_inside_root(file, key, value))
         elif key == "policies":
-            settings[key] = tuple(_folder(file, number, path) for number, path in enumerate(value))
+            settings[key] = tuple(
+                _resolve_policy_folder(file, number, path) for number, path in enumerate(value)
+            )
         elif key == "paths":
-            settings[key] = tuple(_path_settings(file, number, entry) for number, entry in enumerate(value))
+            settings[key] = tuple(
+                _parse_path_settings(file, number, entry) for number, entry in enumerate(value)
+            )
         elif key == "render":
-            settings[key] = tuple(_render_settings(file, number, entry) for number, entry in enumerate(value))
+            settings[key] = tuple(
+                _parse_render_settings(file, number, entry) for number, entry in enumerate(value)
+            )
         elif key == "severity":
-            settings[key] = _severities(value)
+            settings[key] = _parse_severities(value)
         elif key != "extend":
             settings[key] = tuple(dict.fromkeys(value)) if isinstance(value, list) else value
     return settings
 
 
-def _folder(file: File, number: int, path: str) -> str:
-    found = inside(file, "policies", path, number)
-    if not os.path.isdir(found):
-        raise RequestError(f'{file.place("policies")}: policies: there is no folder "{path}"')
-    return os.path.relpath(found)
+def _resolve_policy_folder(file: ConfigFile, number: int, path: str) -> str:
+    folder = resolve_inside_root(file, "policies", path, number)
+    if not os.path.isdir(folder):
+        raise UsageError(f'{file.locate("policies")}: policies: there is no folder "{path}"')
+    return os.path.relpath(folder)
 
 
-def _path_settings(file: File, number: int, entry: Mapping[str, Any]) -> PathSettings:
+def _parse_path_settings(file: ConfigFile, number: int, entry: Mapping[str, Any]) -> PathSettings:
     return PathSettings(
         os.path.dirname(os.path.realpath(file.path)),
         tuple(entry["match"]),
@@ -130,51 +142,53 @@ def _path_settings(file: File, number: int, entry: Mapping[str, Any]) -> PathSet
         tuple(dict.fromkeys(entry["select"])) if "select" in entry else None,
         tuple(dict.fromkeys(entry.get("extend-select", ()))),
         tuple(dict.fromkeys(entry.get("ignore", ()))),
-        _severities(entry.get("severity", {})),
-        file.place("paths", number),
+        _parse_severities(entry.get("severity", {})),
+        file.locate("paths", number),
     )
 
 
-def _render_settings(file: File, number: int, entry: Mapping[str, Any]) -> RenderSettings:
-    def path(reference: str) -> str:
-        return os.path.relpath(inside(file, "render", reference, number))
+def _parse_render_settings(file: ConfigFile, number: int, entry: Mapping[str, Any]) -> RenderSettings:
+    def resolve_path(reference: str) -> str:
+        return os.path.relpath(resolve_inside_root(file, "render", reference, number))
 
-    output = path(entry["output"])
+    output = resolve_path(entry["output"])
     if is_in_git_folder(output):
-        place = file.place("render", number)
-        raise RequestError(f'{place}: render: "{entry["output"]}" is in .git, where only git writes')
+        place = file.locate("render", number)
+        raise UsageError(f'{place}: render: "{entry["output"]}" is in .git, where only git writes')
     return RenderSettings(
-        tuple(path(reference) for reference in entry.get("paths", (".",))),
+        tuple(resolve_path(reference) for reference in entry.get("paths", (".",))),
         tuple(entry.get("env", ())),
         output,
-        file.place("render", number),
+        file.locate("render", number),
     )
 
 
-def _severities(levels: Mapping[str, str]) -> dict[str, Severity]:
+def _parse_severities(levels: Mapping[str, str]) -> dict[str, Severity]:
     return {code: Severity[level.upper()] for code, level in levels.items()}
 
 
-def _added(before: Any, value: Any) -> Any:
+def _merge_setting(before: Any, value: Any) -> Any:
     if before is None:
         return value
     if not isinstance(value, dict):
         return (*before, *value)
-    of_kinds = {key: {**before.get(key, {}), **value[key]} for key in value if _is_kind_table(key, value)}
-    return {**before, **value, **of_kinds}
+    kind_tables = {key: {**before.get(key, {}), **value[key]} for key in value if _is_kind_table(key, value)}
+    return {**before, **value, **kind_tables}
 
 
 def _is_kind_table(key: str, value: Mapping[str, Any]) -> bool:
-    return _is_kind(key) and isinstance(value[key], dict)
+    return _is_kind_name(key) and isinstance(value[key], dict)
 
 
-def _demand_sense(file: File) -> None:
+def _validate_values(file: ConfigFile) -> None:
     """Refuses what has the right form and still means nothing. Raises RequestError."""
     lowering = file.data.get("lowering", {})
     for key, value in lowering.items():
-        settings = {(key, id_): below for id_, below in value.items()} if _is_kind(key) else {(key,): value}
+        settings = (
+            {(key, id_): below for id_, below in value.items()} if _is_kind_name(key) else {(key,): value}
+        )
         for path, setting in settings.items():
-            _demand_meaning(file, path, setting)
+            _validate_lowering_option(file, path, setting)
     today = file.data.get("today")
     if today is not None:
         from datetime import date
@@ -182,24 +196,24 @@ def _demand_sense(file: File) -> None:
         try:
             date.fromisoformat(today)
         except ValueError:
-            raise RequestError(f'{file.place("today")}: today: there is no day "{today}"') from None
+            raise UsageError(f'{file.locate("today")}: today: there is no day "{today}"') from None
 
 
-def _is_kind(key: str) -> bool:
+def _is_kind_name(key: str) -> bool:
     """Whether a key of [lowering] is the name of a kind, whose settings are below it."""
     return key[:1].isupper()
 
 
-def _demand_meaning(file: File, path: tuple[str, ...], value: Any) -> None:
+def _validate_lowering_option(file: ConfigFile, path: tuple[str, ...], value: Any) -> None:
     """Refuses a setting of lowering that cannot be filled in."""
-    from podplan.kinds.lowering_options import lacking, settings, unknown_word
+    from podplan.kinds.lowering_options import explain_missing_word, find_unknown_word, list_lowering_options
 
-    fact, place = settings()[path[-1]], file.place("lowering", *path)
+    behavior, location = list_lowering_options()[path[-1]], file.locate("lowering", *path)
     name = ".".join(("lowering", *path))
-    if word := unknown_word(fact, value):
-        words = ", ".join(f"{{{known}}}" for known in fact.words)
-        raise RequestError(f"{place}: {name}: {{{word}}} stands for nothing; there are {words}")
-    if lack := lacking(fact, value):
-        raise RequestError(f"{place}: {name} must {lack}")
+    if word := find_unknown_word(behavior, value):
+        words = ", ".join(f"{{{known}}}" for known in behavior.placeholders)
+        raise UsageError(f"{location}: {name}: {{{word}}} stands for nothing; there are {words}")
+    if requirement := explain_missing_word(behavior, value):
+        raise UsageError(f"{location}: {name} must {requirement}")
     if isinstance(value, dict) and any(below is True for below in value.values()):
-        raise RequestError(f"{place}: {name}: wants text, or false for what is to be left out")
+        raise UsageError(f"{location}: {name}: wants text, or false for what is to be left out")

@@ -4,46 +4,56 @@ from __future__ import annotations
 
 import os
 
-from podplan.config.plain import plain
-from podplan.core.errors import RequestError
+from podplan.config.plain import parse_plain_toml
+from podplan.core.errors import UsageError
 from podplan.core.findings import Path
-from podplan.core.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
+from podplan.core.limits import MAX_EXTENDS_DEPTH, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any, NamedTuple
-from podplan.workspace.files import OutsideRoot, demand_inside, in_user_terms, read_inside, root_of
+from podplan.workspace.files import (
+    OutsideRoot,
+    find_root,
+    read_inside_root,
+    require_inside_repository,
+    to_user_path,
+)
 from podplan.yaml.conflicts import find_conflict
 
-NAMES = ("podplan.toml", ".podplan.toml")
+CONFIG_NAMES = ("podplan.toml", ".podplan.toml")
 PYPROJECT = "pyproject.toml"
-MAX_BYTES = 256 * 1024
-MAX_DEPTH = 20
-MAX_DOTS = 256  # in a line; tomllib takes time and memory by the square of the parts of a key
-_MOST_TOLD = 10
+MAX_CONFIG_BYTES = 256 * 1024
+MAX_NESTING = 20
+MAX_LINE_DOTS = 256  # in a line; tomllib takes time and memory by the square of the parts of a key
+_MAX_REPORTED = 10
 
 
-class File(NamedTuple):
+class ConfigFile(NamedTuple):
     """One configuration file: where it is, how people call it, what it says, and the line of each key."""
 
     path: str
-    shown: str
+    display_path: str
     data: dict[str, Any]
     lines: dict[Path, int]
 
-    def place(self, *path: str | int) -> str:
+    def locate(self, *path: str | int) -> str:
         """Such as ``podplan.toml:3``, for the nearest key on the way to a path."""
         for cut in range(len(path), 0, -1):
             if path[:cut] in self.lines:
-                return f"{self.shown}:{self.lines[path[:cut]]}"
-        return self.shown
+                return f"{self.display_path}:{self.lines[path[:cut]]}"
+        return self.display_path
 
 
-def nearest(path: str) -> File | None:
+def find_nearest_config(path: str) -> ConfigFile | None:
     """The configuration for a path: the nearest file up to its root. Raises RequestError."""
     folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
-    top = root_of(path)
+    top = find_root(path)
     while True:
-        for name in (*NAMES, PYPROJECT):
-            found = os.path.join(folder, name)
-            file = _read(found, top, in_user_terms(found, path)) if os.path.lexists(found) else None
+        for name in (*CONFIG_NAMES, PYPROJECT):
+            candidate = os.path.join(folder, name)
+            file = (
+                _read_file(candidate, top, to_user_path(candidate, path))
+                if os.path.lexists(candidate)
+                else None
+            )
             if file is not None:
                 return file
         if folder == top or os.path.dirname(folder) == folder:
@@ -51,81 +61,83 @@ def nearest(path: str) -> File | None:
         folder = os.path.dirname(folder)
 
 
-def named(file: str) -> File:
+def read_config(file: str) -> ConfigFile:
     """The configuration in the file that ``--config`` names.
 
     Raises RequestError, also where a link leads out of the repository that the file seems to be in.
     """
     try:
-        demand_inside(file)
+        require_inside_repository(file)
     except OutsideRoot as error:
-        raise RequestError(str(error)) from None
+        raise UsageError(str(error)) from None
     if not os.path.isfile(file):
-        raise RequestError(f"{file}: no such file")
+        raise UsageError(f"{file}: no such file")
     path = os.path.realpath(file)
-    found = _read(path, root_of(path), file)
-    if found is None:
-        raise RequestError(f"{file} has no table [tool.podplan]")
-    return found
+    config_file = _read_file(path, find_root(path), file)
+    if config_file is None:
+        raise UsageError(f"{file} has no table [tool.podplan]")
+    return config_file
 
 
-def extended(file: File) -> list[File]:
+def read_extended(file: ConfigFile) -> list[ConfigFile]:
     """A file and those that it extends, the nearest first. Raises RequestError."""
     files = [file]
-    root = root_of(file.path)
+    root = find_root(file.path)
     while (reference := files[-1].data.get("extend")) is not None:
         last = files[-1]
-        path = inside(last, "extend", reference)
+        path = resolve_inside_root(last, "extend", reference)
         if any(os.path.realpath(path) == os.path.realpath(one.path) for one in files):
-            raise RequestError(f'{last.place("extend")}: extend = "{reference}" leads in a circle')
+            raise UsageError(f'{last.locate("extend")}: extend = "{reference}" leads in a circle')
         if len(files) > MAX_EXTENDS_DEPTH:
-            message = f"{last.place('extend')}: more than {MAX_EXTENDS_DEPTH} files extend each other"
-            raise BoundExceeded(beyond("extends-depth", message), last.shown)
-        base = _read(path, root, in_user_terms(path, file.shown)) if os.path.isfile(path) else None
+            message = f"{last.locate('extend')}: more than {MAX_EXTENDS_DEPTH} files extend each other"
+            raise LimitExceeded(limit_exceeded("extends-depth", message), last.display_path)
+        base = _read_file(path, root, to_user_path(path, file.display_path)) if os.path.isfile(path) else None
         if base is None:
-            lacks = "no table [tool.podplan]" if os.path.isfile(path) else "no such file"
-            raise RequestError(f'{last.place("extend")}: extend = "{reference}": {lacks}')
+            reason = "no table [tool.podplan]" if os.path.isfile(path) else "no such file"
+            raise UsageError(f'{last.locate("extend")}: extend = "{reference}": {reason}')
         files.append(base)
     return files
 
 
-def inside(file: File, key: str, reference: str, *more: str | int) -> str:
+def resolve_inside_root(file: ConfigFile, key: str, reference: str, *steps: str | int) -> str:
     """The absolute path that ``reference`` under ``key`` stands for, relative to its file.
 
     Raises RequestError where it leads out of the root of the file, links followed, or can be no path.
     """
     if "\0" in reference:
-        raise RequestError(f"{file.place(key, *more)}: {key}: a path has no null character (\\u0000)")
+        raise UsageError(f"{file.locate(key, *steps)}: {key}: a path has no null character (\\u0000)")
     path = os.path.normpath(os.path.join(os.path.dirname(file.path), reference))
-    top = root_of(file.path)
+    top = find_root(file.path)
     if os.path.commonpath((os.path.realpath(path), top)) != top:
-        raise RequestError(f'{file.place(key, *more)}: {key}: "{reference}" leads out of the repository')
+        raise UsageError(f'{file.locate(key, *steps)}: {key}: "{reference}" leads out of the repository')
     return path
 
 
-def _read(path: str, root: str, shown: str) -> File | None:
+def _read_file(path: str, root: str, display_path: str) -> ConfigFile | None:
     """A configuration file of the right form; None for a pyproject.toml without anything for podplan."""
     is_pyproject = os.path.basename(path) == PYPROJECT
     try:
-        content = read_inside(root, path)
+        content = read_inside_root(root, path)
     except OutsideRoot as error:
-        raise RequestError(f"{shown}: {error.reason}") from None
+        raise UsageError(f"{display_path}: {error.reason}") from None
     except OSError as error:
-        raise RequestError(f"{shown}: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{display_path}: {(error.strerror or str(error)).lower()}") from None
     if is_pyproject and b"podplan" not in content:
         return None
-    return _parsed(path, shown, content, is_pyproject)
+    return _parse_file(path, display_path, content, is_pyproject)
 
 
-def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File | None:
-    if any(line.count(b".") > MAX_DOTS for line in content.split(b"\n")):
-        raise RequestError(f"{shown}: a line has more than {MAX_DOTS} dots")
+def _parse_file(path: str, display_path: str, content: bytes, is_pyproject: bool) -> ConfigFile | None:
+    if any(line.count(b".") > MAX_LINE_DOTS for line in content.split(b"\n")):
+        raise UsageError(f"{display_path}: a line has more than {MAX_LINE_DOTS} dots")
     try:
-        if len(content) > MAX_BYTES:
-            raise RequestError(f"{shown}: has {len(content):,} bytes, and at most {MAX_BYTES:,} are read")
+        if len(content) > MAX_CONFIG_BYTES:
+            raise UsageError(
+                f"{display_path}: has {len(content):,} bytes, and at most {MAX_CONFIG_BYTES:,} are read"
+            )
         text = content.decode().removeprefix("\ufeff").replace("\r\n", "\n")
         data: Any
-        data, lines = plain(text) or _read_by_tomllib(text)
+        data, lines = parse_plain_toml(text) or _parse_with_tomllib(text)
     except (ValueError, RecursionError) as error:
         from tomllib import TOMLDecodeError
 
@@ -133,52 +145,54 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
             return None
         if not isinstance(error, UnicodeDecodeError) and (conflict := find_conflict(text)) is not None:
             line, end_line = (text.count("\n", 0, at) + 1 for at in (conflict.first, conflict.last))
-            raise RequestError(f"{shown}:{line}: {conflict.message(line, end_line)}") from None
+            raise UsageError(f"{display_path}:{line}: {conflict.message(line, end_line)}") from None
         if isinstance(error, UnicodeDecodeError):
             line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
             reason = f"byte 0x{byte:02X} is not UTF-8; save the file as UTF-8"
-            raise RequestError(f"{shown}:{line}: {reason}") from None
+            raise UsageError(f"{display_path}:{line}: {reason}") from None
         if isinstance(error, RecursionError):
             reason = "nested too deeply"
         elif isinstance(error, TOMLDecodeError):
             reason = str(error)
         else:  # of int(), which takes time by the square of the digits
             reason = "a number has thousands of digits"
-        raise RequestError(f"{shown}: {reason}") from None
-    if _is_deeper(data, MAX_DEPTH):
-        raise RequestError(f"{shown}: nested too deeply")
+        raise UsageError(f"{display_path}: {reason}") from None
+    if _is_deeper(data, MAX_NESTING):
+        raise UsageError(f"{display_path}: nested too deeply")
     if is_pyproject:
         tool = data.get("tool")
         data = tool.get("podplan") if isinstance(tool, dict) else None
         if not isinstance(data, dict):
             return None
         lines = {key[2:]: line for key, line in lines.items() if key[:2] == ("tool", "podplan") and key[2:]}
-    file = File(path, shown, _with_dates_as_text(data), lines)
-    _demand_form(file)
+    file = ConfigFile(path, display_path, _convert_dates(data), lines)
+    _validate_file(file)
     return file
 
 
-def _read_by_tomllib(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
+def _parse_with_tomllib(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
     import tomllib
 
-    from podplan.config.toml_lines import lines_of
+    from podplan.config.toml_lines import find_key_lines
 
-    return tomllib.loads(text), lines_of(text)
-
-
-def _demand_form(file: File) -> None:
-    from podplan.schema import check_against
-
-    problems = check_against("Config", file.data)
-    if problems:
-        told = [f"{file.place(*problem.path)}: {problem.message}" for problem in problems[:_MOST_TOLD]]
-        raise RequestError("\n".join(told))
+    return tomllib.loads(text), find_key_lines(text)
 
 
-def _is_deeper(data: Any, most: int) -> bool:
+def _validate_file(file: ConfigFile) -> None:
+    from podplan.schema import validate_against
+
+    diagnostics = validate_against("Config", file.data)
+    if diagnostics:
+        messages = [
+            f"{file.locate(*problem.path)}: {problem.message}" for problem in diagnostics[:_MAX_REPORTED]
+        ]
+        raise UsageError("\n".join(messages))
+
+
+def _is_deeper(data: Any, max_levels: int) -> bool:
     """Whether tables and lists are nested beyond ``most`` levels."""
     level = [data]
-    for _ in range(most):
+    for _ in range(max_levels):
         level = [
             below
             for value in level
@@ -188,10 +202,10 @@ def _is_deeper(data: Any, most: int) -> bool:
     return bool(level)
 
 
-def _with_dates_as_text(value: Any) -> Any:
+def _convert_dates(value: Any) -> Any:
     """``value`` with the dates of TOML written out, as JSON has them."""
     if isinstance(value, dict):
-        return {key: _with_dates_as_text(below) for key, below in value.items()}
+        return {key: _convert_dates(below) for key, below in value.items()}
     if isinstance(value, list):
-        return [_with_dates_as_text(below) for below in value]
+        return [_convert_dates(below) for below in value]
     return value if value is None or isinstance(value, str | int | float | bool) else value.isoformat()

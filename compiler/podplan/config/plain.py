@@ -10,10 +10,10 @@ from json import JSONDecoder
 from podplan.core.findings import Path
 from podplan.core.typing import Any
 
-_BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+_BARE_KEY_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
-def plain(text: str) -> tuple[dict[str, Any], dict[Path, int]] | None:
+def parse_plain_toml(text: str) -> tuple[dict[str, Any], dict[Path, int]] | None:
     """What a TOML text says, and the 1-based line of each key; None where only tomllib can tell."""
     data: dict[str, Any] = {}
     lines: dict[Path, int] = {}
@@ -23,21 +23,21 @@ def plain(text: str) -> tuple[dict[str, Any], dict[Path, int]] | None:
         key, equals, value = line.partition("=")
         key = key.strip()
         if not key.startswith("#") and (key or equals):
-            if not equals or not key or not _BARE.issuperset(key) or key in data:
+            if not equals or not key or not _BARE_KEY_CHARACTERS.issuperset(key) or key in data:
                 return None
             try:
-                data[key] = _value(value.strip())
+                data[key] = _parse_value(value.strip())
             except ValueError:
                 return None
             lines[key,] = number
     return data, lines
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """A text, a whole number, a truth value, or a list of texts. Raises ValueError for all else."""
     value, end = JSONDecoder().raw_decode(text)
-    behind = text[end:].lstrip()
-    of_texts = type(value) is list and all(type(one) is str for one in value)
-    if (behind and not behind.startswith("#")) or not (of_texts or type(value) in (str, int, bool)):
+    trailing = text[end:].lstrip()
+    is_text_list = type(value) is list and all(type(one) is str for one in value)
+    if (trailing and not trailing.startswith("#")) or not (is_text_list or type(value) in (str, int, bool)):
         raise ValueError(text)
     return value

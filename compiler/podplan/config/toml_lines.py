@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
-_KEY = pattern(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*")
-_PARTS = pattern(_PART)
-_HEADER = pattern(rf"[ \t]*(\[\[?)[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]\]?")
+_KEY_PATTERN = compile_lazily(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*")
+_PARTS = compile_lazily(_PART)
+_TABLE_HEADER = compile_lazily(rf"[ \t]*(\[\[?)[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]\]?")
 # What may hold a bracket, a line break or a # that is none: strings and comments.
-_TOKEN = pattern(
+_TOKEN = compile_lazily(
     r'"""(?:[^\\]|\\.)*?"""|'
     + r"'''.*?'''|"
     + r'"(?:[^"\\\n]|\\.)*"|'
@@ -20,35 +20,35 @@ _TOKEN = pattern(
     + r"#[^\n]*|[\[\]{}\n]",
     re.DOTALL,
 )
-MOST_PARTS = 8  # of a dotted key that are told apart
+MAX_KEY_PARTS = 8  # of a dotted key that are told apart
 
 
-def lines_of(text: str) -> dict[Path, int]:
+def find_key_lines(text: str) -> dict[Path, int]:
     """The 1-based line of each table and key of a TOML text that is valid; keys in braces are left out."""
-    found: dict[Path, int] = {}
+    key_lines: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
     position, line = 0, 1
     while position < len(text):
-        header = _HEADER.match(text, position)
-        key = None if header else _KEY.match(text, position)
+        header = _TABLE_HEADER.match(text, position)
+        key = None if header else _KEY_PATTERN.match(text, position)
         if header:
-            table = _within(_names(header[2]), counts)
+            table = _resolve_table(_split_key(header[2]), counts)
             if header[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
-            found.setdefault(table, line)
+            key_lines.setdefault(table, line)
         elif key and text.startswith("=", key.end()):
-            names = _names(key[1])
-            for depth in range(1, min(len(names), MOST_PARTS) + 1):
-                found.setdefault((*table, *names[:depth]), line)
-        after = _end_of_statement(text, position if not header else header.end())
-        line += text.count("\n", position, after)
-        position = after
-    return found
+            names = _split_key(key[1])
+            for depth in range(1, min(len(names), MAX_KEY_PARTS) + 1):
+                key_lines.setdefault((*table, *names[:depth]), line)
+        next_position = _find_statement_end(text, position if not header else header.end())
+        line += text.count("\n", position, next_position)
+        position = next_position
+    return key_lines
 
 
-def _end_of_statement(text: str, position: int) -> int:
+def _find_statement_end(text: str, position: int) -> int:
     """Where the line begins that follows a statement, however many lines its value takes."""
     depth = 0
     for token in _TOKEN.finditer(text, position):
@@ -58,11 +58,11 @@ def _end_of_statement(text: str, position: int) -> int:
     return len(text)
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _split_key(text: str) -> tuple[str, ...]:
     return tuple(part[1:-1] if part[0] in "\"'" else part for part in _PARTS.findall(text))
 
 
-def _within(names: tuple[str, ...], counts: dict[Path, int]) -> Path:
+def _resolve_table(names: tuple[str, ...], counts: dict[Path, int]) -> Path:
     """A table's path, where some of the tables above it may be the last of a list."""
     path: Path = ()
     for number, name in enumerate(names):

@@ -19,11 +19,11 @@ class Rule(NamedTuple):
     basis: str = "documented"
 
 
-LIMIT = "PROF017"  # a finding of it makes the exit code 4
+LIMIT_RULE = "PROF017"  # a finding of it makes the exit code 4
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
-RULES: dict[str, Rule] = {
+BUILTIN_RULES: dict[str, Rule] = {
     rule.code: rule
     for rule in (
         Rule("YAML001", "syntax", _ERROR, "The text is not YAML."),
@@ -128,7 +128,7 @@ RULES: dict[str, Rule] = {
         Rule("PROF014", "unknown-environment", _ERROR, "An environment that the profile does not have."),
         Rule("PROF015", "set-flag", _ERROR, "A --set that cannot be applied."),
         Rule("PROF016", "not-in-inventory", _ERROR, "A name that the ClusterInventory does not have."),
-        Rule(LIMIT, "limit", _ERROR, "A profile that reaches a limit of podplan."),
+        Rule(LIMIT_RULE, "limit", _ERROR, "A profile that reaches a limit of podplan."),
         Rule("PROF020", "unused-field", _ERROR, "A field that this kind of job has no use for."),
         Rule("PROF021", "conflicting-fields", _ERROR, "Fields of a profile that may not stand together."),
         Rule("PROF022", "nothing-to-count", _ERROR, "An auto whose value nothing gives."),

@@ -1,5 +1,5 @@
 """The one error for a request that is wrong, whatever part of it."""
 
 
-class RequestError(Exception):
+class UsageError(Exception):
     """What the user asked for cannot be done (exit 2); the message is a sentence."""

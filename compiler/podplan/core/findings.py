@@ -41,7 +41,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-class Change(NamedTuple):
+class DocumentFix(NamedTuple):
     """What would repair a problem, told of a document and not of its text.
 
     ``op`` is "rename" (the key at ``path`` becomes ``value``), "set" (``path`` gets ``value``, and need not
@@ -55,15 +55,15 @@ class Change(NamedTuple):
     path: Path
     value: Any = None
     safe: bool = False
-    more: tuple[Change, ...] = ()
+    additional: tuple[DocumentFix, ...] = ()
 
     @property
-    def steps(self) -> tuple[Change, ...]:
+    def steps(self) -> tuple[DocumentFix, ...]:
         """All changes that are made together."""
-        return (self, *self.more)
+        return (self, *self.additional)
 
 
-class Problem(NamedTuple):
+class Diagnostic(NamedTuple):
     """What a check found in one document, before anybody looked up the line.
 
     ``path`` leads to the value in the document that was checked (for a missing field: to the mapping
@@ -79,8 +79,8 @@ class Problem(NamedTuple):
     on_key: bool = False
     help: str = ""
     related: tuple[tuple[Path, str], ...] = ()
-    by_choice: bool = False
-    change: Change | None = None
+    report_at_selector: bool = False
+    fix: DocumentFix | None = None
 
 
 class Location(NamedTuple):
@@ -101,7 +101,7 @@ class Related(NamedTuple):
     message: str
 
 
-class Lowered(NamedTuple):
+class LoweredReference(NamedTuple):
     """The lowered object that a finding is about; ``indexes`` is a range such as "0-31", or ""."""
 
     kind: str
@@ -110,7 +110,7 @@ class Lowered(NamedTuple):
     path: Path
 
 
-class Instances(NamedTuple):
+class InstanceCounts(NamedTuple):
     """In how many environments and matrix instances of a profile a finding occurs, and in which."""
 
     hit: int
@@ -141,21 +141,21 @@ class Fix(NamedTuple):
     title: str
     safe: bool
     edits: tuple[Edit, ...] = ()
-    refused: str = ""
-    secret: bool = False
+    refusal_reason: str = ""
+    contains_secret: bool = False
 
 
-class Anchor(NamedTuple):
+class StableIdentity(NamedTuple):
     """What a finding hangs on in its document, by which it is known again wherever its line has moved to.
 
     ``named`` is apiVersion, kind, namespace and name of the document, None where it is no mapping. ``path``
     is as people write it, and ``value`` is what counts of the value there: of a ``secret`` one nothing.
     """
 
-    named: dict[str, Any] | None
+    object_id: dict[str, Any] | None
     path: str
     value: Any
-    secret: bool = False
+    contains_secret: bool = False
 
 
 class Finding(NamedTuple):
@@ -174,32 +174,32 @@ class Finding(NamedTuple):
     location: Location
     level: str
     object: dict[str, Any] | None = None
-    lowered: Lowered | None = None
-    instances: Instances | None = None
+    lowered: LoweredReference | None = None
+    instances: InstanceCounts | None = None
     related: tuple[Related, ...] = ()
     help: str = ""
-    anchor: Anchor | None = None
+    identity: StableIdentity | None = None
     suppressed: bool = False
     reason: str = ""
     fix: Fix | None = None
-    about: tuple[str, ...] = ()
+    subject_files: tuple[str, ...] = ()
 
 
-def moved(problem: Problem, place: Callable[[Path], Path]) -> Problem:
+def relocate_diagnostic(diagnostic: Diagnostic, relocate_path: Callable[[Path], Path]) -> Diagnostic:
     """``problem`` with every path of it put elsewhere, as where it is about a part of a document."""
-    return problem._replace(
-        path=place(problem.path),
-        related=tuple((place(at), said) for at, said in problem.related),
-        change=problem.change and _change_moved(problem.change, place),
+    return diagnostic._replace(
+        path=relocate_path(diagnostic.path),
+        related=tuple((relocate_path(at), said) for at, said in diagnostic.related),
+        fix=diagnostic.fix and _relocate_fix(diagnostic.fix, relocate_path),
     )
 
 
-def _change_moved(change: Change, place: Callable[[Path], Path]) -> Change:
-    more = tuple(one._replace(path=place(one.path)) for one in change.more)
-    return change._replace(path=place(change.path), more=more)
+def _relocate_fix(fix: DocumentFix, relocate_path: Callable[[Path], Path]) -> DocumentFix:
+    additional = tuple(one._replace(path=relocate_path(one.path)) for one in fix.additional)
+    return fix._replace(path=relocate_path(fix.path), additional=additional)
 
 
-def pointer(path: Path) -> str:
+def to_json_pointer(path: Path) -> str:
     """``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 

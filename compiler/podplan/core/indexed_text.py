@@ -10,12 +10,12 @@ class Indexed(NamedTuple):
 
     parts: tuple[str | int, ...]
 
-    def text(self, index: int) -> str:
+    def text_at(self, index: int) -> str:
         """The text of the replica with this index, from 0."""
         return "".join([str(index + part) if isinstance(part, int) else part for part in self.parts])
 
 
-class Run(NamedTuple):
+class RepeatedLine(NamedTuple):
     """``line`` for each index from ``start`` on, ``replicas`` times."""
 
     line: Indexed
@@ -26,26 +26,29 @@ class Run(NamedTuple):
 class Listing(NamedTuple):
     """Text that has a piece for every replica, such as a hostfile; written out only on request."""
 
-    pieces: tuple[str | Run, ...]
+    pieces: tuple[str | RepeatedLine, ...]
 
-    def text(self) -> str:
+    def full_text(self) -> str:
         """The whole text, a line for each replica."""
         return "".join(
             piece
             if isinstance(piece, str)
-            else "".join(piece.line.text(i) for i in range(piece.start, piece.start + piece.replicas))
+            else "".join(piece.line.text_at(i) for i in range(piece.start, piece.start + piece.replicas))
             for piece in self.pieces
         )
 
-    def folded(self) -> str:
+    def folded_text(self) -> str:
         """The text with each run of replicas as one piece, the index written as ``{0..31}``."""
-        return "".join(piece if isinstance(piece, str) else _folded_run(piece) for piece in self.pieces)
+        return "".join(
+            piece if isinstance(piece, str) else _fold_repeated_line(piece) for piece in self.pieces
+        )
 
 
-def _folded_run(run: Run) -> str:
-    first, last = run.start, run.start + run.replicas - 1
-    if run.replicas <= 1:
-        return run.line.text(first) if run.replicas else ""
+def _fold_repeated_line(repeated: RepeatedLine) -> str:
+    first, last = repeated.start, repeated.start + repeated.replicas - 1
+    if repeated.replicas <= 1:
+        return repeated.line.text_at(first) if repeated.replicas else ""
     return "".join(
-        part if isinstance(part, str) else f"{{{first + part}..{last + part}}}" for part in run.line.parts
+        part if isinstance(part, str) else f"{{{first + part}..{last + part}}}"
+        for part in repeated.line.parts
     )

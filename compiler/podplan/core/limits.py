@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-VARIABLE = "PODPLAN_LIMITS"
+LIMITS_VARIABLE = "PODPLAN_LIMITS"
 
 LIMITS = {
     "file-bytes": 8 * 1024 * 1024,  # of one file
@@ -51,24 +51,28 @@ LIMITS = {
 }
 
 
-def _asked(text: str) -> dict[str, int]:
+def _parse_limits(text: str) -> dict[str, int]:
     """What PODPLAN_LIMITS sets. Raises ValueError with a sentence."""
-    asked = {}
-    for part in filter(None, text.split(",")):
-        name, _, value = (word.strip() for word in part.partition("="))
+    overrides = {}
+    for assignment in filter(None, text.split(",")):
+        name, _, value = (word.strip() for word in assignment.partition("="))
         if name not in LIMITS:
-            raise ValueError(f'{VARIABLE}: there is no limit "{name[:40]}"; there are {", ".join(LIMITS)}')
+            raise ValueError(
+                f'{LIMITS_VARIABLE}: there is no limit "{name[:40]}"; there are {", ".join(LIMITS)}'
+            )
         if not (value.isascii() and value.isdigit() and 0 < len(value) <= 15 and int(value)):
-            raise ValueError(f"{VARIABLE}: {name} is a number of at least 1, as in {name}={LIMITS[name]}")
-        asked[name] = int(value)
-    return asked
+            raise ValueError(
+                f"{LIMITS_VARIABLE}: {name} is a number of at least 1, as in {name}={LIMITS[name]}"
+            )
+        overrides[name] = int(value)
+    return overrides
 
 
-REFUSED = ""  # what is wrong with PODPLAN_LIMITS: the command line says it
+LIMITS_ERROR = ""  # what is wrong with PODPLAN_LIMITS: the command line says it
 try:
-    LIMITS |= _asked(os.environ.get(VARIABLE, ""))
+    LIMITS |= _parse_limits(os.environ.get(LIMITS_VARIABLE, ""))
 except ValueError as error:
-    REFUSED = str(error)
+    LIMITS_ERROR = str(error)
 
 MAX_FILE_BYTES = min(LIMITS["file-bytes"], 2**30)  # what is read makes room for one more beforehand
 MAX_DOCUMENTS = LIMITS["documents"]
@@ -83,8 +87,8 @@ MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
 MAX_DIFFERENCES = LIMITS["differences"]
 MAX_DIFFERENCE_TEXT = LIMITS["difference-text"]
-MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
-MAX_WRITTEN_TEXT = LIMITS["written-text"]
+MAX_EXPANDED_REPLICAS = LIMITS["replicas"]
+MAX_OUTPUT_TEXT = LIMITS["written-text"]
 MAX_DOCUMENT_TEXT = LIMITS["document-text"]
 MAX_COMMAND_WORDS = LIMITS["command-words"]
 MAX_COMMAND_TEXT = LIMITS["command-text"]
@@ -96,45 +100,47 @@ MAX_INSTANCE_NODES = LIMITS["instance-nodes"]
 MAX_EXPRESSION_LENGTH = LIMITS["expression-length"]
 MAX_EXPRESSION_DEPTH = LIMITS["expression-depth"]
 MAX_EXPRESSION_RESULT = LIMITS["expression-result"]
-MAX_EXPRESSION_RESULTS_TOTAL = LIMITS["expression-results"]
-MAX_EXPRESSIONS_COMPILED = LIMITS["expressions"]
+MAX_TOTAL_EXPRESSION_RESULTS = LIMITS["expression-results"]
+MAX_EXPRESSIONS = LIMITS["expressions"]
 MAX_CEL_LENGTH = LIMITS["cel-length"]
 MAX_CEL_NODES = LIMITS["cel-nodes"]
 MAX_CEL_TEXT = LIMITS["cel-text"]
 MAX_CEL_SECONDS = min(LIMITS["cel-seconds"], 10**9)
 MAX_CEL_MEMORY = LIMITS["cel-bytes"]
 MAX_SCHEMA_VISITS = LIMITS["schema-visits"]
-MAX_DRAWN = LIMITS["drawn"]
+MAX_GRAPH_ELEMENTS = LIMITS["drawn"]
 
 # What nobody needs to raise: how deep steps call themselves, and where lists are cut with a word about it.
 MAX_DEPTH = 100
-EACH_EXPRESSION = 16  # characters that one counts for besides its result: one that makes none takes time, too
+EXPRESSION_BASE_COST = (
+    16  # characters that one counts for besides its result: one that makes none takes time, too
+)
 MAX_RESOLVED_NODES = 50_000  # values of instances that are kept; those of more are resolved once more
-MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
-MAX_SEARCHED_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
+MAX_FILE_DIAGNOSTICS = 1_000  # listed of one file; a last one says that there are more
+MAX_SEARCH_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024  # of an editor: a file, with every character escaped
 MAX_CEL_MESSAGE = 5_120  # of a messageExpression, as in the API server
 
 
-class BoundExceeded(Exception):
+class LimitExceeded(Exception):
     """A limit was reached; the message is a sentence that says what reached it, and what to do.
 
     ``file`` is the file that the sentence names, "" where it names none.
     """
 
-    def __init__(self, sentence: str, file: str = "") -> None:
-        super().__init__(sentence)
+    def __init__(self, message: str, file: str = "") -> None:
+        super().__init__(message)
         self.file = file
 
-    def in_file(self, file: str) -> BoundExceeded:
+    def with_file(self, file: str) -> LimitExceeded:
         """The same with ``file`` before the sentence, unless that names it; "" changes nothing."""
-        return self if file in ("", self.file) else BoundExceeded(f"{file}: {self}", file)
+        return self if file in ("", self.file) else LimitExceeded(f"{file}: {self}", file)
 
 
-class OutOfTime(BaseException):
+class RunTimeout(BaseException):
     """The run takes longer than the limit: nothing on the way may catch this and go on."""
 
 
-def beyond(name: str, sentence: str) -> str:
+def limit_exceeded(limit: str, message: str) -> str:
     """``sentence``, about what reached the limit ``name``, with how to raise it."""
-    return f"{sentence} (the limit {name} is {LIMITS[name]}; {VARIABLE}={name}=N sets another)"
+    return f"{message} (the limit {limit} is {LIMITS[limit]}; {LIMITS_VARIABLE}={limit}=N sets another)"

@@ -6,19 +6,19 @@ import re
 from collections import Counter
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
 # What an entry of a list is called by, in this order of preference.
-NAMING_KEYS = ("name", "type", "mountPath", "containerPort", "port", "key")
-_STEP = pattern(r"\.?([^.\[\]\"]+)|\.?\"([^\"]*)\"|\[\"([^\"]*)\"\]|\[([^\]]*)\]")
+ENTRY_NAME_KEYS = ("name", "type", "mountPath", "containerPort", "port", "key")
+_STEP_PATTERN = compile_lazily(r"\.?([^.\[\]\"]+)|\.?\"([^\"]*)\"|\[\"([^\"]*)\"\]|\[([^\]]*)\]")
 
 
-class NoSuchField(Exception):
+class FieldNotFound(Exception):
     """A path that leads nowhere; the message says where it ends and what there is."""
 
 
-def select(data: Any, text: str) -> Path:
+def resolve_path(data: Any, text: str) -> Path:
     """The path in ``data`` that ``text`` stands for.
 
     Steps are keys after dots, ``["a.key"]``, indexes in brackets, or the name of a list entry in brackets.
@@ -26,86 +26,86 @@ def select(data: Any, text: str) -> Path:
     """
     path: Path = ()
     value = data
-    for step in _pointer_steps(text) if text.startswith("/") else _steps(text):
-        key = _step(value, step)
+    for step in _split_pointer(text) if text.startswith("/") else _split_steps(text):
+        key = _find_step(value, step)
         if key is None:
-            where = show(data, path) or "the top"
-            raise NoSuchField(f'"{step}" is not at {where}; there is {_what_is_there(value)}')
+            where = format_path(data, path) or "the top"
+            raise FieldNotFound(f'"{step}" is not at {where}; there is {_describe_children(value)}')
         value = value[key]
         path = (*path, key)
     return path
 
 
-Names = dict[tuple[int, str], Counter[str]]
+EntryNameCounts = dict[tuple[int, str], Counter[str]]
 
 
-def show(data: Any, path: Path, names: Names | None = None) -> str:
+def format_path(data: Any, path: Path, name_counts: EntryNameCounts | None = None) -> str:
     """A path as people write it; entries of lists go by name where they have one that is unique.
 
     Who shows many paths of the same data hands in ``names``, empty at first, where those of lists are kept.
     """
-    names = {} if names is None else names
+    name_counts = {} if name_counts is None else name_counts
     text = ""
     value = data
     for step in path:
         if isinstance(step, int):
-            text += f"[{_entry_name(value, step, names)}]"
+            text += f"[{_format_entry(value, step, name_counts)}]"
         elif re.fullmatch(r"[A-Za-z_][\w-]*", step):
             text += f".{step}" if text else step
         else:
             text += f'["{step}"]'
-        value = _below(value, step)
+        value = _get_child(value, step)
     return text
 
 
-def _below(value: Any, step: str | int) -> Any:
+def _get_child(value: Any, step: str | int) -> Any:
     try:
         return value[step]
     except (KeyError, IndexError, TypeError):
         return None
 
 
-def _entry_name(entries: Any, index: int, names: Names) -> str:
+def _format_entry(entries: Any, index: int, name_counts: EntryNameCounts) -> str:
     if isinstance(entries, list) and index < len(entries) and isinstance(entries[index], dict):
-        for key in NAMING_KEYS:
+        for key in ENTRY_NAME_KEYS:
             name = entries[index].get(key)
-            if isinstance(name, str) and _counted(entries, key, names)[name] == 1:
+            if isinstance(name, str) and _count_names(entries, key, name_counts)[name] == 1:
                 return name
     return str(index)
 
 
-def _counted(entries: list[Any], key: str, names: Names) -> Counter[str]:
+def _count_names(entries: list[Any], key: str, name_counts: EntryNameCounts) -> Counter[str]:
     """How many entries of a list have which name."""
-    known = names.get((id(entries), key))
-    if known is None:
-        known = Counter(str(entry.get(key)) for entry in entries if isinstance(entry, dict))
-        names[id(entries), key] = known
-    return known
+    counts = name_counts.get((id(entries), key))
+    if counts is None:
+        counts = Counter(str(entry.get(key)) for entry in entries if isinstance(entry, dict))
+        name_counts[id(entries), key] = counts
+    return counts
 
 
-def _steps(text: str) -> list[str]:
+def _split_steps(text: str) -> list[str]:
     steps: list[str] = []
     end = 0
-    for match in _STEP.finditer(text):
+    for match in _STEP_PATTERN.finditer(text):
         if match.start() != end:
             break
         steps.append(next(group for group in match.groups() if group is not None))
         end = match.end()
     if end != len(text):
-        raise NoSuchField(f'"{text}" is no path: it cannot be read from "{text[end:]}" on')
+        raise FieldNotFound(f'"{text}" is no path: it cannot be read from "{text[end:]}" on')
     return steps
 
 
-def _pointer_steps(text: str) -> list[str]:
+def _split_pointer(text: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/")]
 
 
-def _step(value: Any, step: str) -> str | int | None:
+def _find_step(value: Any, step: str) -> str | int | None:
     if isinstance(value, dict):
         return step if step in value else None
     if not isinstance(value, list):
         return None
-    for key in NAMING_KEYS:
+    for key in ENTRY_NAME_KEYS:
         # Of entries with one name the last counts, as for the env of a container.
         for index in range(len(value) - 1, -1, -1):
             if isinstance(value[index], dict) and str(value[index].get(key)) == step:
@@ -113,22 +113,22 @@ def _step(value: Any, step: str) -> str | int | None:
     return int(step) if step.isdecimal() and int(step) < len(value) else None
 
 
-def _what_is_there(value: Any) -> str:
+def _describe_children(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(map(str, value)) or "an empty mapping"
     if isinstance(value, list):
         return f"a list of {len(value)}: " + ", ".join(
-            _entry_name(value, i, {}) for i in range(min(len(value), 20))
+            _format_entry(value, i, {}) for i in range(min(len(value), 20))
         )
     return f"only a {type(value).__name__}"
 
 
-def by_key(entries: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], int]:
+def index_by_key(entries: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], int]:
     """The index of each entry by its key; of entries with one key, each has a number besides."""
-    found: dict[tuple[Any, ...], int] = {}
+    indexes: dict[tuple[Any, ...], int] = {}
     seen: Counter[tuple[Any, ...]] = Counter()
-    for number, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         key = tuple(str(entry.get(part, "")) for part in keys)
-        found[(*key, seen[key])] = number
+        indexes[(*key, seen[key])] = index
         seen[key] += 1
-    return found
+    return indexes

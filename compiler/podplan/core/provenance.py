@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 # Makes a NamedTuple of all its fields; its class does so through a call of Python, and origins are many.
-_made = tuple.__new__
+_new_tuple = tuple.__new__
 
 
-class Fact(NamedTuple):
+class Behavior(NamedTuple):
     """Something a controller, a launcher or Kubernetes does, and how well that is known.
 
     ``basis`` is documented (prose, reference or observed output), anchored (at least two open systems
@@ -42,7 +42,7 @@ class Fact(NamedTuple):
     source: str
     value: Any = None
     choices: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    placeholders: tuple[str, ...] = ()
 
 
 class Flag(NamedTuple):
@@ -51,10 +51,10 @@ class Flag(NamedTuple):
     name: str
 
 
-class Place(NamedTuple):
+class DocumentPath(NamedTuple):
     """A path in a document of an earlier step."""
 
-    doc: Doc
+    doc: TracedDocument
     path: Path
 
 
@@ -66,14 +66,14 @@ class Origin(NamedTuple):
     the most recent loser first.
     """
 
-    how: str
-    places: tuple[Place, ...] = ()
-    fact: Fact | None = None
+    derivation: str
+    sources: tuple[DocumentPath, ...] = ()
+    behavior: Behavior | None = None
     flag: Flag | None = None
-    overrides: tuple[Place, ...] = ()
+    overridden: tuple[DocumentPath, ...] = ()
 
 
-class Doc:
+class TracedDocument:
     """One document of one step: plain data, and where its parts came from.
 
     A document read from a file has a ``source`` and no origins. Any other has origins by path; a part
@@ -81,7 +81,7 @@ class Doc:
     differs from replica to replica (see ``Indexed`` and ``Listing``).
     """
 
-    __slots__ = ("data", "name", "origins", "source", "varies")
+    __slots__ = ("data", "name", "origins", "replica_texts", "source")
 
     def __init__(
         self,
@@ -90,13 +90,13 @@ class Doc:
         *,
         source: Document | None = None,
         origins: dict[Path, Origin] | None = None,
-        varies: dict[Path, Indexed | Listing] | None = None,
+        replica_texts: dict[Path, Indexed | Listing] | None = None,
     ) -> None:
         self.name = name
         self.data = data
         self.source = source
         self.origins = origins if origins is not None else {}
-        self.varies = varies if varies is not None else {}
+        self.replica_texts = replica_texts if replica_texts is not None else {}
 
     def __repr__(self) -> str:
         return f"Doc({self.name!r})"
@@ -112,7 +112,7 @@ class Cursor:
 
     __slots__ = ("doc", "path", "value")
 
-    def __init__(self, doc: Doc, path: Path, value: Any) -> None:
+    def __init__(self, doc: TracedDocument, path: Path, value: Any) -> None:
         self.doc = doc
         self.path = path
         self.value = value
@@ -125,20 +125,20 @@ class Cursor:
         """The place below, whether it is written or not."""
         value = self.value
         for step in steps:
-            kind = value.__class__
-            if kind is dict:
+            value_type = value.__class__
+            if value_type is dict:
                 value = value.get(step)
-            elif kind is list and isinstance(step, int) and 0 <= step < len(value):
+            elif value_type is list and isinstance(step, int) and 0 <= step < len(value):
                 value = value[step]
             else:
                 value = None
         return Cursor(self.doc, self.path + steps, value)
 
     def __getitem__(self, step: str | int) -> Cursor:
-        below = self.get(step)
-        if not below.exists:
+        child = self.get(step)
+        if not child.exists:
             raise KeyError(f"{self.doc.name}: nothing at {(*self.path, step)}")
-        return below
+        return child
 
     def fields(self) -> dict[str, Cursor]:
         """The keys of a mapping with their places; empty when this is not a mapping. Nulls are left out."""
@@ -156,174 +156,179 @@ class Cursor:
             return []
         return [Cursor(self.doc, (*self.path, i), value) for i, value in enumerate(self.value)]
 
-    def otherwise(self, value: Any) -> Any:
+    def value_or(self, value: Any) -> Any:
         """The plain value, or ``value`` where nothing is written."""
         return self.value if self.value is not None else value
 
     @property
-    def place(self) -> Place:
-        return Place(self.doc, self.path)
+    def document_path(self) -> DocumentPath:
+        return DocumentPath(self.doc, self.path)
 
     def __repr__(self) -> str:
         return f"Cursor({self.doc.name!r}, {self.path!r})"
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _reject_use(self, *_: object) -> NoReturn:
         raise TypeError(f"{self.path} in {self.doc.name} is a place; read its .value")
 
-    __eq__ = __ne__ = __add__ = __radd__ = __bool__ = __iter__ = __len__ = _refuse
-    __contains__ = __int__ = __float__ = __str__ = __format__ = __lt__ = __gt__ = _refuse
+    __eq__ = __ne__ = __add__ = __radd__ = __bool__ = __iter__ = __len__ = _reject_use
+    __contains__ = __int__ = __float__ = __str__ = __format__ = __lt__ = __gt__ = _reject_use
     __hash__ = None  # type: ignore[assignment]  # a place is no key of a dict, by mistake for its value
 
 
-class Marked(NamedTuple):
+class Traced(NamedTuple):
     """A value with its origin, inside a marked tree."""
 
     value: Any
     origin: Origin
 
 
-Why = Cursor | Fact | Flag
+Cause = Cursor | Behavior | Flag
 
 
-def at(why: Why | tuple[Why, ...], value: Any, over: tuple[Cursor, ...] = ()) -> Marked:
+def attribute_to(cause: Cause | tuple[Cause, ...], value: Any, overridden: tuple[Cursor, ...] = ()) -> Traced:
     """``value`` stands because of ``why``; ``over`` are the places whose values it replaces."""
-    return _made(Marked, (value, _origin("because", why if why.__class__ is tuple else (why,), over)))
+    return _new_tuple(
+        Traced, (value, _build_origin("because", cause if cause.__class__ is tuple else (cause,), overridden))
+    )
 
 
-def computed(
-    function: Callable[..., Any], *cursors: Cursor, fact: Fact | None = None, over: tuple[Cursor, ...] = ()
-) -> Marked:
+def compute_traced(
+    function: Callable[..., Any],
+    *cursors: Cursor,
+    behavior: Behavior | None = None,
+    overridden: tuple[Cursor, ...] = (),
+) -> Traced:
     """``function`` of the values at ``cursors``; the first cursor is where a person would edit."""
-    whys: tuple[Why, ...] = (*cursors, fact) if fact else cursors
-    return Marked(function(*(c.value for c in cursors)), _origin("computed", whys, over))
+    causes: tuple[Cause, ...] = (*cursors, behavior) if behavior else cursors
+    return Traced(function(*(c.value for c in cursors)), _build_origin("computed", causes, overridden))
 
 
-def copied(
+def copy_traced(
     cursor: Cursor,
-    over: tuple[Cursor, ...] = (),
-    because: tuple[Cursor, ...] = (),
-    fact: Fact | None = None,
-) -> Marked:
+    overridden: tuple[Cursor, ...] = (),
+    via: tuple[Cursor, ...] = (),
+    behavior: Behavior | None = None,
+) -> Traced:
     """``cursor`` with everything below it, where it replaces what stood at the places ``over``.
 
     ``because`` are places that led there, such as a name that was looked up; so is a ``fact``.
     """
-    whys: tuple[Why, ...] = (cursor, *because, fact) if fact else (cursor, *because)
-    return Marked(cursor.value, _origin("copied", whys, over))
+    causes: tuple[Cause, ...] = (cursor, *via, behavior) if behavior else (cursor, *via)
+    return Traced(cursor.value, _build_origin("copied", causes, overridden))
 
 
-def default(cursor: Cursor, fact: Fact, value: Any = None) -> Cursor | Marked:
+def apply_default(cursor: Cursor, behavior: Behavior, value: Any = None) -> Cursor | Traced:
     """What is written at ``cursor``, else the value that ``fact`` gives (or ``value``)."""
     if cursor.exists:
         return cursor
-    return at((fact, cursor), fact.value if value is None else value)
+    return attribute_to((behavior, cursor), behavior.value if value is None else value)
 
 
-def _origin(how: str, whys: tuple[Any, ...], over: tuple[Cursor, ...]) -> Origin:
-    places: list[Place] = []
-    fact: Fact | None = None
+def _build_origin(derivation: str, causes: tuple[Any, ...], overridden: tuple[Cursor, ...]) -> Origin:
+    sources: list[DocumentPath] = []
+    behavior: Behavior | None = None
     flag: Flag | None = None
-    for why in whys:
-        kind = why.__class__
-        if kind is Cursor:
-            places.append(_made(Place, (why.doc, why.path)))
-        elif kind is Fact:
-            fact = fact or why
-        elif kind is Flag:
-            flag = flag or why
-    lost = tuple(c.place for c in over if c.exists) if over else ()
-    return _made(Origin, (how, tuple(places), fact, flag, lost))
+    for cause in causes:
+        cause_type = cause.__class__
+        if cause_type is Cursor:
+            sources.append(_new_tuple(DocumentPath, (cause.doc, cause.path)))
+        elif cause_type is Behavior:
+            behavior = behavior or cause
+        elif cause_type is Flag:
+            flag = flag or cause
+    overridden_paths = tuple(c.document_path for c in overridden if c.exists) if overridden else ()
+    return _new_tuple(Origin, (derivation, tuple(sources), behavior, flag, overridden_paths))
 
 
-def root(doc: Doc) -> Cursor:
+def root_cursor(doc: TracedDocument) -> Cursor:
     """The cursor at the top of a document."""
     return Cursor(doc, (), doc.data)
 
 
-def split(tree: Any, name: str, index: int = 0) -> Doc:
+def build_traced_document(tree: Any, name: str, index: int = 0) -> TracedDocument:
     """The document that a marked tree describes.
 
     Index-dependent leaves get their text for ``index`` and are noted in ``varies``; listings get their
     folded text. Raises TypeError for a value that no mark covers.
     """
-    doc = Doc(name, None, origins={}, varies={})
-    doc.data = _plain(tree, (), False, doc, index)
+    doc = TracedDocument(name, None, origins={}, replica_texts={})
+    doc.data = _strip_origins(tree, (), False, doc, index)
     return doc
 
 
-def _plain(node: Any, path: Path, covered: bool, doc: Doc, index: int) -> Any:
+def _strip_origins(node: Any, path: Path, has_origin: bool, doc: TracedDocument, index: int) -> Any:
     """The plain data of a part of a marked tree, whose origins and variations are noted in ``doc``."""
-    kind = node.__class__
-    while kind is Marked:
+    node_type = node.__class__
+    while node_type is Traced:
         doc.origins[path] = node.origin
-        if node.origin.how == "copied":
+        if node.origin.derivation == "copied":
             return node.value
-        covered, node = True, node.value
-        kind = node.__class__
-    if kind is Cursor:
-        place = _made(Place, (node.doc, node.path))
-        doc.origins[path] = _made(Origin, ("copied", (place,), None, None, ()))
+        has_origin, node = True, node.value
+        node_type = node.__class__
+    if node_type is Cursor:
+        source = _new_tuple(DocumentPath, (node.doc, node.path))
+        doc.origins[path] = _new_tuple(Origin, ("copied", (source,), None, None, ()))
         return node.value
-    if not covered:
+    if not has_origin:
         raise TypeError(f"{doc.name}: nothing says where the value at {path} comes from")
-    if kind is dict:
+    if node_type is dict:
         return {
-            key: value if value.__class__ is str else _plain(value, (*path, key), True, doc, index)
+            key: value if value.__class__ is str else _strip_origins(value, (*path, key), True, doc, index)
             for key, value in node.items()
             if value.__class__ is not Cursor or value.value is not None
         }
-    if kind is list:
-        kept = [entry for entry in node if entry.__class__ is not Cursor or entry.value is not None]
-        return [_plain(entry, (*path, i), True, doc, index) for i, entry in enumerate(kept)]
-    if kind is Indexed:
-        doc.varies[path] = node
-        return node.text(index)
-    if kind is Listing:
-        doc.varies[path] = node
-        return node.folded()
+    if node_type is list:
+        present = [entry for entry in node if entry.__class__ is not Cursor or entry.value is not None]
+        return [_strip_origins(entry, (*path, i), True, doc, index) for i, entry in enumerate(present)]
+    if node_type is Indexed:
+        doc.replica_texts[path] = node
+        return node.text_at(index)
+    if node_type is Listing:
+        doc.replica_texts[path] = node
+        return node.folded_text()
     return node
 
 
-def origin_of(doc: Doc, path: Path) -> tuple[Origin, Path]:
+def find_origin(doc: TracedDocument, path: Path) -> tuple[Origin, Path]:
     """The origin that covers ``path`` and the rest of the path below it.
 
     Raises LookupError for a document from a file, which has no origins.
     """
     for cut in range(len(path), -1, -1):
-        found = doc.origins.get(path[:cut])
-        if found is not None:
-            return found, path[cut:]
+        origin = doc.origins.get(path[:cut])
+        if origin is not None:
+            return origin, path[cut:]
     raise LookupError(f"{doc.name} has no origin for {path}")
 
 
-class Step(NamedTuple):
+class TraceStep(NamedTuple):
     """One document on the way back to the file. ``origin`` is None at the file itself."""
 
-    doc: Doc
+    doc: TracedDocument
     path: Path
     origin: Origin | None
 
 
-def trace(doc: Doc, path: Path) -> list[Step]:
+def trace_to_source(doc: TracedDocument, path: Path) -> list[TraceStep]:
     """The way from ``path`` in ``doc`` back to the line that somebody wrote, along the first places.
 
     The last step is a document of a file, or one whose origin is a fact or a flag alone.
     """
-    steps: list[Step] = []
+    steps: list[TraceStep] = []
     while doc.source is None:
-        origin, rest = origin_of(doc, path)
-        steps.append(_made(Step, (doc, path, origin)))
-        if not origin.places:
+        origin, rest = find_origin(doc, path)
+        steps.append(_new_tuple(TraceStep, (doc, path, origin)))
+        if not origin.sources:
             return steps
-        place = origin.places[0]
-        doc, path = place.doc, place.path + rest if origin.how == "copied" else place.path
-    steps.append(Step(doc, path, None))
+        source = origin.sources[0]
+        doc, path = source.doc, source.path + rest if origin.derivation == "copied" else source.path
+    steps.append(TraceStep(doc, path, None))
     return steps
 
 
-def origins_below(doc: Doc, path: Path) -> Iterator[tuple[Path, Origin]]:
+def iter_origins_below(doc: TracedDocument, path: Path) -> Iterator[tuple[Path, Origin]]:
     """The origins noted at ``path`` and below it, in document order."""
     depth = len(path)
-    for at_path, origin in doc.origins.items():
-        if at_path[:depth] == path:
-            yield at_path, origin
+    for origin_path, origin in doc.origins.items():
+        if origin_path[:depth] == path:
+            yield origin_path, origin

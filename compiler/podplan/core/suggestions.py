@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-_LIKENESS = 0.65
-_LONGEST = 200
-_MOST_CANDIDATES = 1_000
-_MOST_LISTED = 8
+_MIN_SIMILARITY = 0.65
+_MAX_LENGTH = 200
+_MAX_CANDIDATES = 1_000
+_MAX_LISTED = 8
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest_name(word: str, candidates: Iterable[str]) -> str:
     """The known name that ``word`` was probably meant to be, or ""; case does not count."""
-    return _nearest(word[:_LONGEST].lower(), tuple(sorted(known)[:_MOST_CANDIDATES]))
+    return _find_closest(word[:_MAX_LENGTH].lower(), tuple(sorted(candidates)[:_MAX_CANDIDATES]))
 
 
 @lru_cache(maxsize=256)  # who writes a name wrong in one entry does so in all of them
-def _nearest(word: str, names: tuple[str, ...]) -> str:
+def _find_closest(word: str, names: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
     folded = {name.lower(): name for name in names}
-    found = get_close_matches(word, list(folded), 1, _LIKENESS)
-    return folded[found[0]] if found else ""
+    matches = get_close_matches(word, list(folded), 1, _MIN_SIMILARITY)
+    return folded[matches[0]] if matches else ""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def suggest_phrase(word: str, candidates: Iterable[str]) -> str:
     """``; did you mean "x"?`` with the known name nearest to ``word``, or ""."""
-    near = nearest(word, known)
-    return f'; did you mean "{near}"?' if near else ""
+    suggestion = suggest_name(word, candidates)
+    return f'; did you mean "{suggestion}"?' if suggestion else ""
 
 
-def meant_or_known(word: str, known: Iterable[str]) -> str:
+def suggest_or_list(word: str, candidates: Iterable[str]) -> str:
     """``; did you mean "x"?`` or, without such a name, ``; there is a, b``; "" where nothing is known."""
-    names = sorted(known)
+    names = sorted(candidates)
     if not names:
         return ""
-    listed = ", ".join(names[:_MOST_LISTED])
-    return did_you_mean(word, names) or f"; there is {listed}{', …' if len(names) > _MOST_LISTED else ''}"
+    listed = ", ".join(names[:_MAX_LISTED])
+    return suggest_phrase(word, names) or f"; there is {listed}{', …' if len(names) > _MAX_LISTED else ''}"

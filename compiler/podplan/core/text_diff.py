@@ -14,11 +14,11 @@ from itertools import pairwise
 
 from podplan.core.typing import NamedTuple
 
-MAX_COMPARED = 4_096  # pairs of lines of two stretches without an anchor: others differ as a whole
-MAX_ROUNDS = 20  # of anchors between anchors
+MAX_COMPARED_PAIRS = 4_096  # pairs of lines of two stretches without an anchor: others differ as a whole
+MAX_ANCHOR_ROUNDS = 20  # of anchors between anchors
 
 
-class Stretch(NamedTuple):
+class DiffRange(NamedTuple):
     """Lines ``start`` to ``end`` (0-based, the end exclusive), in whose place ``new_start`` to ``new_end``
     are."""
 
@@ -28,111 +28,129 @@ class Stretch(NamedTuple):
     new_end: int
 
 
-def stretches(before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
+def iter_diff_ranges(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffRange]:
     """The stretches that differ, in order; what is between two of them is the same in both lists."""
-    waiting = [(Stretch(0, len(before), 0, len(after)), MAX_ROUNDS)]
-    while waiting:
-        whole, rounds = waiting.pop()
-        one = _trimmed(whole, before, after)
-        anchors = _anchors(one, before, after) if rounds and _pairs(one) > MAX_COMPARED else []
+    stack = [(DiffRange(0, len(before), 0, len(after)), MAX_ANCHOR_ROUNDS)]
+    while stack:
+        whole, rounds = stack.pop()
+        diff_range = _trim_common_lines(whole, before, after)
+        anchors = (
+            _find_anchors(diff_range, before, after)
+            if rounds and _count_pairs(diff_range) > MAX_COMPARED_PAIRS
+            else []
+        )
         if anchors:
-            ends = [(one.start - 1, one.new_start - 1), *anchors, (one.end, one.new_end)]
-            waiting += [
-                (Stretch(a + 1, b, c + 1, d), rounds - 1) for (a, c), (b, d) in reversed([*pairwise(ends)])
+            ends = [
+                (diff_range.start - 1, diff_range.new_start - 1),
+                *anchors,
+                (diff_range.end, diff_range.new_end),
             ]
-        elif 0 < _pairs(one) <= MAX_COMPARED:
-            yield from _compared(one, before, after)
-        elif one.start < one.end or one.new_start < one.new_end:
-            yield one
+            stack += [
+                (DiffRange(a + 1, b, c + 1, d), rounds - 1) for (a, c), (b, d) in reversed([*pairwise(ends)])
+            ]
+        elif 0 < _count_pairs(diff_range) <= MAX_COMPARED_PAIRS:
+            yield from _compare_lines(diff_range, before, after)
+        elif diff_range.start < diff_range.end or diff_range.new_start < diff_range.new_end:
+            yield diff_range
 
 
-def unified(
-    before: Sequence[str], after: Sequence[str], names: tuple[str, str], end: str = "\n", around: int = 3
+def iter_unified_diff(
+    before: Sequence[str],
+    after: Sequence[str],
+    labels: tuple[str, str],
+    line_end: str = "\n",
+    context_lines: int = 3,
 ) -> Iterator[str]:
     """The lines of a unified diff, as difflib writes them; those of its own have ``end`` at their end."""
-    for number, hunk in enumerate(_hunks(stretches(before, after), 2 * around)):
+    for number, hunk in enumerate(_group_hunks(iter_diff_ranges(before, after), 2 * context_lines)):
         if number == 0:
-            yield from (f"--- {names[0]}{end}", f"+++ {names[1]}{end}")
-        start, last = max(hunk[0].start - around, 0), hunk[-1]
+            yield from (f"--- {labels[0]}{line_end}", f"+++ {labels[1]}{line_end}")
+        start, last = max(hunk[0].start - context_lines, 0), hunk[-1]
         new_start = hunk[0].new_start - (hunk[0].start - start)
-        behind = min(around, len(before) - last.end)
-        spans = _span(start, last.end + behind), _span(new_start, last.new_end + behind)
-        yield f"@@ -{spans[0]} +{spans[1]} @@{end}"
-        for one in hunk:
-            yield from (f" {line}" for line in before[start : one.start])
-            yield from (f"-{line}" for line in before[one.start : one.end])
-            yield from (f"+{line}" for line in after[one.new_start : one.new_end])
-            start = one.end
-        yield from (f" {line}" for line in before[start : start + behind])
+        trailing = min(context_lines, len(before) - last.end)
+        spans = _format_range(start, last.end + trailing), _format_range(new_start, last.new_end + trailing)
+        yield f"@@ -{spans[0]} +{spans[1]} @@{line_end}"
+        for diff_range in hunk:
+            yield from (f" {line}" for line in before[start : diff_range.start])
+            yield from (f"-{line}" for line in before[diff_range.start : diff_range.end])
+            yield from (f"+{line}" for line in after[diff_range.new_start : diff_range.new_end])
+            start = diff_range.end
+        yield from (f" {line}" for line in before[start : start + trailing])
 
 
-def _trimmed(one: Stretch, before: Sequence[str], after: Sequence[str]) -> Stretch:
+def _trim_common_lines(diff_range: DiffRange, before: Sequence[str], after: Sequence[str]) -> DiffRange:
     """A stretch without the lines that are the same at its beginning and at its end."""
-    start, end, new_start, new_end = one
+    start, end, new_start, new_end = diff_range
     while start < end and new_start < new_end and before[start] == after[new_start]:
         start, new_start = start + 1, new_start + 1
     while start < end and new_start < new_end and before[end - 1] == after[new_end - 1]:
         end, new_end = end - 1, new_end - 1
-    return Stretch(start, end, new_start, new_end)
+    return DiffRange(start, end, new_start, new_end)
 
 
-def _pairs(one: Stretch) -> int:
-    return (one.end - one.start) * (one.new_end - one.new_start)
+def _count_pairs(diff_range: DiffRange) -> int:
+    return (diff_range.end - diff_range.start) * (diff_range.new_end - diff_range.new_start)
 
 
-def _anchors(one: Stretch, before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+def _find_anchors(
+    diff_range: DiffRange, before: Sequence[str], after: Sequence[str]
+) -> list[tuple[int, int]]:
     """The places in both lists of lines that are once in each: as many as follow on one another in both."""
-    old, new = before[one.start : one.end], after[one.new_start : one.new_end]
-    times, new_times = Counter(old), Counter(new)
-    places = {line: place for place, line in enumerate(new, one.new_start) if new_times[line] == 1}
-    found = [
-        (place, places[line])
-        for place, line in enumerate(old, one.start)
-        if line in places and times[line] == 1
+    old, new = before[diff_range.start : diff_range.end], after[diff_range.new_start : diff_range.new_end]
+    old_counts, new_counts = Counter(old), Counter(new)
+    new_positions = {
+        line: place for place, line in enumerate(new, diff_range.new_start) if new_counts[line] == 1
+    }
+    anchors = [
+        (place, new_positions[line])
+        for place, line in enumerate(old, diff_range.start)
+        if line in new_positions and old_counts[line] == 1
     ]
-    return _rising(found)
+    return _longest_increasing(anchors)
 
 
-def _rising(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest choice of pairs, in their order, whose second numbers rise."""
     ends: list[int] = []  # the least second number that a choice of each length ends with
     numbers: list[int] = []  # which pair that is
-    before: list[int] = []  # the pair before each pair
-    for number, (_, place) in enumerate(places):
+    predecessors: list[int] = []  # the pair before each pair
+    for number, (_, place) in enumerate(pairs):
         length = bisect_left(ends, place)
-        before.append(numbers[length - 1] if length else -1)
+        predecessors.append(numbers[length - 1] if length else -1)
         ends[length : length + 1] = [place]
         numbers[length : length + 1] = [number]
     chosen = []
-    at = numbers[-1] if numbers else -1
-    while at >= 0:
-        chosen.append(places[at])
-        at = before[at]
+    current = numbers[-1] if numbers else -1
+    while current >= 0:
+        chosen.append(pairs[current])
+        current = predecessors[current]
     return chosen[::-1]
 
 
-def _compared(one: Stretch, before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
+def _compare_lines(diff_range: DiffRange, before: Sequence[str], after: Sequence[str]) -> Iterator[DiffRange]:
     from difflib import SequenceMatcher
 
-    old, new = before[one.start : one.end], after[one.new_start : one.new_end]
-    for how, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if how != "equal":
-            yield Stretch(one.start + i, one.start + j, one.new_start + k, one.new_start + m)
+    old, new = before[diff_range.start : diff_range.end], after[diff_range.new_start : diff_range.new_end]
+    for operation, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if operation != "equal":
+            yield DiffRange(
+                diff_range.start + i, diff_range.start + j, diff_range.new_start + k, diff_range.new_start + m
+            )
 
 
-def _hunks(found: Iterator[Stretch], apart: int) -> Iterator[list[Stretch]]:
+def _group_hunks(diff_ranges: Iterator[DiffRange], max_gap: int) -> Iterator[list[DiffRange]]:
     """Stretches with at most so many lines between them, together."""
-    hunk: list[Stretch] = []
-    for one in found:
-        if hunk and one.start - hunk[-1].end > apart:
+    hunk: list[DiffRange] = []
+    for diff_range in diff_ranges:
+        if hunk and diff_range.start - hunk[-1].end > max_gap:
             yield hunk
             hunk = []
-        hunk.append(one)
+        hunk.append(diff_range)
     if hunk:
         yield hunk
 
 
-def _span(start: int, end: int) -> str:
+def _format_range(start: int, end: int) -> str:
     """Such as ``3,2``: the first line, 1-based, and how many; of none the line before, of one only that."""
     length = end - start
     return str(start + 1) if length == 1 else f"{start + 1 if length else start},{length}"

@@ -4,84 +4,100 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, Doc, at, root, split
-from podplan.core.suggestions import did_you_mean
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, TracedDocument, attribute_to, build_traced_document, root_cursor
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common.merge import ordered, patched, without_nulls
-from podplan.kinds.common.profile import enumeration, repeated_names, shown, unused_fields
+from podplan.kinds.common.merge import apply_patches, drop_nulls, order_keys
+from podplan.kinds.common.profile import find_repeated_names, find_unused_fields, format_value, join_words
 from podplan.kinds.registry import KIND_NAMES, PACKAGES, GroupVersionKind, iter_kinds_named, load_module
 
-METADATA_FIRST = ("name", "generateName", "namespace", "labels", "annotations")
+METADATA_FIELD_ORDER = ("name", "generateName", "namespace", "labels", "annotations")
 
 
-class Compiled(NamedTuple):
+class CompileResult(NamedTuple):
     """The CR, or None where the profile cannot be compiled; the paths of ``problems`` are in the profile."""
 
-    cr: Doc | None
-    problems: list[Problem]
+    cr: TracedDocument | None
+    diagnostics: list[Diagnostic]
 
 
-def compile_profile(profile: Doc, inventory: Doc | None, gitops: str = "none") -> Compiled:
+def compile_profile(
+    profile: TracedDocument, inventory: TracedDocument | None, gitops_tool: str = "none"
+) -> CompileResult:
     """The CR of a resolved profile: one without extends, params, environments, matrix and expressions.
 
     It says what the profile says: no default of a controller is written out, and the annotations for the
     tool ``gitops`` are all that is added. Each path of it traces to the profile, the inventory or a named
     fact.
     """
-    top = root(profile)
-    job = top.get("spec", "job")
-    kind = next(iter_kinds_named(job.value), None)
+    profile_cursor = root_cursor(profile)
+    job_kind = profile_cursor.get("spec", "job")
+    kind = next(iter_kinds_named(job_kind.value), None)
     if kind is None:
-        return Compiled(None, [_no_job(job)])
-    module = load_module(kind, "compile")
-    tree, problems = module.compile(top, root(inventory if inventory is not None else Doc("", {})))
-    unused = unused_fields(top.get("spec"), module.FIELDS, module.ROLE_FIELDS, _users)
-    problems = [*unused, *repeated_names(top.get("spec")), *problems]
-    overrides = (override.get("spec") for override in top.get("spec", "override").entries())
-    tree = patched(tree, (spec for spec in overrides if isinstance(spec.value, dict)))
-    return Compiled(split(_cr(top, job, kind, tree, gitops), f"{job.value}/{_name(top)}"), problems)
+        return CompileResult(None, [_diagnose_unknown_kind(job_kind)])
+    kind_module = load_module(kind, "compile")
+    tree, diagnostics = kind_module.compile(
+        profile_cursor, root_cursor(inventory if inventory is not None else TracedDocument("", {}))
+    )
+    unused_diagnostics = find_unused_fields(
+        profile_cursor.get("spec"), kind_module.FIELDS, kind_module.ROLE_FIELDS, _find_kinds_with_field
+    )
+    diagnostics = [*unused_diagnostics, *find_repeated_names(profile_cursor.get("spec")), *diagnostics]
+    overrides = (override.get("spec") for override in profile_cursor.get("spec", "override").entries())
+    tree = apply_patches(tree, (spec for spec in overrides if isinstance(spec.value, dict)))
+    return CompileResult(
+        build_traced_document(
+            _build_cr(profile_cursor, job_kind, kind, tree, gitops_tool),
+            f"{job_kind.value}/{_find_name(profile_cursor)}",
+        ),
+        diagnostics,
+    )
 
 
-def _cr(top: Cursor, job: Cursor, kind: GroupVersionKind, spec: Any, gitops: str) -> Any:
-    metadata = top.get("metadata")
-    return at(
-        top,
+def _build_cr(
+    profile_cursor: Cursor, job_kind: Cursor, kind: GroupVersionKind, spec: Any, gitops_tool: str
+) -> Any:
+    metadata = profile_cursor.get("metadata")
+    return attribute_to(
+        profile_cursor,
         {
-            "apiVersion": at(job, kind.api_version),
-            "kind": job,
-            "metadata": _metadata(metadata, gitops),
+            "apiVersion": attribute_to(job_kind, kind.api_version),
+            "kind": job_kind,
+            "metadata": _build_metadata(metadata, gitops_tool),
             "spec": spec,
         },
     )
 
 
-def _metadata(written: Cursor, gitops: str) -> Any:
+def _build_metadata(metadata_cursor: Cursor, gitops_tool: str) -> Any:
     """The metadata of the profile, the name first even where a base gave the labels."""
-    if not isinstance(written.value, dict):
-        return written
-    fields = {key: without_nulls(value) for key, value in written.fields().items()}
-    if gitops != "none":
-        from podplan.kinds.common.gitops_annotations import annotated
+    if not isinstance(metadata_cursor.value, dict):
+        return metadata_cursor
+    fields = {key: drop_nulls(value) for key, value in metadata_cursor.fields().items()}
+    if gitops_tool != "none":
+        from podplan.kinds.common.gitops_annotations import build_annotations
 
-        fields["annotations"] = annotated(written, gitops)
-    return at(written, ordered(fields, METADATA_FIRST))
-
-
-def _name(top: Cursor) -> Any:
-    metadata = top.get("metadata")
-    return metadata.get("name").otherwise(metadata.get("generateName").otherwise(""))
+        fields["annotations"] = build_annotations(metadata_cursor, gitops_tool)
+    return attribute_to(metadata_cursor, order_keys(fields, METADATA_FIELD_ORDER))
 
 
-def _users(field: str, in_role: bool) -> Iterable[str]:
+def _find_name(profile_cursor: Cursor) -> Any:
+    metadata = profile_cursor.get("metadata")
+    return metadata.get("name").value_or(metadata.get("generateName").value_or(""))
+
+
+def _find_kinds_with_field(field: str, in_role: bool) -> Iterable[str]:
     """The kinds that have a field."""
     name = "ROLE_FIELDS" if in_role else "FIELDS"
     return (kind.kind for kind in PACKAGES if field in getattr(load_module(kind, "compile"), name))
 
 
-def _no_job(job: Cursor) -> Problem:
-    listed = enumeration(list(KIND_NAMES), "or")
-    if not job.exists:
-        return Problem("PROF025", f"spec.job is missing; write {listed}", job.path[:-1])
-    hint = did_you_mean(str(job.value), KIND_NAMES) or f"; there is {listed}"
-    return Problem("PROF025", f"there is no kind of job {shown(job.value)}{hint}", job.path)
+def _diagnose_unknown_kind(job_kind: Cursor) -> Diagnostic:
+    kind_names = join_words(list(KIND_NAMES), "or")
+    if not job_kind.exists:
+        return Diagnostic("PROF025", f"spec.job is missing; write {kind_names}", job_kind.path[:-1])
+    hint = suggest_phrase(str(job_kind.value), KIND_NAMES) or f"; there is {kind_names}"
+    return Diagnostic(
+        "PROF025", f"there is no kind of job {format_value(job_kind.value)}{hint}", job_kind.path
+    )

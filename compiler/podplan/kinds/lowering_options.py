@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Fact
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.behaviors import job_status, termination
 
 # Words that a setting must have, or what it is about is lost.
-NEEDED = {
+REQUIRED_WORDS = {
     "pod.name": "index",
     "service.name": "index",
     "deepspeed.command": "deepspeed",
@@ -20,64 +20,66 @@ NEEDED = {
     "deepspeed.hostfile-line": "host",
     "colossalai.hostfile-line": "host",
 }
-_NAMES = ("base", "job")
+_NAME_WORDS = ("base", "job")
 
-WORD = pattern(r"\{([a-z]+(?:-[a-z]+)*)\}")
+WORD_PATTERN = compile_lazily(r"\{([a-z]+(?:-[a-z]+)*)\}")
 
 
 @cache
-def settings() -> dict[str, Fact]:
+def list_lowering_options() -> dict[str, Behavior]:
     """The settings of lowering by their id, in order of the id."""
-    found = [fact for fact in known() if fact.value is not None and not fact.id.startswith("profile.")]
-    return {fact.id: fact for fact in sorted(found, key=lambda fact: fact.id)}
+    options = [
+        fact for fact in iter_behaviors() if fact.value is not None and not fact.id.startswith("profile.")
+    ]
+    return {fact.id: fact for fact in sorted(options, key=lambda fact: fact.id)}
 
 
 @cache
-def of_status() -> frozenset[str]:
+def list_status_behavior_ids() -> frozenset[str]:
     """The ids of the facts about what controllers report, which change nothing that is lowered."""
     values = (*vars(termination).values(), *vars(job_status).values())
-    return frozenset(fact.id for fact in values if isinstance(fact, Fact))
+    return frozenset(fact.id for fact in values if isinstance(fact, Behavior))
 
 
-def without_setting() -> list[Fact]:
+def list_fixed_behaviors() -> list[Behavior]:
     """The facts of lowering that are not documented and that no setting changes, in order of their id."""
-    found = [fact for fact in known() if fact.value is None and fact.basis != "documented"]
-    return sorted(found, key=lambda fact: fact.id)
+    fixed_behaviors = [fact for fact in iter_behaviors() if fact.value is None and fact.basis != "documented"]
+    return sorted(fixed_behaviors, key=lambda fact: fact.id)
 
 
-def unknown_word(fact: Fact, value: Any) -> str | None:
+def find_unknown_word(behavior: Behavior, value: Any) -> str | None:
     """The first word in braces that a setting does not fill in; None where all are known."""
-    if not fact.words:
+    if not behavior.placeholders:
         return None
-    words = (word for text in _texts(value) for word in WORD.findall(text))
-    return next((word for word in words if word not in fact.words), None)
+    words = (word for text in _iter_texts(value) for word in WORD_PATTERN.findall(text))
+    return next((word for word in words if word not in behavior.placeholders), None)
 
 
-def lacking(fact: Fact, value: Any) -> str | None:
+def explain_missing_word(behavior: Behavior, value: Any) -> str | None:
     """What a setting must have and has not, in words; None where nothing is lacking."""
-    needed = NEEDED.get(fact.id, "")
-    if needed == "index" and not str(value).endswith("{index}"):
+    required_word = REQUIRED_WORDS.get(behavior.id, "")
+    if required_word == "index" and not str(value).endswith("{index}"):
         return "end in {index}, or all replicas have one name"
-    if needed and f"{{{needed}}}" not in str(value):
-        return f"have {{{needed}}} in it"
-    is_name = isinstance(fact.value, str) and any(f"{{{word}}}" in fact.value for word in _NAMES)
-    if is_name and not any(f"{{{word}}}" in str(value) for word in _NAMES):
+    if required_word and f"{{{required_word}}}" not in str(value):
+        return f"have {{{required_word}}} in it"
+    is_name = isinstance(behavior.value, str) and any(f"{{{word}}}" in behavior.value for word in _NAME_WORDS)
+    if is_name and not any(f"{{{word}}}" in str(value) for word in _NAME_WORDS):
         return "have {base} or {job} in it, or all jobs have one name"
     return None
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for below in value.values() if isinstance(value, dict) else value:
-            yield from _texts(below)
+        for nested in value.values() if isinstance(value, dict) else value:
+            yield from _iter_texts(nested)
 
 
-def known() -> Iterator[Fact]:
+def iter_behaviors() -> Iterator[Behavior]:
     """The facts about what is lowered and about what becomes of it, also those that stand in tables."""
     for value in (*vars(behaviors).values(), *vars(termination).values(), *vars(job_status).values()):
-        if isinstance(value, Fact):
+        if isinstance(value, Behavior):
             yield value
-        elif isinstance(value, dict) and all(isinstance(below, Fact) for below in value.values()):
+        elif isinstance(value, dict) and all(isinstance(below, Behavior) for below in value.values()):
             yield from value.values()

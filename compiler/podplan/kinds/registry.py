@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
 
-from podplan.core.provenance import Doc, root
+from podplan.core.provenance import TracedDocument, root_cursor
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from podplan.core.replica_groups import Group, Options
+    from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
     from podplan.kinds.spec import KindSpec
 
 
@@ -113,7 +113,7 @@ def load_spec(kind: GroupVersionKind) -> KindSpec:
     return spec
 
 
-def lower_cr(cr: Doc, options: Options) -> list[Group]:
+def lower_cr(cr: TracedDocument, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects that the controller creates for a CR that satisfies its schema, folded.
 
     Raises KeyError for a CR of an unknown kind.
@@ -121,5 +121,5 @@ def lower_cr(cr: Doc, options: Options) -> list[Group]:
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
     if kind is None:
         raise KeyError(cr.data["kind"])
-    lowered: list[Group] = load_module(kind, "lower").lower(root(cr), options)
+    lowered: list[ReplicaGroup] = load_module(kind, "lower").lower(root_cursor(cr), options)
     return lowered

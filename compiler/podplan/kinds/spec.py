@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 
 
@@ -22,4 +22,4 @@ class KindSpec(NamedTuple):
     plural: str
     option_prefix: str
     dialects: Mapping[str, tuple[str, ...]] = {}
-    training_container: Fact | None = None
+    training_container: Behavior | None = None

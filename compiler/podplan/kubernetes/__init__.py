@@ -9,200 +9,214 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Problem, moved
-from podplan.core.suggestions import did_you_mean
+from podplan.core.findings import Diagnostic, relocate_diagnostic
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes import schemas
 from podplan.kubernetes.schemas import DEFAULT_VERSION
 
 __all__ = [
     "DEFAULT_VERSION",
-    "check",
-    "check_definition",
-    "check_metadata",
-    "check_pod_template",
-    "kinds",
-    "versions",
+    "supported_kinds",
+    "supported_versions",
+    "validate_definition",
+    "validate_metadata",
+    "validate_object",
+    "validate_pod_template",
 ]
 
-_PLATFORM = {
+_PLATFORM_GROUPS = {
     "PodGroup": "scheduler.tensorstack.dev/v1beta1",
     "TensorBoard": "tensorstack.dev/v1beta1",
 }
-_CORE = ("ConfigMap", "Pod", "Secret", "Service")
-_WALKED_FIRST = 12
-_walks: dict[tuple[str, str], int] = {}
-_RELAXED_SERVICE_NAMES = 36  # KEP-5311: from 1.36 on a Service name may begin with a digit
+_CORE_KINDS = ("ConfigMap", "Pod", "Secret", "Service")
+_MAX_WALKS = 12
+_walk_counts: dict[tuple[str, str], int] = {}
+_RELAXED_SERVICE_NAMES_SINCE = 36  # KEP-5311: from 1.36 on a Service name may begin with a digit
 
 
-def versions() -> tuple[str, ...]:
+def supported_versions() -> tuple[str, ...]:
     """The Kubernetes versions that have schemas, oldest first."""
-    return schemas.VERSIONS
+    return schemas.SUPPORTED_VERSIONS
 
 
-def kinds() -> list[tuple[str, str]]:
+def supported_kinds() -> list[tuple[str, str]]:
     """The (apiVersion, kind) pairs that ``check`` knows."""
-    return [*(("v1", kind) for kind in _CORE), *((group, kind) for kind, group in _PLATFORM.items())]
+    return [
+        *(("v1", kind) for kind in _CORE_KINDS),
+        *((group, kind) for kind, group in _PLATFORM_GROUPS.items()),
+    ]
 
 
-def check(obj: object, version: str = DEFAULT_VERSION) -> list[Problem]:
+def validate_object(obj: object, version: str = DEFAULT_VERSION) -> list[Diagnostic]:
     """The problems for which an API server of ``version`` refuses ``obj``; empty when it is accepted.
 
     ``obj`` is plain data of any shape. Raises ValueError for a version that has no schemas.
     """
-    minor = schemas.minor(version)
+    minor_version = schemas.parse_minor_version(version)
     if not isinstance(obj, dict):
-        return check_definition("Pod", obj, version)
+        return validate_definition("Pod", obj, version)
     group, kind = obj.get("apiVersion"), obj.get("kind")
-    if group == "v1" and isinstance(kind, str) and kind in _CORE:
-        return _checked(kind, obj, version, lambda data: _core(kind, data, minor))
-    if isinstance(kind, str) and kind in _PLATFORM and _PLATFORM[kind] == group:
+    if group == "v1" and isinstance(kind, str) and kind in _CORE_KINDS:
+        return _validate(kind, obj, version, lambda data: _validate_core_object(kind, data, minor_version))
+    if isinstance(kind, str) and kind in _PLATFORM_GROUPS and _PLATFORM_GROUPS[kind] == group:
         from podplan.kubernetes import t9k_objects
 
-        return _checked(kind, obj, version, t9k_objects.check)
-    return [_unknown_kind(obj)]
+        return _validate(kind, obj, version, t9k_objects.validate_t9k_object)
+    return [_diagnose_unknown_kind(obj)]
 
 
-def check_pod_template(
+def validate_pod_template(
     template: object, version: str = DEFAULT_VERSION, *, partial: bool = False
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """The problems of a PodTemplateSpec inside another object; paths begin at the template.
 
     ``partial`` allows a template without containers, for one that a controller completes.
     """
-    minor = schemas.minor(version)
-    found = _checked("PodTemplateSpec", template, version, lambda data: _template(data, minor))
+    minor_version = schemas.parse_minor_version(version)
+    diagnostics = _validate(
+        "PodTemplateSpec", template, version, lambda data: _validate_template(data, minor_version)
+    )
     if partial:
-        return [problem for problem in found if not _lacks_containers(problem)]
-    return found
+        return [problem for problem in diagnostics if not _lacks_containers(problem)]
+    return diagnostics
 
 
-def check_definition(name: str, value: object, version: str = DEFAULT_VERSION) -> list[Problem]:
+def validate_definition(name: str, value: object, version: str = DEFAULT_VERSION) -> list[Diagnostic]:
     """The problems of a value under one definition, such as "EnvVar", "ServicePort" or "ObjectMeta".
 
     Raises ValueError for an unknown version and KeyError for a definition that it does not have.
     """
-    minor = schemas.minor(version)
-    return _checked(name, value, version, lambda data: _definition(name, data, minor))
+    minor_version = schemas.parse_minor_version(version)
+    return _validate(name, value, version, lambda data: _validate_definition_rules(name, data, minor_version))
 
 
-def check_metadata(metadata: object, version: str = DEFAULT_VERSION) -> list[Problem]:
+def validate_metadata(metadata: object, version: str = DEFAULT_VERSION) -> list[Diagnostic]:
     """The problems of the metadata of a custom resource, which has a name; paths begin at the metadata."""
-    from podplan.kubernetes.metadata import check
+    from podplan.kubernetes.metadata import validate_object_meta
 
-    return _checked(
-        "ObjectMeta", metadata, version, lambda data: check(data, (), "dns-subdomain", required=True)
+    return _validate(
+        "ObjectMeta",
+        metadata,
+        version,
+        lambda data: validate_object_meta(data, (), "dns-subdomain", required=True),
     )
 
 
-def _checked(name: str, value: object, version: str, rules: Any) -> list[Problem]:
+def _validate(name: str, value: object, version: str, check_rules: Any) -> list[Diagnostic]:
     """Structure first, then ``rules`` on the data without nulls; each problem once."""
-    found: list[Problem] = []
+    diagnostics: list[Diagnostic] = []
     if not _is_valid(name, value, version):
         from podplan.kubernetes import nulls, structure
 
-        schema = schemas.definition(name, version)
-        value = nulls.without_nulls(schema, value, version)
-        found += structure.explain(schema, value, version)
+        schema = schemas.load_definition(name, version)
+        value = nulls.remove_nulls(schema, value, version)
+        diagnostics += structure.validate_structure(schema, value, version)
     if isinstance(value, dict):
-        found += rules(value)
-    return list(dict.fromkeys(found)) if len(found) > 1 else found
+        diagnostics += check_rules(value)
+    return list(dict.fromkeys(diagnostics)) if len(diagnostics) > 1 else diagnostics
 
 
 def _is_valid(name: str, value: object, version: str) -> bool:
     """Whether the structure is right. Walk and validator agree; the first documents are walked, since
     building the validator costs as much as a dozen walks, and loading its library as fifty."""
-    walks = _walks[name, version] = _walks.get((name, version), 0) + 1
-    if walks > _WALKED_FIRST:
+    walk_count = _walk_counts[name, version] = _walk_counts.get((name, version), 0) + 1
+    if walk_count > _MAX_WALKS:
         return schemas.is_valid(name, value, version)
     from podplan.kubernetes import structure
 
-    problem = next(structure.explain(schemas.definition(name, version), value, version), None)
-    return problem is None
+    diagnostic = next(
+        structure.validate_structure(schemas.load_definition(name, version), value, version), None
+    )
+    return diagnostic is None
 
 
-def _core(kind: str, obj: dict[str, Any], minor: int) -> Iterator[Problem]:
+def _validate_core_object(kind: str, obj: dict[str, Any], minor_version: int) -> Iterator[Diagnostic]:
     from podplan.kubernetes import metadata
 
-    form = "dns-subdomain"
+    name_form = "dns-subdomain"
     if kind == "Service":
-        form = "dns-label" if minor >= _RELAXED_SERVICE_NAMES else "dns-1035-label"
+        name_form = "dns-label" if minor_version >= _RELAXED_SERVICE_NAMES_SINCE else "dns-1035-label"
     if isinstance(obj.get("metadata"), dict):
-        yield from metadata.check(obj["metadata"], ("metadata",), form, required=True)
+        yield from metadata.validate_object_meta(obj["metadata"], ("metadata",), name_form, required=True)
     spec = obj.get("spec")
     if kind == "Pod" and isinstance(spec, dict):
         from podplan.kubernetes import pods
 
-        yield from pods.check(spec, ("spec",), minor)
+        yield from pods.validate_pod_spec(spec, ("spec",), minor_version)
     elif kind == "Service" and isinstance(spec, dict):
         from podplan.kubernetes import services
 
-        yield from services.check(spec, ("spec",))
+        yield from services.validate_service_spec(spec, ("spec",))
     elif kind in ("ConfigMap", "Secret"):
         from podplan.kubernetes import config_maps
 
-        yield from config_maps.config_map(obj) if kind == "ConfigMap" else config_maps.secret(obj)
+        yield from (
+            config_maps.validate_config_map(obj) if kind == "ConfigMap" else config_maps.validate_secret(obj)
+        )
 
 
-def _template(template: dict[str, Any], minor: int) -> Iterator[Problem]:
+def _validate_template(template: dict[str, Any], minor_version: int) -> Iterator[Diagnostic]:
     from podplan.kubernetes import metadata, pods
 
     if isinstance(template.get("metadata"), dict):
-        yield from metadata.check(template["metadata"], ("metadata",))
+        yield from metadata.validate_object_meta(template["metadata"], ("metadata",))
     if isinstance(template.get("spec"), dict):
-        yield from pods.check(template["spec"], ("spec",), minor)
+        yield from pods.validate_pod_spec(template["spec"], ("spec",), minor_version)
 
 
-def _definition(name: str, value: dict[str, Any], minor: int) -> Iterator[Problem]:
+def _validate_definition_rules(name: str, value: dict[str, Any], minor_version: int) -> Iterator[Diagnostic]:
     """The rules across fields that belong to a definition by itself."""
     from podplan.kubernetes import containers, environment, metadata, pods, resources, services
 
     if name == "ObjectMeta":
-        yield from metadata.check(value, ())
+        yield from metadata.validate_object_meta(value, ())
     elif name == "EnvVar":
-        for problem in environment.check({"env": [value]}, ()):
-            yield moved(problem, lambda at: at[2:])
+        for diagnostic in environment.validate_environment({"env": [value]}, ()):
+            yield relocate_diagnostic(diagnostic, lambda at: at[2:])
     elif name == "ResourceRequirements":
-        yield from resources.check(value, (), _claims(value))
+        yield from resources.validate_resources(value, (), _collect_claims(value))
     elif name == "PodSpec":
-        yield from pods.check(value, (), minor)
+        yield from pods.validate_pod_spec(value, (), minor_version)
     elif name == "PodTemplateSpec":
-        yield from _template(value, minor)
+        yield from _validate_template(value, minor_version)
     elif name == "ServiceSpec":
-        yield from services.check(value, ())
+        yield from services.validate_service_spec(value, ())
     elif name == "ContainerPort":
-        yield from containers.address(str(value.get("hostIP") or ""), ("hostIP",))
+        yield from containers.validate_ip_address(str(value.get("hostIP") or ""), ("hostIP",))
 
 
-def _claims(value: dict[str, Any]) -> set[str]:
+def _collect_claims(value: dict[str, Any]) -> set[str]:
     """The claims that ResourceRequirements name: by themselves they cannot be wrong."""
-    from podplan.kubernetes.accessors import entries, text
+    from podplan.kubernetes.accessors import get_entries, get_text
 
-    return {text(claim, "name") for _, claim in entries(value, "claims")}
+    return {get_text(claim, "name") for _, claim in get_entries(value, "claims")}
 
 
-def _lacks_containers(problem: Problem) -> bool:
-    if problem.path == ("spec", "containers"):
-        return problem.rule == "SCHEMA005"
-    return problem.rule == "SCHEMA003" and (
-        (problem.path == ("spec",) and '"containers"' in problem.message)
-        or (problem.path == () and '"spec"' in problem.message)
+def _lacks_containers(diagnostic: Diagnostic) -> bool:
+    if diagnostic.path == ("spec", "containers"):
+        return diagnostic.rule == "SCHEMA005"
+    return diagnostic.rule == "SCHEMA003" and (
+        (diagnostic.path == ("spec",) and '"containers"' in diagnostic.message)
+        or (diagnostic.path == () and '"spec"' in diagnostic.message)
     )
 
 
-def _unknown_kind(obj: dict[str, Any]) -> Problem:
+def _diagnose_unknown_kind(obj: dict[str, Any]) -> Diagnostic:
     from podplan.kubernetes import messages, names
 
     version, kind = obj.get("apiVersion"), obj.get("kind")
     if kind is None:
-        return messages.missing("kind", ())
+        return messages.diagnose_missing_field("kind", ())
     if version is None:
-        return messages.missing("apiVersion", ())
-    right = [known for known, name in kinds() if name == kind]
-    if right:
-        message = f"apiVersion of a {kind} is {right[0]}, not {names.shown(version)}"
-        return Problem("SCHEMA010", message, ("apiVersion",))
-    hint = did_you_mean(str(kind), (name for _, name in kinds()))
-    return Problem(
-        "SCHEMA010", f"unknown kind {names.shown(kind)} of {names.shown(version)}{hint}", ("kind",)
+        return messages.diagnose_missing_field("apiVersion", ())
+    expected_versions = [known for known, name in supported_kinds() if name == kind]
+    if expected_versions:
+        message = f"apiVersion of a {kind} is {expected_versions[0]}, not {names.format_value(version)}"
+        return Diagnostic("SCHEMA010", message, ("apiVersion",))
+    hint = suggest_phrase(str(kind), (name for _, name in supported_kinds()))
+    return Diagnostic(
+        "SCHEMA010",
+        f"unknown kind {names.format_value(kind)} of {names.format_value(version)}{hint}",
+        ("kind",),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from podplan.core.typing import Any
 
 # The classes of plain data by the names of JSON Schema, where a boolean is no integer, though bool is an int.
-TYPES: dict[str, tuple[type, ...]] = {
+PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
     "string": (str,),
@@ -20,13 +20,13 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def mapping(parent: Any, key: str) -> dict[str, Any]:
+def get_mapping(parent: Any, key: str) -> dict[str, Any]:
     """The mapping under ``key``, or an empty one."""
     value = parent.get(key) if parent.__class__ is dict else None
     return value if value.__class__ is dict else {}
 
 
-def entries(parent: Any, key: str) -> list[tuple[int, dict[str, Any]]]:
+def get_entries(parent: Any, key: str) -> list[tuple[int, dict[str, Any]]]:
     """The entries of the list under ``key`` that are mappings, each with its index."""
     value = parent.get(key) if parent.__class__ is dict else None
     if value.__class__ is not list:
@@ -34,7 +34,7 @@ def entries(parent: Any, key: str) -> list[tuple[int, dict[str, Any]]]:
     return [(index, entry) for index, entry in enumerate(value) if entry.__class__ is dict]
 
 
-def texts(parent: Any, key: str) -> list[tuple[int, str]]:
+def get_texts(parent: Any, key: str) -> list[tuple[int, str]]:
     """The entries of the list under ``key`` that are strings, each with its index."""
     value = parent.get(key) if parent.__class__ is dict else None
     if value.__class__ is not list:
@@ -42,19 +42,19 @@ def texts(parent: Any, key: str) -> list[tuple[int, str]]:
     return [(index, entry) for index, entry in enumerate(value) if entry.__class__ is str]
 
 
-def text(parent: Any, key: str) -> str:
+def get_text(parent: Any, key: str) -> str:
     """The string under ``key``, or ""."""
     value = parent.get(key) if parent.__class__ is dict else None
     return value if value.__class__ is str else ""
 
 
-def number(parent: Any, key: str) -> int:
+def get_number(parent: Any, key: str) -> int:
     """The integer under ``key``, or 0, which is what Kubernetes reads where nothing is written."""
     value = parent.get(key) if parent.__class__ is dict else None
     return value if value.__class__ is int else 0
 
 
-def size(parent: Any, key: str) -> int:
+def get_size(parent: Any, key: str) -> int:
     """The number of entries of the list or mapping under ``key``, or 0."""
     value = parent.get(key) if parent.__class__ is dict else None
     return len(value) if value.__class__ is list or value.__class__ is dict else 0

@@ -7,82 +7,92 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
-from podplan.core.findings import Path, Problem
+from podplan.core.findings import Diagnostic, Path
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, text
+from podplan.kubernetes.accessors import get_mapping, get_text
 
-MAX_BYTES = 1024 * 1024
+MAX_DATA_BYTES = 1024 * 1024
 
-_NEEDED = {
+_REQUIRED_KEYS = {
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
 }
-_ACCOUNT = "kubernetes.io/service-account.name"
+_SERVICE_ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
 
 
-def config_map(obj: dict[str, Any]) -> Iterator[Problem]:
+def validate_config_map(obj: dict[str, Any]) -> Iterator[Diagnostic]:
     """The problems of a ConfigMap."""
-    plain, encoded = mapping(obj, "data"), mapping(obj, "binaryData")
-    for key in encoded:
-        if key in plain:
+    plain_values, encoded_values = get_mapping(obj, "data"), get_mapping(obj, "binaryData")
+    for key in encoded_values:
+        if key in plain_values:
             message = f'key "{key}" is in data and in binaryData'
-            yield Problem("SCHEMA007", message, ("binaryData", key), related=((("data", key), "the other"),))
-    decoded = yield from _all_decoded(encoded, ("binaryData",))
-    yield from _fits([*_raw(plain).values(), *decoded.values()], ())
+            yield Diagnostic(
+                "SCHEMA007", message, ("binaryData", key), related=((("data", key), "the other"),)
+            )
+    decoded = yield from _decode_values(encoded_values, ("binaryData",))
+    yield from _validate_size([*_encode_values(plain_values).values(), *decoded.values()], ())
 
 
-def secret(obj: dict[str, Any]) -> Iterator[Problem]:
+def validate_secret(obj: dict[str, Any]) -> Iterator[Diagnostic]:
     """The problems of a Secret. What is under stringData wins over data, as when it is stored."""
-    stored = yield from _all_decoded(mapping(obj, "data"), ("data",))
-    stored |= _raw(mapping(obj, "stringData"))
-    yield from _fits([*stored.values()], ("data",))
-    yield from _of_type(text(obj, "type"), stored, obj)
+    stored = yield from _decode_values(get_mapping(obj, "data"), ("data",))
+    stored |= _encode_values(get_mapping(obj, "stringData"))
+    yield from _validate_size([*stored.values()], ("data",))
+    yield from _validate_secret_type(get_text(obj, "type"), stored, obj)
 
 
-def _of_type(kind: str, stored: dict[str, bytes], obj: dict[str, Any]) -> Iterator[Problem]:
-    for key in _NEEDED.get(kind, ()):
+def _validate_secret_type(
+    secret_type: str, stored: dict[str, bytes], obj: dict[str, Any]
+) -> Iterator[Diagnostic]:
+    for key in _REQUIRED_KEYS.get(secret_type, ()):
         if key not in stored:
-            yield Problem("SCHEMA003", f'a Secret of type {kind} needs the key "{key}"', ("data", key))
-        elif "docker" in kind and not _is_json(stored[key]):
-            at: Path = ("stringData" if key in mapping(obj, "stringData") else "data", key)
-            yield Problem("SCHEMA006", f'key "{key}" of a Secret of type {kind} must hold JSON', at)
-    if kind == "kubernetes.io/basic-auth" and not stored.keys() & {"username", "password"}:
-        message = f'a Secret of type {kind} needs the key "username" or "password"'
-        yield Problem("SCHEMA003", message, ("data", "username"))
-    annotations = mapping(mapping(obj, "metadata"), "annotations")
-    if kind == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT):
-        message = f"a Secret of type {kind} needs the annotation {_ACCOUNT}"
-        yield Problem("SCHEMA003", message, ("metadata", "annotations", _ACCOUNT))
+            yield Diagnostic(
+                "SCHEMA003", f'a Secret of type {secret_type} needs the key "{key}"', ("data", key)
+            )
+        elif "docker" in secret_type and not _is_json(stored[key]):
+            path: Path = ("stringData" if key in get_mapping(obj, "stringData") else "data", key)
+            yield Diagnostic(
+                "SCHEMA006", f'key "{key}" of a Secret of type {secret_type} must hold JSON', path
+            )
+    if secret_type == "kubernetes.io/basic-auth" and not stored.keys() & {"username", "password"}:
+        message = f'a Secret of type {secret_type} needs the key "username" or "password"'
+        yield Diagnostic("SCHEMA003", message, ("data", "username"))
+    annotations = get_mapping(get_mapping(obj, "metadata"), "annotations")
+    if secret_type == "kubernetes.io/service-account-token" and not annotations.get(
+        _SERVICE_ACCOUNT_ANNOTATION
+    ):
+        message = f"a Secret of type {secret_type} needs the annotation {_SERVICE_ACCOUNT_ANNOTATION}"
+        yield Diagnostic("SCHEMA003", message, ("metadata", "annotations", _SERVICE_ACCOUNT_ANNOTATION))
 
 
-def _fits(contents: list[bytes], path: Path) -> Iterator[Problem]:
+def _validate_size(contents: list[bytes], path: Path) -> Iterator[Diagnostic]:
     size = sum(map(len, contents))
-    if size > MAX_BYTES:
-        message = f"the values have {size} bytes in all; at most {MAX_BYTES} are allowed"
-        yield Problem("SCHEMA005", message, path)
+    if size > MAX_DATA_BYTES:
+        message = f"the values have {size} bytes in all; at most {MAX_DATA_BYTES} are allowed"
+        yield Diagnostic("SCHEMA005", message, path)
 
 
-def _raw(values: dict[str, Any]) -> dict[str, bytes]:
+def _encode_values(values: dict[str, Any]) -> dict[str, bytes]:
     return {
         key: value.encode("utf-8", "surrogatepass") for key, value in values.items() if isinstance(value, str)
     }
 
 
-def _all_decoded(values: dict[str, Any], path: Path) -> Generator[Problem, None, dict[str, bytes]]:
+def _decode_values(values: dict[str, Any], path: Path) -> Generator[Diagnostic, None, dict[str, bytes]]:
     """Yield a problem for each value that is not base64; return what the values hold."""
-    held: dict[str, bytes] = {}
+    decoded: dict[str, bytes] = {}
     for key, value in values.items():
-        content = _decoded(value) if isinstance(value, str) else b""
+        content = _decode_base64(value) if isinstance(value, str) else b""
         if content is None:
             help = "write the value as base64, or as plain text under stringData" if path == ("data",) else ""
-            yield Problem("SCHEMA006", f'the value of key "{key}" is not base64', (*path, key), help=help)
-        held[key] = content or b""
-    return held
+            yield Diagnostic("SCHEMA006", f'the value of key "{key}" is not base64', (*path, key), help=help)
+        decoded[key] = content or b""
+    return decoded
 
 
-def _decoded(value: str) -> bytes | None:
+def _decode_base64(value: str) -> bytes | None:
     from binascii import Error, a2b_base64
 
     try:

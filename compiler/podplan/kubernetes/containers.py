@@ -4,189 +4,229 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Path, Problem
-from podplan.core.suggestions import did_you_mean
+from podplan.core.findings import Diagnostic, Path
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes import environment, names, probes, resources, security
-from podplan.kubernetes.accessors import entries, mapping, number, text
-from podplan.kubernetes.messages import label
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
+from podplan.kubernetes.messages import format_label
 
-LISTS = ("initContainers", "containers")
-_DEFAULT_GRACE = 30
-_RESTART_POLICIES = 35  # KEP-5307: from 1.35 on every container may have one
+CONTAINER_LISTS = ("initContainers", "containers")
+_DEFAULT_GRACE_PERIOD = 30
+_RESTART_POLICIES_SINCE = 35  # KEP-5307: from 1.35 on every container may have one
 _RESTARTABLE_ONLY = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 
 
-def check(spec: dict[str, Any], path: Path, minor: int) -> Iterator[Problem]:
+def validate_containers(spec: dict[str, Any], path: Path, minor_version: int) -> Iterator[Diagnostic]:
     """The problems of the containers of a PodSpec, each by itself and together."""
-    volumes = {text(volume, "name"): volume for _, volume in entries(spec, "volumes")}
-    claims = {text(claim, "name") for _, claim in entries(spec, "resourceClaims")}
-    grace = number(spec, "terminationGracePeriodSeconds") if "terminationGracePeriodSeconds" in spec else None
-    seen: dict[str, Path] = {}
-    for field in LISTS:
-        for index, container in entries(spec, field):
-            at = (*path, field, index)
-            yield from unique(text(container, "name"), (*at, "name"), seen, "container")
-            yield from _container(container, at, volumes, claims, _DEFAULT_GRACE if grace is None else grace)
+    volumes = {get_text(volume, "name"): volume for _, volume in get_entries(spec, "volumes")}
+    claims = {get_text(claim, "name") for _, claim in get_entries(spec, "resourceClaims")}
+    grace_period = (
+        get_number(spec, "terminationGracePeriodSeconds") if "terminationGracePeriodSeconds" in spec else None
+    )
+    first_paths: dict[str, Path] = {}
+    for field in CONTAINER_LISTS:
+        for index, container in get_entries(spec, field):
+            container_path = (*path, field, index)
+            yield from validate_unique_name(
+                get_text(container, "name"), (*container_path, "name"), first_paths, "container"
+            )
+            yield from _validate_container(
+                container,
+                container_path,
+                volumes,
+                claims,
+                _DEFAULT_GRACE_PERIOD if grace_period is None else grace_period,
+            )
             if field == "initContainers":
-                yield from _init_container(container, at)
-            elif "restartPolicy" in container and minor < _RESTART_POLICIES:
+                yield from _validate_init_container(container, container_path)
+            elif "restartPolicy" in container and minor_version < _RESTART_POLICIES_SINCE:
                 message = (
-                    f"only init containers have a restartPolicy of their own before 1.{_RESTART_POLICIES}"
+                    "only init containers have a restartPolicy of their own before"
+                    f" 1.{_RESTART_POLICIES_SINCE}"
                 )
-                yield Problem("SCHEMA009", message, (*at, "restartPolicy"))
-    yield from _host_ports(spec, path)
+                yield Diagnostic("SCHEMA009", message, (*container_path, "restartPolicy"))
+    yield from _validate_host_ports(spec, path)
 
 
-def unique(name: str, path: Path, seen: dict[str, Path], what: str) -> Iterator[Problem]:
+def validate_unique_name(
+    name: str, path: Path, first_paths: dict[str, Path], noun: str
+) -> Iterator[Diagnostic]:
     """The problem of a name that ``seen`` already holds; adds it to ``seen`` otherwise."""
     if not name:
         return
-    if name in seen:
-        message = f"{what} name {names.shown(name)} is used twice"
-        yield Problem("SCHEMA007", message, path, related=((seen[name], f"the first {what}"),))
+    if name in first_paths:
+        message = f"{noun} name {names.format_value(name)} is used twice"
+        yield Diagnostic("SCHEMA007", message, path, related=((first_paths[name], f"the first {noun}"),))
     else:
-        seen[name] = path
+        first_paths[name] = path
 
 
-def _container(
-    container: dict[str, Any], path: Path, volumes: dict[str, Any], claims: set[str], grace: int
-) -> Iterator[Problem]:
+def _validate_container(
+    container: dict[str, Any], path: Path, volumes: dict[str, Any], claims: set[str], grace_period: int
+) -> Iterator[Diagnostic]:
     if "ports" in container:
-        seen: dict[str, Path] = {}
-        for index, port in entries(container, "ports"):
-            yield from unique(text(port, "name"), (*path, "ports", index, "name"), seen, "port")
-            yield from address(text(port, "hostIP"), (*path, "ports", index, "hostIP"))
-    if "env" in container or "envFrom" in container:
-        yield from environment.check(container, path)
-    if "resources" in container:
-        yield from resources.check(mapping(container, "resources"), (*path, "resources"), claims)
-    if "resizePolicy" in container:
-        yield from _resize(container, path)
-    yield from probes.check(container, path, grace)
-    if "securityContext" in container:
-        yield from security.of_container(mapping(container, "securityContext"), (*path, "securityContext"))
-    taken: dict[str, Path] = {}
-    yield from _mounts(container, path, volumes, taken)
-    if "volumeDevices" in container:
-        yield from _devices(container, path, volumes, taken)
-
-
-def _mounts(
-    container: dict[str, Any], path: Path, volumes: dict[str, Any], taken: dict[str, Path]
-) -> Iterator[Problem]:
-    for index, mount in entries(container, "volumeMounts"):
-        at = (*path, "volumeMounts", index)
-        name, where = text(mount, "name"), text(mount, "mountPath")
-        if name and name not in volumes:
-            yield dangling(name, volumes, (*at, "name"))
-        if where in taken:
-            message = f"mountPath {names.shown(where)} is used twice"
-            yield Problem(
-                "SCHEMA007", message, (*at, "mountPath"), related=((taken[where], "the first mount"),)
+        first_paths: dict[str, Path] = {}
+        for index, port in get_entries(container, "ports"):
+            yield from validate_unique_name(
+                get_text(port, "name"), (*path, "ports", index, "name"), first_paths, "port"
             )
-        elif where:
-            taken[where] = (*at, "mountPath")
-        if "subPathExpr" in mount and text(mount, "subPath") and text(mount, "subPathExpr"):
-            yield Problem(
+            yield from validate_ip_address(get_text(port, "hostIP"), (*path, "ports", index, "hostIP"))
+    if "env" in container or "envFrom" in container:
+        yield from environment.validate_environment(container, path)
+    if "resources" in container:
+        yield from resources.validate_resources(
+            get_mapping(container, "resources"), (*path, "resources"), claims
+        )
+    if "resizePolicy" in container:
+        yield from _validate_resize_policy(container, path)
+    yield from probes.validate_probes(container, path, grace_period)
+    if "securityContext" in container:
+        yield from security.validate_container_security(
+            get_mapping(container, "securityContext"), (*path, "securityContext")
+        )
+    mount_paths: dict[str, Path] = {}
+    yield from _validate_mounts(container, path, volumes, mount_paths)
+    if "volumeDevices" in container:
+        yield from _validate_devices(container, path, volumes, mount_paths)
+
+
+def _validate_mounts(
+    container: dict[str, Any], path: Path, volumes: dict[str, Any], mount_paths: dict[str, Path]
+) -> Iterator[Diagnostic]:
+    for index, mount in get_entries(container, "volumeMounts"):
+        mount_path = (*path, "volumeMounts", index)
+        name, target = get_text(mount, "name"), get_text(mount, "mountPath")
+        if name and name not in volumes:
+            yield diagnose_unknown_volume(name, volumes, (*mount_path, "name"))
+        if target in mount_paths:
+            message = f"mountPath {names.format_value(target)} is used twice"
+            yield Diagnostic(
+                "SCHEMA007",
+                message,
+                (*mount_path, "mountPath"),
+                related=((mount_paths[target], "the first mount"),),
+            )
+        elif target:
+            mount_paths[target] = (*mount_path, "mountPath")
+        if "subPathExpr" in mount and get_text(mount, "subPath") and get_text(mount, "subPathExpr"):
+            yield Diagnostic(
                 "SCHEMA009",
                 "subPath and subPathExpr may not stand together; keep one of them",
-                (*at, "subPathExpr"),
+                (*mount_path, "subPathExpr"),
             )
-        if mount.get("mountPropagation") == "Bidirectional" and not _privileged(container):
+        if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
             message = "mountPropagation Bidirectional is for privileged containers only"
-            yield Problem("SCHEMA009", message, (*at, "mountPropagation"))
+            yield Diagnostic("SCHEMA009", message, (*mount_path, "mountPropagation"))
         if mount.get("recursiveReadOnly") in ("IfPossible", "Enabled"):
-            yield from _recursive(mount, at)
+            yield from _validate_recursive_read_only(mount, mount_path)
 
 
-def _privileged(container: dict[str, Any]) -> bool:
-    return mapping(container, "securityContext").get("privileged") is True
+def _is_privileged(container: dict[str, Any]) -> bool:
+    return get_mapping(container, "securityContext").get("privileged") is True
 
 
-def _recursive(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
-    at = (*path, "recursiveReadOnly")
+def _validate_recursive_read_only(mount: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
+    field_path = (*path, "recursiveReadOnly")
     if mount.get("readOnly") is not True:
-        yield Problem("SCHEMA009", "recursiveReadOnly needs readOnly: true", at)
+        yield Diagnostic("SCHEMA009", "recursiveReadOnly needs readOnly: true", field_path)
     if mount.get("mountPropagation") not in (None, "None"):
-        yield Problem("SCHEMA009", "recursiveReadOnly allows no mountPropagation but None", at)
+        yield Diagnostic("SCHEMA009", "recursiveReadOnly allows no mountPropagation but None", field_path)
 
 
-def _devices(
-    container: dict[str, Any], path: Path, volumes: dict[str, Any], taken: dict[str, Path]
-) -> Iterator[Problem]:
-    seen: dict[str, Path] = {}
-    for index, device in entries(container, "volumeDevices"):
-        at = (*path, "volumeDevices", index)
-        name, where = text(device, "name"), text(device, "devicePath")
-        yield from unique(name, (*at, "name"), seen, "device")
+def _validate_devices(
+    container: dict[str, Any], path: Path, volumes: dict[str, Any], mount_paths: dict[str, Path]
+) -> Iterator[Diagnostic]:
+    first_paths: dict[str, Path] = {}
+    for index, device in get_entries(container, "volumeDevices"):
+        device_path = (*path, "volumeDevices", index)
+        name, target = get_text(device, "name"), get_text(device, "devicePath")
+        yield from validate_unique_name(name, (*device_path, "name"), first_paths, "device")
         if name and name not in volumes:
-            yield dangling(name, volumes, (*at, "name"))
+            yield diagnose_unknown_volume(name, volumes, (*device_path, "name"))
         elif name and not volumes[name].keys() & {"persistentVolumeClaim", "ephemeral"}:
             message = f'volume "{name}" is no block device; it needs a persistentVolumeClaim'
-            yield Problem("SCHEMA009", message, (*at, "name"))
-        if not where:
-            yield Problem("SCHEMA003", "devicePath is empty", (*at, "devicePath"))
-        elif ".." in where.split("/"):
-            yield Problem(
-                "SCHEMA006", f"devicePath {names.shown(where)} may not hold '..'", (*at, "devicePath")
+            yield Diagnostic("SCHEMA009", message, (*device_path, "name"))
+        if not target:
+            yield Diagnostic("SCHEMA003", "devicePath is empty", (*device_path, "devicePath"))
+        elif ".." in target.split("/"):
+            yield Diagnostic(
+                "SCHEMA006",
+                f"devicePath {names.format_value(target)} may not hold '..'",
+                (*device_path, "devicePath"),
             )
-        elif where in taken:
-            message = f"path {names.shown(where)} is used twice"
-            yield Problem("SCHEMA007", message, (*at, "devicePath"), related=((taken[where], "the first"),))
-        taken.setdefault(where, (*at, "devicePath"))
+        elif target in mount_paths:
+            message = f"path {names.format_value(target)} is used twice"
+            yield Diagnostic(
+                "SCHEMA007",
+                message,
+                (*device_path, "devicePath"),
+                related=((mount_paths[target], "the first"),),
+            )
+        mount_paths.setdefault(target, (*device_path, "devicePath"))
 
 
-def dangling(name: str, volumes: dict[str, Any], path: Path) -> Problem:
+def diagnose_unknown_volume(name: str, volumes: dict[str, Any], path: Path) -> Diagnostic:
     """``name`` is none of the volumes of the Pod."""
-    known = [volume for volume in volumes if volume]
-    hint = did_you_mean(name, known)
-    help = f"the volumes are: {', '.join(known)}" if known and not hint else ""
-    return Problem("SCHEMA008", f"no volume {names.shown(name)} in this Pod{hint}", path, help=help)
+    volume_names = [volume for volume in volumes if volume]
+    hint = suggest_phrase(name, volume_names)
+    help = f"the volumes are: {', '.join(volume_names)}" if volume_names and not hint else ""
+    return Diagnostic("SCHEMA008", f"no volume {names.format_value(name)} in this Pod{hint}", path, help=help)
 
 
-def address(text_: str, path: Path) -> Iterator[Problem]:
+def validate_ip_address(address_text: str, path: Path) -> Iterator[Diagnostic]:
     """The problem of a text that should be an IP address; the empty text is fine."""
-    if text_:
+    if address_text:
         from ipaddress import ip_address
 
         try:
-            ip_address(text_)
+            ip_address(address_text)
         except ValueError:
-            yield Problem("SCHEMA006", f"{label(path)} {names.shown(text_)} is no IP address", path)
+            yield Diagnostic(
+                "SCHEMA006", f"{format_label(path)} {names.format_value(address_text)} is no IP address", path
+            )
 
 
-def _resize(container: dict[str, Any], path: Path) -> Iterator[Problem]:
-    seen: dict[str, Path] = {}
-    for index, policy in entries(container, "resizePolicy"):
-        yield from unique(text(policy, "resourceName"), (*path, "resizePolicy", index), seen, "resource")
+def _validate_resize_policy(container: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
+    first_paths: dict[str, Path] = {}
+    for index, policy in get_entries(container, "resizePolicy"):
+        yield from validate_unique_name(
+            get_text(policy, "resourceName"), (*path, "resizePolicy", index), first_paths, "resource"
+        )
 
 
-def _init_container(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _validate_init_container(container: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
     if container.get("restartPolicy") == "Always":
         return
     for field in _RESTARTABLE_ONLY:
         if field in container:
             message = f"an init container has a {field} only with restartPolicy: Always"
-            yield Problem("SCHEMA009", message, (*path, field))
+            yield Diagnostic("SCHEMA009", message, (*path, field))
 
 
-def _host_ports(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    shared = spec.get("hostNetwork") is True
-    taken: dict[tuple[str, str, int], Path] = {}
-    for i, container in entries(spec, "containers"):
-        for j, port in entries(container, "ports"):
-            at = (*path, "containers", i, "ports", j)
-            inner, outer = number(port, "containerPort"), number(port, "hostPort")
-            if shared and outer and outer != inner:
-                message = f"containerPort {inner} and hostPort {outer} must be equal with hostNetwork: true"
-                related = (((*at, "hostPort"), "the host port"),)
-                yield Problem("SCHEMA009", message, (*at, "containerPort"), related=related)
-            outer = outer or (inner if shared else 0)
-            if outer:
-                key = (text(port, "protocol") or "TCP", text(port, "hostIP"), outer)
-                if key in taken:
-                    message = f"host port {outer} ({key[0]}) is taken twice"
-                    where = (*at, "hostPort") if "hostPort" in port else (*at, "containerPort")
-                    yield Problem("SCHEMA007", message, where, related=((taken[key], "the first"),))
-                taken.setdefault(key, at)
+def _validate_host_ports(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
+    is_host_network = spec.get("hostNetwork") is True
+    host_ports: dict[tuple[str, str, int], Path] = {}
+    for i, container in get_entries(spec, "containers"):
+        for j, port in get_entries(container, "ports"):
+            port_path = (*path, "containers", i, "ports", j)
+            container_port, host_port = get_number(port, "containerPort"), get_number(port, "hostPort")
+            if is_host_network and host_port and host_port != container_port:
+                message = (
+                    f"containerPort {container_port} and hostPort {host_port} must be equal with hostNetwork:"
+                    " true"
+                )
+                related = (((*port_path, "hostPort"), "the host port"),)
+                yield Diagnostic("SCHEMA009", message, (*port_path, "containerPort"), related=related)
+            host_port = host_port or (container_port if is_host_network else 0)
+            if host_port:
+                key = (get_text(port, "protocol") or "TCP", get_text(port, "hostIP"), host_port)
+                if key in host_ports:
+                    message = f"host port {host_port} ({key[0]}) is taken twice"
+                    reported_path = (
+                        (*port_path, "hostPort") if "hostPort" in port else (*port_path, "containerPort")
+                    )
+                    yield Diagnostic(
+                        "SCHEMA007", message, reported_path, related=((host_ports[key], "the first"),)
+                    )
+                host_ports.setdefault(key, port_path)

@@ -7,19 +7,19 @@ without blanks around it; the kubelet leaves a Pod with another one in InvalidIm
 
 from __future__ import annotations
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 
 MAX_NAME = 255
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_PATH = pattern(rf"{_COMPONENT}(?:/{_COMPONENT})*")
+_PATH = compile_lazily(rf"{_COMPONENT}(?:/{_COMPONENT})*")
 _LABEL = r"(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9-]*[A-Za-z0-9])"
-_DOMAIN = pattern(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[A-Fa-f0-9:]+)\])(?::[0-9]+)?")
-_TAG = pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_DIGEST = pattern(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
+_DOMAIN = compile_lazily(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[A-Fa-f0-9:]+)\])(?::[0-9]+)?")
+_TAG = compile_lazily(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = compile_lazily(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
 _DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
-_IDENTIFIER = pattern(r"[a-f0-9]{64}")
-_PLACEHOLDER = pattern(r"<[^<>]{1,60}>")
-_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_IDENTIFIER = compile_lazily(r"[a-f0-9]{64}")
+_PLACEHOLDER = compile_lazily(r"<[^<>]{1,60}>")
+_SCHEME = compile_lazily(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def fault(image: str) -> str:

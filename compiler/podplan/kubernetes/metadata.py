@@ -4,41 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Path, Problem
+from podplan.core.findings import Diagnostic, Path
 from podplan.core.typing import Any
 from podplan.kubernetes import names
-from podplan.kubernetes.accessors import entries, text
-from podplan.kubernetes.messages import missing
+from podplan.kubernetes.accessors import get_entries, get_text
+from podplan.kubernetes.messages import diagnose_missing_field
 
 MAX_ANNOTATION_BYTES = 256 * 1024
 
 
-def check(metadata: dict[str, Any], path: Path, form: str = "", required: bool = False) -> Iterator[Problem]:
+def validate_object_meta(
+    metadata: dict[str, Any], path: Path, name_form: str = "", required: bool = False
+) -> Iterator[Diagnostic]:
     """The problems of an ObjectMeta whose name must have ``form`` (no check when empty)."""
-    name, prefix = text(metadata, "name"), text(metadata, "generateName")
-    if name and form:
-        yield from named(name, form, (*path, "name"))
-    elif prefix and form:
+    name, prefix = get_text(metadata, "name"), get_text(metadata, "generateName")
+    if name and name_form:
+        yield from validate_name(name, name_form, (*path, "name"))
+    elif prefix and name_form:
         # The server adds five characters, so the prefix itself may end in "-".
-        yield from named(prefix, form, (*path, "generateName"), prefix.rstrip("-") or prefix)
+        yield from validate_name(prefix, name_form, (*path, "generateName"), prefix.rstrip("-") or prefix)
     elif required and not prefix and metadata.get("name", "") == "":
-        yield missing("name", path)
-    yield from _annotations(metadata, path)
-    yield from _owners(metadata, path)
+        yield diagnose_missing_field("name", path)
+    yield from _validate_annotations(metadata, path)
+    yield from _validate_owner_references(metadata, path)
 
 
-def named(name: str, form: str, path: Path, looked_at: str = "") -> Iterator[Problem]:
+def validate_name(name: str, form: str, path: Path, checked_part: str = "") -> Iterator[Diagnostic]:
     """The problem of a name that does not have ``form`` (a key of ``names.FORMS``).
 
     ``looked_at`` is the part of the name that must have it, when that is not the whole.
     """
-    fault = names.fault(form, looked_at or name)
-    if fault:
-        rule = "SCHEMA005" if fault.startswith("has") else "SCHEMA006"
-        yield Problem(rule, f"{path[-1]} {names.shown(name)} {fault}", path)
+    mismatch = names.explain_mismatch(form, checked_part or name)
+    if mismatch:
+        rule = "SCHEMA005" if mismatch.startswith("has") else "SCHEMA006"
+        yield Diagnostic(rule, f"{path[-1]} {names.format_value(name)} {mismatch}", path)
 
 
-def _annotations(metadata: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _validate_annotations(metadata: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
     annotations = metadata.get("annotations")
     if not isinstance(annotations, dict) or not annotations:
         return
@@ -50,17 +52,17 @@ def _annotations(metadata: dict[str, Any], path: Path) -> Iterator[Problem]:
     )
     if size > MAX_ANNOTATION_BYTES:
         message = f"annotations have {size} bytes in all; at most {MAX_ANNOTATION_BYTES} are allowed"
-        yield Problem("SCHEMA005", message, (*path, "annotations"))
+        yield Diagnostic("SCHEMA005", message, (*path, "annotations"))
 
 
-def _owners(metadata: dict[str, Any], path: Path) -> Iterator[Problem]:
-    first: Path | None = None
-    for index, owner in entries(metadata, "ownerReferences"):
+def _validate_owner_references(metadata: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
+    first_controller: Path | None = None
+    for index, owner in get_entries(metadata, "ownerReferences"):
         if owner.get("controller") is True:
-            at = (*path, "ownerReferences", index, "controller")
-            if first is not None:
+            controller_path = (*path, "ownerReferences", index, "controller")
+            if first_controller is not None:
                 message = "an object can have one controller; two ownerReferences say controller: true"
-                related = ((first, "the first controller"), (at, "the second"))
+                related = ((first_controller, "the first controller"), (controller_path, "the second"))
                 # The API server blames the list, since either entry may be the wrong one.
-                yield Problem("SCHEMA009", message, at[:-2], related=related)
-            first = first or at
+                yield Diagnostic("SCHEMA009", message, controller_path[:-2], related=related)
+            first_controller = first_controller or controller_path

@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 from podplan.core.typing import Any
-from podplan.kubernetes.schemas import Schema, resolve
+from podplan.kubernetes.schemas import Schema, resolve_reference
 
 
-def without_null_fields(value: Any) -> Any:
+def remove_null_fields(value: Any) -> Any:
     """Plain data without the nulls in its mappings, as in a CR; those that are entries of a list stay."""
     if isinstance(value, dict):
-        return {key: without_null_fields(below) for key, below in value.items() if below is not None}
-    return [without_null_fields(entry) for entry in value] if isinstance(value, list) else value
+        return {key: remove_null_fields(below) for key, below in value.items() if below is not None}
+    return [remove_null_fields(entry) for entry in value] if isinstance(value, list) else value
 
 
-def without_nulls(schema: Schema, value: Any, version: str) -> Any:
+def remove_nulls(schema: Schema, value: Any, version: str) -> Any:
     """An object of Kubernetes without its nulls: fields are left out, entries are the zero of their type.
 
     ``schema`` says of which type an entry of a list or a map is, with the definitions of ``version``.
     """
-    schema = resolve(schema, version)
+    schema = resolve_reference(schema, version)
     if isinstance(value, dict):
         fields = schema.get("properties", {})
         others = schema.get("additionalProperties")
-        kept = {}
-        for key, inner in value.items():
-            below = fields.get(key) or (others if isinstance(others, dict) else {})
-            if inner is not None:
-                kept[key] = without_nulls(below, inner, version)
+        present = {}
+        for key, child in value.items():
+            child_schema = fields.get(key) or (others if isinstance(others, dict) else {})
+            if child is not None:
+                present[key] = remove_nulls(child_schema, child, version)
             elif key not in fields and isinstance(others, dict):
-                kept[key] = _zero(below, version)
-        return kept
+                present[key] = _zero_value(child_schema, version)
+        return present
     if isinstance(value, list):
-        below = schema.get("items", {})
+        child_schema = schema.get("items", {})
         return [
-            _zero(below, version) if entry is None else without_nulls(below, entry, version)
+            _zero_value(child_schema, version)
+            if entry is None
+            else remove_nulls(child_schema, entry, version)
             for entry in value
         ]
     return value
 
 
-def _zero(schema: Schema, version: str) -> object:
-    wanted = resolve(schema, version).get("type", "string")
-    name = wanted if isinstance(wanted, str) else wanted[-1]
+def _zero_value(schema: Schema, version: str) -> object:
+    declared_type = resolve_reference(schema, version).get("type", "string")
+    name = declared_type if isinstance(declared_type, str) else declared_type[-1]
     return {"object": {}, "array": [], "string": "", "boolean": False}.get(name, 0)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Path, Problem
+from podplan.core.findings import Diagnostic, Path
 from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities, resources
-from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 
 ENABLED_SINCE = 34
-_SUPPORTED = ("cpu", "memory")
+_POD_RESOURCES = ("cpu", "memory")
 _HELP = "write it in the resources of the container that uses it"
 
 Amounts = dict[str, int]
@@ -23,103 +23,120 @@ Amounts = dict[str, int]
 
 def is_supported(resource: str) -> bool:
     """Whether the resources of a Pod may have ``resource``."""
-    return resource in _SUPPORTED or resources.is_huge_page(resource)
+    return resource in _POD_RESOURCES or resources.is_huge_page(resource)
 
 
-def check(spec: dict[str, Any], path: Path, minor: int) -> Iterator[Problem]:
+def validate_pod_resources(spec: dict[str, Any], path: Path, minor_version: int) -> Iterator[Diagnostic]:
     """The problems of ``resources`` of a PodSpec, by itself and against its containers."""
-    written = mapping(spec, "resources")
-    if "resources" not in spec or minor < ENABLED_SINCE:
+    pod_resources = get_mapping(spec, "resources")
+    if "resources" not in spec or minor_version < ENABLED_SINCE:
         return
-    at = (*path, "resources")
-    if text(mapping(spec, "os"), "name") == "windows":
-        yield Problem("SCHEMA009", "a Windows Pod takes no resources for the Pod as a whole", at)
+    resources_path = (*path, "resources")
+    if get_text(get_mapping(spec, "os"), "name") == "windows":
+        yield Diagnostic(
+            "SCHEMA009", "a Windows Pod takes no resources for the Pod as a whole", resources_path
+        )
         return
-    if isinstance(written.get("claims"), list):
+    if isinstance(pod_resources.get("claims"), list):
         message = "resource claims belong to containers, not to the Pod as a whole"
-        yield Problem("SCHEMA009", message, (*at, "claims"), help=_HELP)
-    rest: dict[str, Any] = {}
+        yield Diagnostic("SCHEMA009", message, (*resources_path, "claims"), help=_HELP)
+    supported_amounts: dict[str, Any] = {}
     for section in ("limits", "requests"):
-        amounts = mapping(written, section)
-        rest[section] = {name: amount for name, amount in amounts.items() if not _is_of_containers(name)}
-        for name in amounts.keys() - rest[section].keys():
-            message = f"a Pod as a whole has only cpu, memory and huge pages, no {names.shown(name)}"
-            yield Problem("SCHEMA004", message, (*at, section, name), on_key=True, help=_HELP)
-    yield from resources.check_amounts(rest, at)
-    yield from _against_containers(spec, rest, at)
+        amounts = get_mapping(pod_resources, section)
+        supported_amounts[section] = {
+            name: amount for name, amount in amounts.items() if not _is_container_only(name)
+        }
+        for name in amounts.keys() - supported_amounts[section].keys():
+            message = f"a Pod as a whole has only cpu, memory and huge pages, no {names.format_value(name)}"
+            yield Diagnostic("SCHEMA004", message, (*resources_path, section, name), on_key=True, help=_HELP)
+    yield from resources.validate_amounts(supported_amounts, resources_path)
+    yield from _validate_against_containers(spec, supported_amounts, resources_path)
 
 
-def _is_of_containers(name: object) -> bool:
+def _is_container_only(name: object) -> bool:
     """Whether only containers can have a resource, such as nvidia.com/gpu."""
     return isinstance(name, str) and ("/" in name or name == "ephemeral-storage")
 
 
-def _against_containers(spec: dict[str, Any], written: dict[str, Any], path: Path) -> Iterator[Problem]:
-    limits, requests = _amounts(written, "limits"), _amounts(written, "requests")
-    together = aggregate(spec, "requests")
-    used = {*limits, *requests, *(together if limits else ())}
-    if any(map(resources.is_huge_page, used)) and not used & set(_SUPPORTED):
-        yield Problem("SCHEMA009", resources.HUGE_PAGES_ALONE, path)
-    for name, needed in together.items():
+def _validate_against_containers(
+    spec: dict[str, Any], pod_resources: dict[str, Any], path: Path
+) -> Iterator[Diagnostic]:
+    limits, requests = _parse_amounts(pod_resources, "limits"), _parse_amounts(pod_resources, "requests")
+    container_requests = aggregate_containers(spec, "requests")
+    used = {*limits, *requests, *(container_requests if limits else ())}
+    if any(map(resources.is_huge_page, used)) and not used & set(_POD_RESOURCES):
+        yield Diagnostic("SCHEMA009", resources.HUGE_PAGES_ALONE_MESSAGE, path)
+    for name, needed_amount in container_requests.items():
         if not is_supported(name):
             continue
         if name in requests:
-            if needed > requests[name]:
-                yield _too_little(spec, written, name, "requests", path)
-        elif name in limits and not resources.is_huge_page(name) and needed > limits[name]:
+            if needed_amount > requests[name]:
+                yield _diagnose_insufficient(spec, pod_resources, name, "requests", path)
+        elif name in limits and not resources.is_huge_page(name) and needed_amount > limits[name]:
             # The server takes the sum of the containers for the request of the Pod.
-            yield _too_little(spec, written, name, "limits", path)
-    for name, needed in aggregate(spec, "limits").items():
-        if resources.is_huge_page(name) and name in limits and needed > limits[name]:
-            yield _too_little(spec, written, name, "limits", path, of="limits")
-    yield from _container_limits(spec, written, limits, path)
+            yield _diagnose_insufficient(spec, pod_resources, name, "limits", path)
+    for name, needed_amount in aggregate_containers(spec, "limits").items():
+        if resources.is_huge_page(name) and name in limits and needed_amount > limits[name]:
+            yield _diagnose_insufficient(
+                spec, pod_resources, name, "limits", path, container_section="limits"
+            )
+    yield from _validate_container_limits(spec, pod_resources, limits, path)
 
 
-def _too_little(
-    spec: dict[str, Any], written: dict[str, Any], name: str, section: str, path: Path, of: str = "requests"
-) -> Problem:
-    amount = written[section][name]
-    verb = "request" if of == "requests" else "are limited to"
-    total = quantities.exact(aggregate(spec, of)[name], name)
+def _diagnose_insufficient(
+    spec: dict[str, Any],
+    pod_resources: dict[str, Any],
+    name: str,
+    section: str,
+    path: Path,
+    container_section: str = "requests",
+) -> Diagnostic:
+    amount = pod_resources[section][name]
+    verb = "request" if container_section == "requests" else "are limited to"
+    total = quantities.format_quantity(aggregate_containers(spec, container_section)[name], name)
     message = f"{name} {amount} of the Pod is less than the {total} that its containers {verb} together"
     related = tuple(
         ((*path[:-1], listed, index, "resources", key, name), "a container")
         for listed in ("initContainers", "containers")
-        for index, container in entries(spec, listed)
-        for key in (of, "limits")
-        if name in mapping(mapping(container, "resources"), key)
+        for index, container in get_entries(spec, listed)
+        for key in (container_section, "limits")
+        if name in get_mapping(get_mapping(container, "resources"), key)
     )
-    return Problem("SCHEMA009", message, (*path, section, name), related=related[:4])
+    return Diagnostic("SCHEMA009", message, (*path, section, name), related=related[:4])
 
 
-def _container_limits(
-    spec: dict[str, Any], written: dict[str, Any], limits: Amounts, path: Path
-) -> Iterator[Problem]:
-    for index, container in entries(spec, "containers"):
-        for name, amount in _amounts(mapping(container, "resources"), "limits").items():
+def _validate_container_limits(
+    spec: dict[str, Any], pod_resources: dict[str, Any], limits: Amounts, path: Path
+) -> Iterator[Diagnostic]:
+    for index, container in get_entries(spec, "containers"):
+        for name, amount in _parse_amounts(get_mapping(container, "resources"), "limits").items():
             if name in limits and amount > limits[name]:
-                at = (*path[:-1], "containers", index, "resources", "limits", name)
-                whole = written["limits"][name]
-                message = f"limit of {name} is more than the {whole} of the Pod as a whole"
+                limit_path = (*path[:-1], "containers", index, "resources", "limits", name)
+                pod_limit = pod_resources["limits"][name]
+                message = f"limit of {name} is more than the {pod_limit} of the Pod as a whole"
                 related = (((*path, "limits", name), "the limit of the Pod"),)
-                yield Problem("SCHEMA009", message, at, related=related)
+                yield Diagnostic("SCHEMA009", message, limit_path, related=related)
 
 
-def requested(spec: dict[str, Any]) -> Amounts:
+def compute_requests(spec: dict[str, Any]) -> Amounts:
     """What the scheduler counts for a Pod, by resource, in 10⁻⁹: for the Pod as a whole, else aggregated."""
-    written = mapping(spec, "resources")
-    of_pod = {
+    pod_resources = get_mapping(spec, "resources")
+    pod_amounts = {
         name: units
         for section in ("limits", "requests")
-        for name, units in _amounts(written, section).items()
+        for name, units in _parse_amounts(pod_resources, section).items()
         if is_supported(name)
     }
-    together = aggregate(spec, "requests")
-    requests = _amounts(written, "requests")
-    return {**of_pod, **together, **{name: of_pod[name] for name in of_pod if name in requests}}
+    container_requests = aggregate_containers(spec, "requests")
+    requests = _parse_amounts(pod_resources, "requests")
+    return {
+        **pod_amounts,
+        **container_requests,
+        **{name: pod_amounts[name] for name in pod_amounts if name in requests},
+    }
 
 
-def aggregate(spec: dict[str, Any], section: str) -> Amounts:
+def aggregate_containers(spec: dict[str, Any], section: str) -> Amounts:
     """What the containers of a Pod have together, by resource, in 10⁻⁹; a request defaults to its limit.
 
     Containers and sidecars run side by side. Init containers run one by one before them, each beside the
@@ -128,35 +145,38 @@ def aggregate(spec: dict[str, Any], section: str) -> Amounts:
     """
     total: Amounts = {}
     sidecars: Amounts = {}
-    starting: Amounts = {}
-    for _, container in entries(spec, "containers"):
-        _add(total, _effective(container, section))
-    for _, container in entries(spec, "initContainers"):
-        now = _effective(container, section)
+    init_amounts: Amounts = {}
+    for _, container in get_entries(spec, "containers"):
+        _add_amounts(total, _effective_amounts(container, section))
+    for _, container in get_entries(spec, "initContainers"):
+        current = _effective_amounts(container, section)
         if container.get("restartPolicy") == "Always":
-            _add(total, now)
-            _add(sidecars, now)
-            now = sidecars
+            _add_amounts(total, current)
+            _add_amounts(sidecars, current)
+            current = sidecars
         else:
-            _add(now, sidecars)
-        for name, amount in now.items():
-            starting[name] = max(amount, starting.get(name, 0))
-    for name, amount in starting.items():
+            _add_amounts(current, sidecars)
+        for name, amount in current.items():
+            init_amounts[name] = max(amount, init_amounts.get(name, 0))
+    for name, amount in init_amounts.items():
         total[name] = max(amount, total.get(name, 0))
     return total
 
 
-def _effective(container: dict[str, Any], section: str) -> Amounts:
-    written = mapping(container, "resources")
-    limits = _amounts(written, "limits")
-    return limits if section == "limits" else {**limits, **_amounts(written, "requests")}
+def _effective_amounts(container: dict[str, Any], section: str) -> Amounts:
+    container_resources = get_mapping(container, "resources")
+    limits = _parse_amounts(container_resources, "limits")
+    return limits if section == "limits" else {**limits, **_parse_amounts(container_resources, "requests")}
 
 
-def _add(total: Amounts, amounts: Amounts) -> None:
+def _add_amounts(total: Amounts, amounts: Amounts) -> None:
     for name, amount in amounts.items():
         total[name] = total.get(name, 0) + amount
 
 
-def _amounts(written: dict[str, Any], section: str) -> Amounts:
-    parsed = {name: quantities.parse(amount) for name, amount in mapping(written, section).items()}
+def _parse_amounts(resource_section: dict[str, Any], section: str) -> Amounts:
+    parsed = {
+        name: quantities.parse_quantity(amount)
+        for name, amount in get_mapping(resource_section, section).items()
+    }
     return {name: units for name, units in parsed.items() if units is not None and isinstance(name, str)}

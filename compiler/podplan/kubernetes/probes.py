@@ -4,71 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Path, Problem
+from podplan.core.findings import Diagnostic, Path
 from podplan.core.typing import Any
 from podplan.kubernetes import names
-from podplan.kubernetes.accessors import mapping, number
+from podplan.kubernetes.accessors import get_mapping, get_number
 
 HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
-def check(container: dict[str, Any], path: Path, grace: int) -> Iterator[Problem]:
+def validate_probes(container: dict[str, Any], path: Path, grace_period: int) -> Iterator[Diagnostic]:
     """The problems of the probes and the lifecycle of a container; ``grace`` is the Pod's grace period."""
     for name in PROBES:
         if name in container:
-            yield from _probe(name, mapping(container, name), (*path, name))
+            yield from _validate_probe(name, get_mapping(container, name), (*path, name))
     if "lifecycle" in container:
-        lifecycle = mapping(container, "lifecycle")
+        lifecycle = get_mapping(container, "lifecycle")
         for hook in ("postStart", "preStop"):
             if hook in lifecycle:
-                yield from _hook(mapping(lifecycle, hook), (*path, "lifecycle", hook), grace)
+                yield from _validate_hook(
+                    get_mapping(lifecycle, hook), (*path, "lifecycle", hook), grace_period
+                )
 
 
-def _probe(name: str, probe: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from _handlers(probe, HANDLERS, path)
-    threshold = number(probe, "successThreshold")
+def _validate_probe(name: str, probe: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
+    yield from _validate_handlers(probe, HANDLERS, path)
+    threshold = get_number(probe, "successThreshold")
     if name != "readinessProbe" and threshold > 1:
         message = f"successThreshold of a {name} must be 1, not {threshold}"
-        yield Problem("SCHEMA005", message, (*path, "successThreshold"))
+        yield Diagnostic("SCHEMA005", message, (*path, "successThreshold"))
     if name == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
         message = "a readinessProbe has no terminationGracePeriodSeconds"
-        yield Problem("SCHEMA009", message, (*path, "terminationGracePeriodSeconds"))
+        yield Diagnostic("SCHEMA009", message, (*path, "terminationGracePeriodSeconds"))
 
 
-def _hook(hook: dict[str, Any], path: Path, grace: int) -> Iterator[Problem]:
-    yield from _handlers(hook, HOOKS, path)
-    seconds = number(mapping(hook, "sleep"), "seconds")
-    if seconds > grace:
-        message = f"the hook sleeps {seconds} s, longer than the grace period of the Pod ({grace} s)"
-        yield Problem("SCHEMA005", message, (*path, "sleep", "seconds"))
+def _validate_hook(hook: dict[str, Any], path: Path, grace_period: int) -> Iterator[Diagnostic]:
+    yield from _validate_handlers(hook, HOOKS, path)
+    seconds = get_number(get_mapping(hook, "sleep"), "seconds")
+    if seconds > grace_period:
+        message = f"the hook sleeps {seconds} s, longer than the grace period of the Pod ({grace_period} s)"
+        yield Diagnostic("SCHEMA005", message, (*path, "sleep", "seconds"))
 
 
-def _handlers(holder: dict[str, Any], known: tuple[str, ...], path: Path) -> Iterator[Problem]:
-    given = [name for name in known if name in holder]
-    if not given:
-        yield Problem("SCHEMA003", f"{path[-1]} needs one of {', '.join(known)}", path)
-    for extra in given[1:]:
-        related = (((*path, given[0]), "the first handler"),)
-        message = f"{path[-1]} takes one handler; it has {' and '.join(given)}"
-        yield Problem("SCHEMA009", message, (*path, extra), related=related)
+def _validate_handlers(
+    holder: dict[str, Any], handler_names: tuple[str, ...], path: Path
+) -> Iterator[Diagnostic]:
+    given_handlers = [name for name in handler_names if name in holder]
+    if not given_handlers:
+        yield Diagnostic("SCHEMA003", f"{path[-1]} needs one of {', '.join(handler_names)}", path)
+    for extra in given_handlers[1:]:
+        related = (((*path, given_handlers[0]), "the first handler"),)
+        message = f"{path[-1]} takes one handler; it has {' and '.join(given_handlers)}"
+        yield Diagnostic("SCHEMA009", message, (*path, extra), related=related)
     for name in ("httpGet", "tcpSocket"):
         if name in holder:
-            yield from port_reference(mapping(holder, name).get("port"), (*path, name, "port"))
+            yield from validate_port_reference(get_mapping(holder, name).get("port"), (*path, name, "port"))
 
 
-def port_reference(port: object, path: Path) -> Iterator[Problem]:
+def validate_port_reference(port: object, path: Path) -> Iterator[Diagnostic]:
     """The problem of a port that is given as a number or as the name of a container port."""
     if isinstance(port, bool):
         return
     if isinstance(port, int):
         if not 1 <= port <= 65535:
-            yield Problem("SCHEMA005", f"{path[-1]} must be between 1 and 65535, not {port}", path)
+            yield Diagnostic("SCHEMA005", f"{path[-1]} must be between 1 and 65535, not {port}", path)
     elif isinstance(port, str) and port.isdecimal():
-        message = f"{path[-1]} {names.shown(port)} is text, and no port can have that name"
-        yield Problem("SCHEMA006", message, path, help="take the quotes away")
+        message = f"{path[-1]} {names.format_value(port)} is text, and no port can have that name"
+        yield Diagnostic("SCHEMA006", message, path, help="take the quotes away")
     elif isinstance(port, str):
-        fault = names.fault("port-name", port)
-        if fault:
-            yield Problem("SCHEMA006", f"{path[-1]} {names.shown(port)} {fault}", path)
+        mismatch = names.explain_mismatch("port-name", port)
+        if mismatch:
+            yield Diagnostic("SCHEMA006", f"{path[-1]} {names.format_value(port)} {mismatch}", path)

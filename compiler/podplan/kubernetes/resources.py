@@ -8,41 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Change, Path, Problem
+from podplan.core.findings import Diagnostic, DocumentFix, Path
 from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities
-from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 
-_STANDARD = ("cpu", "memory", "ephemeral-storage")
-_HUGE = "hugepages-"
-HUGE_PAGES_ALONE = "huge pages need a request or limit of cpu or memory beside them"
+_STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_HUGE_PAGES_PREFIX = "hugepages-"
+HUGE_PAGES_ALONE_MESSAGE = "huge pages need a request or limit of cpu or memory beside them"
 
 
-def check(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[Problem]:
+def validate_resources(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[Diagnostic]:
     """The problems of ResourceRequirements; ``claims`` are the resource claims of the Pod."""
-    yield from check_amounts(resources, path)
-    limits, requests = mapping(resources, "limits"), mapping(resources, "requests")
-    used = [name for name in (*limits, *requests) if isinstance(name, str)]
-    if any(map(is_huge_page, used)) and not any(name in _STANDARD[:2] for name in used):
-        yield Problem("SCHEMA009", HUGE_PAGES_ALONE, path)
+    yield from validate_amounts(resources, path)
+    limits, requests = get_mapping(resources, "limits"), get_mapping(resources, "requests")
+    resource_names = [name for name in (*limits, *requests) if isinstance(name, str)]
+    if any(map(is_huge_page, resource_names)) and not any(
+        name in _STANDARD_RESOURCES[:2] for name in resource_names
+    ):
+        yield Diagnostic("SCHEMA009", HUGE_PAGES_ALONE_MESSAGE, path)
     if "claims" in resources:
-        yield from _claims(resources, path, claims)
+        yield from _validate_claims(resources, path, claims)
 
 
-def check_amounts(resources: dict[str, Any], path: Path) -> Iterator[Problem]:
+def validate_amounts(resources: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
     """The problems of the limits and requests, each by itself and each request against its limit."""
-    limits, requests = mapping(resources, "limits"), mapping(resources, "requests")
+    limits, requests = get_mapping(resources, "limits"), get_mapping(resources, "requests")
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in amounts.items():
-            yield from _amount(name, amount, (*path, field, name))
+            yield from _validate_amount(name, amount, (*path, field, name))
     for name, amount in requests.items():
         if name not in limits or amount != limits[name]:
-            yield from _within_limit(name, amount, limits, path)
+            yield from _validate_within_limit(name, amount, limits, path)
 
 
 def is_huge_page(name: str) -> bool:
     """Whether a resource is huge pages of some size, such as hugepages-2Mi."""
-    return name.startswith(_HUGE)
+    return name.startswith(_HUGE_PAGES_PREFIX)
 
 
 def is_extended(name: str) -> bool:
@@ -50,67 +52,82 @@ def is_extended(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name
 
 
-def _amount(name: str, amount: object, path: Path) -> Iterator[Problem]:
+def _validate_amount(name: str, amount: object, path: Path) -> Iterator[Diagnostic]:
     if not isinstance(name, str):
         return
-    if not names.fits("qualified-name", name):
-        fault = names.fault("qualified-name", name)
-        yield Problem("SCHEMA006", f"resource name {names.shown(name)} {fault}", path, on_key=True)
-    elif "/" not in name and name not in _STANDARD and not is_huge_page(name):
+    if not names.matches_form("qualified-name", name):
+        mismatch = names.explain_mismatch("qualified-name", name)
+        yield Diagnostic(
+            "SCHEMA006", f"resource name {names.format_value(name)} {mismatch}", path, on_key=True
+        )
+    elif "/" not in name and name not in _STANDARD_RESOURCES and not is_huge_page(name):
         help = "the resources of Kubernetes are cpu, memory, ephemeral-storage and hugepages-SIZE"
-        message = f"unknown resource {names.shown(name)}; others have a domain, such as nvidia.com/gpu"
-        yield Problem("SCHEMA004", message, path, on_key=True, help=help)
+        message = f"unknown resource {names.format_value(name)}; others have a domain, such as nvidia.com/gpu"
+        yield Diagnostic("SCHEMA004", message, path, on_key=True, help=help)
     elif is_extended(name) and name.startswith("requests."):
-        yield Problem(
+        yield Diagnostic(
             "SCHEMA006", f'resource name "{name}" may not begin with "requests."', path, on_key=True
         )
-    units = quantities.parse(amount)
+    units = quantities.parse_quantity(amount)
     if units is None:
         return
     if units < 0:
-        yield Problem("SCHEMA005", f"{name} must be at least 0, not {names.shown(amount)}", path)
+        yield Diagnostic("SCHEMA005", f"{name} must be at least 0, not {names.format_value(amount)}", path)
     elif is_extended(name) and not quantities.is_whole(units):
-        yield Problem("SCHEMA005", f"{name} must be an integer, not {names.shown(amount)}", path)
+        yield Diagnostic("SCHEMA005", f"{name} must be an integer, not {names.format_value(amount)}", path)
     elif is_huge_page(name):
-        yield from _whole_pages(name, amount, units, path)
+        yield from _validate_huge_pages(name, amount, units, path)
 
 
-def _whole_pages(name: str, amount: object, units: int, path: Path) -> Iterator[Problem]:
-    size = quantities.parse(name.removeprefix(_HUGE))
-    if size is None or size <= 0 or not quantities.is_whole(size):
-        message = f"{names.shown(name)} names no page size; write hugepages-2Mi or hugepages-1Gi"
-        yield Problem("SCHEMA004", message, path, on_key=True)
-    elif -(-units // quantities.ONE) * quantities.ONE % size:
-        message = f"{name} must be a multiple of {name.removeprefix(_HUGE)}, not {names.shown(amount)}"
-        yield Problem("SCHEMA005", message, path)
+def _validate_huge_pages(name: str, amount: object, units: int, path: Path) -> Iterator[Diagnostic]:
+    page_size = quantities.parse_quantity(name.removeprefix(_HUGE_PAGES_PREFIX))
+    if page_size is None or page_size <= 0 or not quantities.is_whole(page_size):
+        message = f"{names.format_value(name)} names no page size; write hugepages-2Mi or hugepages-1Gi"
+        yield Diagnostic("SCHEMA004", message, path, on_key=True)
+    elif -(-units // quantities.UNITS_PER_ONE) * quantities.UNITS_PER_ONE % page_size:
+        message = (
+            f"{name} must be a multiple of {name.removeprefix(_HUGE_PAGES_PREFIX)}, not"
+            f" {names.format_value(amount)}"
+        )
+        yield Diagnostic("SCHEMA005", message, path)
 
 
-def _within_limit(name: str, amount: object, limits: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _validate_within_limit(
+    name: str, amount: object, limits: dict[str, Any], path: Path
+) -> Iterator[Diagnostic]:
     if not isinstance(name, str):
         return
-    exact = is_extended(name) or is_huge_page(name)
-    request, limit = quantities.parse(amount), quantities.parse(limits.get(name))
-    at = (*path, "requests", name)
+    must_be_equal = is_extended(name) or is_huge_page(name)
+    request, limit = quantities.parse_quantity(amount), quantities.parse_quantity(limits.get(name))
+    request_path = (*path, "requests", name)
     if name not in limits:
-        if exact:
-            message = f"{name} is requested ({names.shown(amount)}) without a limit; it needs an equal one"
-            yield Problem("SCHEMA003", message, (*path, "limits"), related=((at, "the request"),))
-    elif request is not None and limit is not None and (request != limit if exact else request > limit):
-        wanted = "be equal to" if exact else "be at most"
-        message = f"request of {name} must {wanted} its limit {limits[name]}, not {amount}"
+        if must_be_equal:
+            message = (
+                f"{name} is requested ({names.format_value(amount)}) without a limit; it needs an equal one"
+            )
+            yield Diagnostic(
+                "SCHEMA003", message, (*path, "limits"), related=((request_path, "the request"),)
+            )
+    elif (
+        request is not None and limit is not None and (request != limit if must_be_equal else request > limit)
+    ):
+        requirement = "be equal to" if must_be_equal else "be at most"
+        message = f"request of {name} must {requirement} its limit {limits[name]}, not {amount}"
         # The API server refuses such a Pod.
-        equal = Change("make it equal to the limit", "set", at, limits[name], safe=True)
-        there = ((*path, "limits", name), "the limit")
-        yield Problem("SCHEMA009", message, at, related=(there,), change=equal)
+        fix = DocumentFix("make it equal to the limit", "set", request_path, limits[name], safe=True)
+        related_limit = ((*path, "limits", name), "the limit")
+        yield Diagnostic("SCHEMA009", message, request_path, related=(related_limit,), fix=fix)
 
 
-def _claims(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[Problem]:
-    seen: set[tuple[str, str]] = set()
-    for index, claim in entries(resources, "claims"):
-        name, at = text(claim, "name"), (*path, "claims", index)
-        key = (name, text(claim, "request"))
-        if key in seen:
-            yield Problem("SCHEMA007", f'resource claim "{name}" is named twice', at)
+def _validate_claims(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[Diagnostic]:
+    seen_claims: set[tuple[str, str]] = set()
+    for index, claim in get_entries(resources, "claims"):
+        name, claim_path = get_text(claim, "name"), (*path, "claims", index)
+        key = (name, get_text(claim, "request"))
+        if key in seen_claims:
+            yield Diagnostic("SCHEMA007", f'resource claim "{name}" is named twice', claim_path)
         elif name and name not in claims:
-            yield Problem("SCHEMA008", f'no resource claim "{name}" in resourceClaims', (*at, "name"))
-        seen.add(key)
+            yield Diagnostic(
+                "SCHEMA008", f'no resource claim "{name}" in resourceClaims', (*claim_path, "name")
+            )
+        seen_claims.add(key)

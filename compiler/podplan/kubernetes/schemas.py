@@ -11,17 +11,17 @@ import json
 from functools import cache
 
 from podplan.core import bundled
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, Protocol
 
 Schema = dict[str, Any]
 
-VERSIONS = tuple(f"1.{minor}" for minor in range(24, 38))
+SUPPORTED_VERSIONS = tuple(f"1.{minor}" for minor in range(24, 38))
 DEFAULT_VERSION = "1.36"
 
-PLATFORM = ("PodGroup", "TensorBoard")  # each has a file of its own
+PLATFORM_KINDS = ("PodGroup", "TensorBoard")  # each has a file of its own
 
-_REFERENCE = pattern(r'"\$ref":"#/\$defs/(\w+)"')
+_REFERENCE = compile_lazily(r'"\$ref":"#/\$defs/(\w+)"')
 
 
 class _Validator(Protocol):
@@ -29,10 +29,10 @@ class _Validator(Protocol):
 
 
 @cache
-def minor(version: str) -> int:
+def parse_minor_version(version: str) -> int:
     """The minor number of a bundled version: 36 for "1.36". Raises ValueError for any other version."""
-    if version not in VERSIONS:
-        raise ValueError(f"no schemas for Kubernetes {version}; there are {', '.join(VERSIONS)}")
+    if version not in SUPPORTED_VERSIONS:
+        raise ValueError(f"no schemas for Kubernetes {version}; there are {', '.join(SUPPORTED_VERSIONS)}")
     return int(version[2:])
 
 
@@ -42,61 +42,67 @@ def is_valid(name: str, value: object, version: str) -> bool:
     Raises ValueError for an unknown version and KeyError for an unknown definition.
     """
     try:
-        return validator(name, version).is_valid(value)
+        return build_validator(name, version).is_valid(value)
     except (ValueError, UnicodeEncodeError):
         return False
 
 
 @cache
-def validator(name: str, version: str) -> _Validator:
+def build_validator(name: str, version: str) -> _Validator:
     """The validator of one definition; building it costs a few milliseconds, once."""
     import jsonschema_rs
 
-    needed: dict[str, str] = {}
-    todo = [name]
-    while todo:
-        at = todo.pop()
-        if at not in needed:
-            needed[at] = _text(at, version)
-            todo += _REFERENCE.findall(needed[at])
-    body = ",".join(f'"{key}":{text}' for key, text in needed.items())
-    found: _Validator = jsonschema_rs.Draft202012Validator(f'{{"$ref":"#/$defs/{name}","$defs":{{{body}}}}}')
-    return found
+    definition_texts: dict[str, str] = {}
+    pending = [name]
+    while pending:
+        definition_name = pending.pop()
+        if definition_name not in definition_texts:
+            definition_texts[definition_name] = _load_definition_text(definition_name, version)
+            pending += _REFERENCE.findall(definition_texts[definition_name])
+    body = ",".join(f'"{key}":{text}' for key, text in definition_texts.items())
+    compiled: _Validator = jsonschema_rs.Draft202012Validator(
+        f'{{"$ref":"#/$defs/{name}","$defs":{{{body}}}}}'
+    )
+    return compiled
 
 
 @cache
-def definition(name: str, version: str) -> Schema:
+def load_definition(name: str, version: str) -> Schema:
     """One definition as data. Raises KeyError when the version does not have it."""
-    schema: Schema = json.loads(_text(name, version))
+    schema: Schema = json.loads(_load_definition_text(name, version))
     return schema
 
 
-def resolve(schema: Schema, version: str) -> Schema:
+def resolve_reference(schema: Schema, version: str) -> Schema:
     """``schema``, or the definition that it refers to (as ``#/$defs/NAME``)."""
     reference = schema.get("$ref")
-    return schema if reference is None else definition(reference.rpartition("/")[2], version)
+    return schema if reference is None else load_definition(reference.rpartition("/")[2], version)
 
 
-def _text(name: str, version: str) -> str:
+def _load_definition_text(name: str, version: str) -> str:
     """The JSON text of a definition. Raises KeyError."""
-    return _of_platform(name) if name in PLATFORM else _texts(minor(version))[name]
+    return (
+        _load_platform_text(name)
+        if name in PLATFORM_KINDS
+        else _load_definition_texts(parse_minor_version(version))[name]
+    )
 
 
-def _of_platform(name: str) -> str:
+def _load_platform_text(name: str) -> str:
     """The same of an object of the platform, which refers to Kubernetes as ``kubernetes:NAME``."""
-    schema: Schema = json.loads(bundled.read("schemas", f"{name}.json"))
+    schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
     del schema["$schema"]
     return json.dumps(schema, separators=(",", ":")).replace('"kubernetes:', '"#/$defs/')
 
 
 @cache
-def _texts(number: int) -> dict[str, str]:
+def _load_definition_texts(minor_version: int) -> dict[str, str]:
     """The JSON text of every definition that the minor version has."""
-    found: dict[str, str] = {}
-    for line in bundled.read("schemas", "kubernetes", "definitions.tsv").splitlines():
+    texts_by_name: dict[str, str] = {}
+    for line in bundled.read_bundled_file("schemas", "kubernetes", "definitions.tsv").splitlines():
         name, spans, text = line.split("\t", 2)
         for span in spans.split(","):
             first, last = span.split("-")
-            if int(first) <= number <= int(last):
-                found[name] = text
-    return found
+            if int(first) <= minor_version <= int(last):
+                texts_by_name[name] = text
+    return texts_by_name

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Problem
+from podplan.core.findings import Diagnostic
 from podplan.core.typing import Any
 from podplan.kubernetes import metadata, resources
-from podplan.kubernetes.accessors import mapping
+from podplan.kubernetes.accessors import get_mapping
 
 
-def check(obj: dict[str, Any]) -> Iterator[Problem]:
+def validate_t9k_object(obj: dict[str, Any]) -> Iterator[Diagnostic]:
     """The problems of a PodGroup or a TensorBoard that its schema cannot tell."""
     if isinstance(obj.get("metadata"), dict):
-        yield from metadata.check(obj["metadata"], ("metadata",), "dns-subdomain", required=True)
-    yield from resources.check(mapping(mapping(obj, "spec"), "resources"), ("spec", "resources"), set())
+        yield from metadata.validate_object_meta(
+            obj["metadata"], ("metadata",), "dns-subdomain", required=True
+        )
+    yield from resources.validate_resources(
+        get_mapping(get_mapping(obj, "spec"), "resources"), ("spec", "resources"), set()
+    )

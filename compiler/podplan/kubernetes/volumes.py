@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Path, Problem
+from podplan.core.findings import Diagnostic, Path
 from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.kubernetes.containers import LISTS, unique
-from podplan.kubernetes.environment import FIELDS_OF_FILES, field_reference, resource_reference
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.kubernetes.containers import CONTAINER_LISTS, validate_unique_name
+from podplan.kubernetes.environment import FILE_FIELDS, validate_field_reference, validate_resource_reference
 
-_PROJECTED = (
+_PROJECTED_SOURCES = (
     "clusterTrustBundle",
     "configMap",
     "downwardAPI",
@@ -21,78 +21,107 @@ _PROJECTED = (
 )
 
 
-def check(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def validate_volumes(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
     """The problems of the volumes of a PodSpec."""
-    seen: dict[str, Path] = {}
-    for index, volume in entries(spec, "volumes"):
-        at = (*path, "volumes", index)
-        yield from unique(text(volume, "name"), (*at, "name"), seen, "volume")
+    first_paths: dict[str, Path] = {}
+    for index, volume in get_entries(spec, "volumes"):
+        volume_path = (*path, "volumes", index)
+        yield from validate_unique_name(
+            get_text(volume, "name"), (*volume_path, "name"), first_paths, "volume"
+        )
         sources = [key for key in volume if key != "name" and isinstance(volume[key], dict)]
         for extra in sources[1:]:
             message = f"a volume has one source; this one has {' and '.join(sources)}"
-            related = (((*at, sources[0]), "the first source"),)
-            yield Problem("SCHEMA009", message, (*at, extra), related=related)
+            related = (((*volume_path, sources[0]), "the first source"),)
+            yield Diagnostic("SCHEMA009", message, (*volume_path, extra), related=related)
         if sources:
-            yield from _source(sources[0], volume[sources[0]], spec, (*at, sources[0]))
+            yield from _validate_source(sources[0], volume[sources[0]], spec, (*volume_path, sources[0]))
 
 
-def _source(kind: str, source: dict[str, Any], spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    if kind == "emptyDir":
-        size = quantities.parse(source.get("sizeLimit"))
+def _validate_source(
+    source_type: str, source: dict[str, Any], spec: dict[str, Any], path: Path
+) -> Iterator[Diagnostic]:
+    if source_type == "emptyDir":
+        size = quantities.parse_quantity(source.get("sizeLimit"))
         if size is not None and size < 0:
             message = f"sizeLimit must be at least 0, not {source['sizeLimit']}"
-            yield Problem("SCHEMA005", message, (*path, "sizeLimit"))
-    elif kind in ("hostPath", "nfs"):
-        where = text(source, "path")
-        if ".." in where.split("/"):
-            yield Problem("SCHEMA006", f"path {names.shown(where)} may not hold '..'", (*path, "path"))
-        elif kind == "nfs" and where and not where.startswith("/"):
-            yield Problem("SCHEMA006", f"path {names.shown(where)} must begin with '/'", (*path, "path"))
-    elif kind == "downwardAPI":
-        yield from _files(source, spec, path)
-    elif kind == "projected":
-        yield from _projected(source, spec, path)
+            yield Diagnostic("SCHEMA005", message, (*path, "sizeLimit"))
+    elif source_type in ("hostPath", "nfs"):
+        source_path = get_text(source, "path")
+        if ".." in source_path.split("/"):
+            yield Diagnostic(
+                "SCHEMA006", f"path {names.format_value(source_path)} may not hold '..'", (*path, "path")
+            )
+        elif source_type == "nfs" and source_path and not source_path.startswith("/"):
+            yield Diagnostic(
+                "SCHEMA006", f"path {names.format_value(source_path)} must begin with '/'", (*path, "path")
+            )
+    elif source_type == "downwardAPI":
+        yield from _validate_downward_files(source, spec, path)
+    elif source_type == "projected":
+        yield from _validate_projected(source, spec, path)
 
 
-def _files(source: dict[str, Any], spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    for index, file in entries(source, "items"):
-        at = (*path, "items", index)
-        given = [name for name in ("fieldRef", "resourceFieldRef") if name in file]
-        if not given:
-            yield Problem("SCHEMA003", "a file needs a fieldRef or a resourceFieldRef", at)
-        elif len(given) > 1:
-            yield Problem("SCHEMA009", "a file takes fieldRef or resourceFieldRef, not both", at)
-        elif given == ["fieldRef"]:
-            yield from field_reference(mapping(file, "fieldRef"), FIELDS_OF_FILES, (*at, "fieldRef"))
+def _validate_downward_files(
+    source: dict[str, Any], spec: dict[str, Any], path: Path
+) -> Iterator[Diagnostic]:
+    for index, file in get_entries(source, "items"):
+        file_path = (*path, "items", index)
+        given_references = [name for name in ("fieldRef", "resourceFieldRef") if name in file]
+        if not given_references:
+            yield Diagnostic("SCHEMA003", "a file needs a fieldRef or a resourceFieldRef", file_path)
+        elif len(given_references) > 1:
+            yield Diagnostic("SCHEMA009", "a file takes fieldRef or resourceFieldRef, not both", file_path)
+        elif given_references == ["fieldRef"]:
+            yield from validate_field_reference(
+                get_mapping(file, "fieldRef"), FILE_FIELDS, (*file_path, "fieldRef")
+            )
         else:
-            known = {text(container, "name") for kind in LISTS for _, container in entries(spec, kind)}
-            reference = mapping(file, "resourceFieldRef")
-            yield from resource_reference(reference, (*at, "resourceFieldRef"), known)
+            container_names = {
+                get_text(container, "name")
+                for kind in CONTAINER_LISTS
+                for _, container in get_entries(spec, kind)
+            }
+            reference = get_mapping(file, "resourceFieldRef")
+            yield from validate_resource_reference(
+                reference, (*file_path, "resourceFieldRef"), container_names
+            )
 
 
-def _projected(source: dict[str, Any], spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    taken: dict[str, Path] = {}
-    for index, part in entries(source, "sources"):
-        at = (*path, "sources", index)
-        given = [name for name in _PROJECTED if name in part]
-        if not given:
-            yield Problem("SCHEMA003", f"a projected source needs one of {', '.join(_PROJECTED)}", at)
-        for extra in given[1:]:
-            yield Problem("SCHEMA009", f"a projected source takes one of {' and '.join(given)}", (*at, extra))
-        for kind in given[:1]:
-            inner = mapping(part, kind)
+def _validate_projected(source: dict[str, Any], spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
+    written_paths: dict[str, Path] = {}
+    for index, part in get_entries(source, "sources"):
+        source_path = (*path, "sources", index)
+        given_sources = [name for name in _PROJECTED_SOURCES if name in part]
+        if not given_sources:
+            yield Diagnostic(
+                "SCHEMA003", f"a projected source needs one of {', '.join(_PROJECTED_SOURCES)}", source_path
+            )
+        for extra in given_sources[1:]:
+            yield Diagnostic(
+                "SCHEMA009",
+                f"a projected source takes one of {' and '.join(given_sources)}",
+                (*source_path, extra),
+            )
+        for kind in given_sources[:1]:
+            inner_source = get_mapping(part, kind)
             if kind == "downwardAPI":
-                yield from _files(inner, spec, (*at, kind))
-            yield from _paths(kind, inner, (*at, kind), taken)
+                yield from _validate_downward_files(inner_source, spec, (*source_path, kind))
+            yield from _validate_file_paths(kind, inner_source, (*source_path, kind), written_paths)
 
 
-def _paths(kind: str, part: dict[str, Any], path: Path, taken: dict[str, Path]) -> Iterator[Problem]:
-    files = [(text(item, "path"), (*path, "items", index, "path")) for index, item in entries(part, "items")]
-    if kind in ("serviceAccountToken", "clusterTrustBundle"):
-        files.append((text(part, "path"), (*path, "path")))
+def _validate_file_paths(
+    source_type: str, part: dict[str, Any], path: Path, written_paths: dict[str, Path]
+) -> Iterator[Diagnostic]:
+    files = [
+        (get_text(item, "path"), (*path, "items", index, "path"))
+        for index, item in get_entries(part, "items")
+    ]
+    if source_type in ("serviceAccountToken", "clusterTrustBundle"):
+        files.append((get_text(part, "path"), (*path, "path")))
     for name, at in files:
-        if name and name in taken:
-            message = f"path {names.shown(name)} is written by two sources"
-            yield Problem("SCHEMA007", message, at, related=((taken[name], "the first"),))
+        if name and name in written_paths:
+            message = f"path {names.format_value(name)} is written by two sources"
+            yield Diagnostic("SCHEMA007", message, at, related=((written_paths[name], "the first"),))
         elif name:
-            taken[name] = at
+            written_paths[name] = at

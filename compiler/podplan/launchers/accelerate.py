@@ -6,15 +6,21 @@ Source: https://huggingface.co/docs/accelerate/package_reference/cli, and accele
 from __future__ import annotations
 
 from podplan.core.typing import NamedTuple
-from podplan.launchers.argparse import parse
-from podplan.launchers.arguments import Grammar, Line, both, flags, options
-from podplan.launchers.words import Fault, Word
+from podplan.launchers.argparse import parse_command_line
+from podplan.launchers.arguments import (
+    CommandLine,
+    OptionGrammar,
+    add_dashed_spellings,
+    find_flags,
+    parse_option_table,
+)
+from podplan.launchers.words import CommandLineError, Word
 
-GRAMMAR = Grammar(
+GRAMMAR = OptionGrammar(
     "accelerate launch",
     tuple(
-        both(
-            options("""
+        add_dashed_spellings(
+            parse_option_table("""
         --config_file text
         -q --quiet flag
         --cpu flag
@@ -141,20 +147,20 @@ GRAMMAR = Grammar(
             """)
         )
     ),
-    abbreviated=False,
+    allows_abbreviation=False,
 )
 
-_ONE_OF = ("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp")
+_EXCLUSIVE_FLAGS = ("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp")
 
 
-class Accelerate(NamedTuple):
+class AccelerateCommand(NamedTuple):
     """What an accelerate line asks for; None is what is not given, or not known offline.
 
     What is not given comes from ``config_file``, or from the one in the home directory if there is one.
     ``processes`` are those of all machines together.
     """
 
-    line: Line
+    command_line: CommandLine
     processes: int | None
     machines: int | None
     machine_rank: int | None
@@ -163,47 +169,51 @@ class Accelerate(NamedTuple):
     multi_gpu: bool
     flags: frozenset[str]
     config_file: str | None
-    errors: tuple[Fault, ...]
+    errors: tuple[CommandLineError, ...]
 
 
-def read(words: tuple[Word, ...], start: Word) -> Accelerate:
+def parse_accelerate(words: tuple[Word, ...], launcher_word: Word) -> AccelerateCommand:
     """An accelerate line after ``launch``."""
-    line = parse(GRAMMAR, words, start)
-    given = flags(GRAMMAR, line)
-    found = Accelerate(
-        line,
-        line.number("num_processes"),
-        line.number("num_machines"),
-        line.number("machine_rank"),
-        line.value("main_process_ip"),
-        line.number("main_process_port"),
-        "multi_gpu" in given,
-        given,
-        line.value("config_file"),
+    command_line = parse_command_line(GRAMMAR, words, launcher_word)
+    given_flags = find_flags(GRAMMAR, command_line)
+    command = AccelerateCommand(
+        command_line,
+        command_line.get_number("num_processes"),
+        command_line.get_number("num_machines"),
+        command_line.get_number("machine_rank"),
+        command_line.get_value("main_process_ip"),
+        command_line.get_number("main_process_port"),
+        "multi_gpu" in given_flags,
+        given_flags,
+        command_line.get_value("config_file"),
         (),
     )
-    faults = [*line.faults, *_exclusions(found)]
-    return found._replace(errors=tuple(faults) if line.sure else ())
+    errors = [*command_line.errors, *_find_conflicts(command)]
+    return command._replace(errors=tuple(errors) if command_line.is_certain else ())
 
 
-def _exclusions(found: Accelerate) -> list[Fault]:
+def _find_conflicts(command: AccelerateCommand) -> list[CommandLineError]:
     """Options that do not go together."""
-    given = found.line.options
-    faults: list[Fault] = []
-    modes = [name for name in _ONE_OF if name in found.flags]
+    options = command.command_line.options
+    errors: list[CommandLineError] = []
+    modes = [name for name in _EXCLUSIVE_FLAGS if name in command.flags]
     if len(modes) > 1:
-        faults.append(Fault(given[modes[1]].flag, f"--{modes[1]} and --{modes[0]} exclude each other"))
-    if found.multi_gpu and found.processes is not None and found.processes < 2:
-        sentence = f"--multi_gpu needs at least 2 processes, not {found.processes}"
-        faults.append(Fault(given["num_processes"].word, sentence))
-    version = given.get("fsdp_version")
-    second = version is not None and version.value in ("2", None)
-    if "use_parallelism_config" in found.flags and not ("use_fsdp" in found.flags and second):
-        sentence = "--use_parallelism_config needs --use_fsdp and --fsdp_version=2"
-        faults.append(Fault(given["use_parallelism_config"].flag, sentence))
-    if {"module", "no_python"} <= found.flags:
-        faults.append(Fault(given["no_python"].flag, "--no_python and --module exclude each other"))
-    if (found.machines or 1) > 1 and "machine_rank" not in given and found.config_file is None:
-        sentence = f"--num_machines={found.machines} needs --machine_rank"
-        faults.append(Fault(given["num_machines"].word, sentence, "without a config file"))
-    return faults
+        errors.append(
+            CommandLineError(options[modes[1]].flag, f"--{modes[1]} and --{modes[0]} exclude each other")
+        )
+    if command.multi_gpu and command.processes is not None and command.processes < 2:
+        message = f"--multi_gpu needs at least 2 processes, not {command.processes}"
+        errors.append(CommandLineError(options["num_processes"].word, message))
+    version = options.get("fsdp_version")
+    is_version_2 = version is not None and version.value in ("2", None)
+    if "use_parallelism_config" in command.flags and not ("use_fsdp" in command.flags and is_version_2):
+        message = "--use_parallelism_config needs --use_fsdp and --fsdp_version=2"
+        errors.append(CommandLineError(options["use_parallelism_config"].flag, message))
+    if {"module", "no_python"} <= command.flags:
+        errors.append(
+            CommandLineError(options["no_python"].flag, "--no_python and --module exclude each other")
+        )
+    if (command.machines or 1) > 1 and "machine_rank" not in options and command.config_file is None:
+        message = f"--num_machines={command.machines} needs --machine_rank"
+        errors.append(CommandLineError(options["num_machines"].word, message, "without a config file"))
+    return errors

@@ -9,120 +9,126 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.launchers.arguments import Grammar, Known, Line, Option, fits
-from podplan.launchers.words import Fault, Word
+from podplan.launchers.arguments import CommandLine, OptionGrammar, OptionSpec, ParsedOption, is_valid_value
+from podplan.launchers.words import CommandLineError, Word
 
-_NEGATIVE_NUMBER = pattern(r"-\d+\Z|-\d*\.\d+\Z")
+_NEGATIVE_NUMBER = compile_lazily(r"-\d+\Z|-\d*\.\d+\Z")
 
 # Measured with 3.10 to 3.13.0: argparse refuses what it cannot tell apart even behind the script.
-OLD_PYTHON = "Python up to 3.13.0"
+OLD_PYTHON_CONDITION = "Python up to 3.13.0"
 
 
-def parse(grammar: Grammar, words: Sequence[Word], start: Word) -> Line:
+def parse_command_line(grammar: OptionGrammar, words: Sequence[Word], launcher_word: Word) -> CommandLine:
     """The command line of a launcher after its own name; ``start`` is the word that names it."""
-    return _Parsing(grammar, words, start).line()
+    return _CommandLineParser(grammar, words, launcher_word).parse_line()
 
 
 @cache
-def spellings(grammar: Grammar) -> dict[str, Known]:
+def index_spellings(grammar: OptionGrammar) -> dict[str, OptionSpec]:
     """The options of a launcher by each of their spellings."""
-    help_ = Known(("--help", "-h"), "flag")
-    return {spelling: known for known in (*grammar.options, help_) for spelling in known.spellings}
+    help_option = OptionSpec(("--help", "-h"), "flag")
+    return {spelling: known for known in (*grammar.options, help_option) for spelling in known.spellings}
 
 
-class _Refused(Exception):
+class _ParseStopped(Exception):
     """The parser gives up at a word."""
 
 
-class _Parsing:
+class _CommandLineParser:
     """One pass over the words; it ends at the script, or where argparse gives up."""
 
-    def __init__(self, grammar: Grammar, words: Sequence[Word], start: Word) -> None:
+    def __init__(self, grammar: OptionGrammar, words: Sequence[Word], launcher_word: Word) -> None:
         self.grammar = grammar
         self.words = words
-        self.start = start
-        self.spellings = spellings(grammar)
-        self.found: dict[str, Option] = {}
-        self.faults: list[Fault] = []
+        self.launcher_word = launcher_word
+        self.spellings = index_spellings(grammar)
+        self.options: dict[str, ParsedOption] = {}
+        self.errors: list[CommandLineError] = []
         self.script: Word | None = None
         self.arguments: tuple[Word, ...] = ()
-        self.sure = True
+        self.is_certain = True
 
-    def line(self) -> Line:
-        with suppress(_Refused):
-            self._read()
-        faults = tuple(self.faults) if self.sure else ()
-        return Line(self.found, self.script, self.arguments, faults, self.sure)
+    def parse_line(self) -> CommandLine:
+        with suppress(_ParseStopped):
+            self._parse_words()
+        errors = tuple(self.errors) if self.is_certain else ()
+        return CommandLine(self.options, self.script, self.arguments, errors, self.is_certain)
 
-    def _read(self) -> None:
-        at = 0
-        unknown: list[Word] = []
-        while at < len(self.words):
-            word = self.words[at]
-            if not word.known and word.splits and not word.text.startswith("-"):
-                self.sure = False
-                at += 1
+    def _parse_words(self) -> None:
+        index = 0
+        unknown_words: list[Word] = []
+        while index < len(self.words):
+            word = self.words[index]
+            if not word.is_known and word.may_split and not word.text.startswith("-"):
+                self.is_certain = False
+                index += 1
                 continue
-            option = self._option(word)
+            option = self._classify_word(word)
             if option is None:
                 break
-            if option.known is None:
-                unknown.append(word)
-                at += 1
+            if option.spec is None:
+                unknown_words.append(word)
+                index += 1
             else:
-                at = self._consume(option, at)
-        self._positional(at)
-        nothing_before = ", and no script stands before it" if unknown and not self._names_script() else ""
-        for word in unknown:
+                index = self._parse_option(option, index)
+        self._parse_positional(index)
+        script_hint = (
+            ", and no script stands before it" if unknown_words and not self._looks_like_script() else ""
+        )
+        for word in unknown_words:
             spelling = word.text.partition("=")[0]
-            self._fault(word, f'{self.grammar.launcher} has no option "{spelling}"{nothing_before}')
-        if self.script is None and "help" not in self.found and not unknown:
-            self._fault(self.start, f"{self.grammar.launcher} needs a script to run")
+            self._add_error(word, f'{self.grammar.launcher} has no option "{spelling}"{script_hint}')
+        if self.script is None and "help" not in self.options and not unknown_words:
+            self._add_error(self.launcher_word, f"{self.grammar.launcher} needs a script to run")
 
-    def _names_script(self) -> bool:
+    def _looks_like_script(self) -> bool:
         """Whether the word in the place of the script looks like one, and not like the value of an option."""
         if self.script is None:
             return False
-        name = self.script.name
-        return not self.script.known or name.endswith(".py") or ("." not in name and not name[:1].isdigit())
+        name = self.script.base_name
+        return (
+            not self.script.is_known or name.endswith(".py") or ("." not in name and not name[:1].isdigit())
+        )
 
-    def _positional(self, at: int) -> None:
+    def _parse_positional(self, index: int) -> None:
         """The script and everything behind it; argparse drops a ``--`` on either side of the script."""
-        rest = list(self.words[at:])
+        rest = list(self.words[index:])
         if rest and rest[0].text == "--":
             rest.pop(0)
         elif len(rest) > 1 and rest[1].text == "--":
             rest.pop(1)
         if rest:
             self.script, self.arguments = rest[0], tuple(rest[1:])
-        dashes = next((i for i, word in enumerate(self.words[at:]) if word.text == "--"), len(self.words))
-        for word in self.words[at : at + dashes]:
-            if word.known and word is not self.script and len(self._candidates(word)) > 1:
-                self._ambiguous(word, OLD_PYTHON)
+        separator = next(
+            (i for i, word in enumerate(self.words[index:]) if word.text == "--"), len(self.words)
+        )
+        for word in self.words[index : index + separator]:
+            if word.is_known and word is not self.script and len(self._find_candidates(word)) > 1:
+                self._add_ambiguity(word, OLD_PYTHON_CONDITION)
 
-    def _option(self, word: Word) -> _Found | None:
+    def _classify_word(self, word: Word) -> _OptionMatch | None:
         """What argparse takes a word for: an option, an unknown one, or None for a positional."""
         text = word.text
         if len(text) < 2 or text[0] != "-" or text == "--":
             return None
         if text in self.spellings:
-            return _Found(self.spellings[text], text, None)
+            return _OptionMatch(self.spellings[text], text, None)
         spelling, equals, value = text.partition("=")
         if equals and spelling in self.spellings:
-            return _Found(self.spellings[spelling], spelling, value)
-        candidates = self._candidates(word)
+            return _OptionMatch(self.spellings[spelling], spelling, value)
+        candidates = self._find_candidates(word)
         if len(candidates) > 1:
-            self._ambiguous(word)
-            raise _Refused
+            self._add_ambiguity(word)
+            raise _ParseStopped
         if candidates:
             return candidates[0]
         if _NEGATIVE_NUMBER.match(text) or " " in text:
             return None
-        return _Found(None, text, None)
+        return _OptionMatch(None, text, None)
 
-    def _candidates(self, word: Word) -> list[_Found]:
+    def _find_candidates(self, word: Word) -> list[_OptionMatch]:
         """The options that a word may be short for; one where it is written in full."""
         text = word.text
         if len(text) < 2 or text[0] != "-" or text == "--" or text in self.spellings:
@@ -132,80 +138,82 @@ class _Parsing:
         if equals and spelling in self.spellings:
             return []
         if text.startswith("--"):
-            if not self.grammar.abbreviated:
+            if not self.grammar.allows_abbreviation:
                 return []
-            return [_Found(k, s, explicit) for s, k in self.spellings.items() if s.startswith(spelling)]
-        found = []
-        for name, known in self.spellings.items():
+            return [_OptionMatch(k, s, explicit) for s, k in self.spellings.items() if s.startswith(spelling)]
+        candidates = []
+        for name, spec in self.spellings.items():
             if name == text[:2]:
-                found.append(_Found(known, name, text[2:]))
+                candidates.append(_OptionMatch(spec, name, text[2:]))
             elif name.startswith(text):
-                found.append(_Found(known, name, None))
-        return found
+                candidates.append(_OptionMatch(spec, name, None))
+        return candidates
 
-    def _consume(self, option: _Found, at: int) -> int:
+    def _parse_option(self, option: _OptionMatch, index: int) -> int:
         """Takes an option with its value; the index of the word after it."""
-        known, flag = option.known, self.words[at]
-        assert known is not None
-        if known.kind == "flag":
-            return self._flag(option, at)
-        if option.explicit is not None:
-            word, value = flag, option.explicit
-        elif at + 1 < len(self.words) and self._is_value(self.words[at + 1]):
-            at += 1
-            word = self.words[at]
+        spec, flag = option.spec, self.words[index]
+        assert spec is not None
+        if spec.kind == "flag":
+            return self._parse_flag(option, index)
+        if option.explicit_value is not None:
+            word, value = flag, option.explicit_value
+        elif index + 1 < len(self.words) and self._is_option_value(self.words[index + 1]):
+            index += 1
+            word = self.words[index]
             value = word.text
         else:
-            self._fault(flag, f"{option.spelling} needs a value")
-            raise _Refused
-        self.found[known.name] = Option(known.name, value if word.known else None, word, flag, word.known)
-        if word.known:
-            self._check(known, option.spelling, value, word)
-        return at + 1
+            self._add_error(flag, f"{option.spelling} needs a value")
+            raise _ParseStopped
+        self.options[spec.name] = ParsedOption(
+            spec.name, value if word.is_known else None, word, flag, word.is_known
+        )
+        if word.is_known:
+            self._validate_value(spec, option.spelling, value, word)
+        return index + 1
 
-    def _flag(self, option: _Found, at: int) -> int:
+    def _parse_flag(self, option: _OptionMatch, index: int) -> int:
         """Takes a flag; short ones may stand together, ``-mq``."""
-        flag, explicit = self.words[at], option.explicit
-        while option.known is not None and option.known.kind == "flag":
-            self.found[option.known.name] = Option(option.known.name, None, flag, flag)
+        flag, explicit = self.words[index], option.explicit_value
+        while option.spec is not None and option.spec.kind == "flag":
+            self.options[option.spec.name] = ParsedOption(option.spec.name, None, flag, flag)
             if explicit is None:
-                if option.known.name == "help":
-                    raise _Refused
-                return at + 1
+                if option.spec.name == "help":
+                    raise _ParseStopped
+                return index + 1
             short = f"-{explicit[:1]}"
             if option.spelling.startswith("--") or short not in self.spellings or not explicit:
-                self._fault(flag, f'{option.spelling} takes no value, so not "{explicit}"')
-                raise _Refused
-            option = _Found(self.spellings[short], short, explicit[1:] or None)
-            explicit = option.explicit
-        return self._consume(option, at)
+                self._add_error(flag, f'{option.spelling} takes no value, so not "{explicit}"')
+                raise _ParseStopped
+            option = _OptionMatch(self.spellings[short], short, explicit[1:] or None)
+            explicit = option.explicit_value
+        return self._parse_option(option, index)
 
-    def _is_value(self, word: Word) -> bool:
-        if not word.known and not word.text.startswith("-"):
+    def _is_option_value(self, word: Word) -> bool:
+        if not word.is_known and not word.text.startswith("-"):
             return True
-        return word.text != "--" and self._option(word) is None
+        return word.text != "--" and self._classify_word(word) is None
 
-    def _check(self, known: Known, spelling: str, value: str, word: Word) -> None:
+    def _validate_value(self, spec: OptionSpec, spelling: str, value: str, word: Word) -> None:
         """The type and the choices of a value."""
-        if not fits(known.kind, value):
-            whole = "whole " if known.kind == "int" else ""
-            self._fault(word, f'{spelling} takes a {whole}number, not "{value}"')
-        elif known.choices and value not in known.choices:
-            self._fault(word, f'{spelling} takes {", ".join(known.choices)}; not "{value}"')
+        if not is_valid_value(spec.kind, value):
+            number_prefix = "whole " if spec.kind == "int" else ""
+            self._add_error(word, f'{spelling} takes a {number_prefix}number, not "{value}"')
+        elif spec.choices and value not in spec.choices:
+            self._add_error(word, f'{spelling} takes {", ".join(spec.choices)}; not "{value}"')
 
-    def _ambiguous(self, word: Word, only: str = "") -> None:
-        candidates = self._candidates(word)
-        spellings = list(dict.fromkeys(found.known.spellings[0] for found in candidates if found.known))
+    def _add_ambiguity(self, word: Word, condition: str = "") -> None:
+        candidates = self._find_candidates(word)
+        spellings = list(dict.fromkeys(found.spec.spellings[0] for found in candidates if found.spec))
         if len(spellings) == 1:
             spellings = [found.spelling for found in candidates]
-        short = word.text.partition("=")[0]
-        self._fault(word, f'"{short}" may be short for {" or ".join(spellings)}', only)
+        abbreviation = word.text.partition("=")[0]
+        self._add_error(word, f'"{abbreviation}" may be short for {" or ".join(spellings)}', condition)
 
-    def _fault(self, word: Word, sentence: str, only: str = "") -> None:
-        self.faults.append(Fault(word, sentence, only))
+    def _add_error(self, word: Word, message: str, condition: str = "") -> None:
+        self.errors.append(CommandLineError(word, message, condition))
 
 
-class _Found(NamedTuple):
-    known: Known | None
+class _OptionMatch(NamedTuple):
+    spec: OptionSpec | None
     spelling: str
-    explicit: str | None
+    explicit_value: str | None

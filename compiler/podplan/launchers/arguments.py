@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from podplan.core.findings import Path
 from podplan.core.typing import NamedTuple
-from podplan.launchers.words import Fault, Word
+from podplan.launchers.words import CommandLineError, Word
 
 
-class Known(NamedTuple):
+class OptionSpec(NamedTuple):
     """An option that a launcher knows: its spellings, the long one first, and what value it takes."""
 
     spellings: tuple[str, ...]
@@ -22,15 +22,15 @@ class Known(NamedTuple):
         return self.spellings[0].lstrip("-").replace("-", "_")
 
 
-class Grammar(NamedTuple):
+class OptionGrammar(NamedTuple):
     """The options of a launcher; ``abbreviated`` where it takes a beginning of a long one for the whole."""
 
     launcher: str
-    options: tuple[Known, ...]
-    abbreviated: bool = True
+    options: tuple[OptionSpec, ...]
+    allows_abbreviation: bool = True
 
 
-class Option(NamedTuple):
+class ParsedOption(NamedTuple):
     """An option as it was given: ``value`` is None for a flag, and for a value that is not ``known``.
 
     ``word`` is where the value stands, ``flag`` where the option does; often both are one word.
@@ -40,7 +40,7 @@ class Option(NamedTuple):
     value: str | None
     word: Word
     flag: Word
-    known: bool = True
+    is_known: bool = True
 
     @property
     def path(self) -> Path:
@@ -51,56 +51,58 @@ class Option(NamedTuple):
         return self.word.text
 
 
-class Line(NamedTuple):
+class CommandLine(NamedTuple):
     """A command line read: the last of each option by its name, the script and its arguments.
 
     ``faults`` is what the real parser refuses. Where the line is not ``sure`` a reference that nobody can
     resolve may hold more options, and no faults are given.
     """
 
-    options: dict[str, Option]
+    options: dict[str, ParsedOption]
     script: Word | None
     arguments: tuple[Word, ...]
-    faults: tuple[Fault, ...]
-    sure: bool = True
+    errors: tuple[CommandLineError, ...]
+    is_certain: bool = True
 
-    def value(self, name: str, otherwise: str | None = None) -> str | None:
+    def get_value(self, name: str, default: str | None = None) -> str | None:
         """What an option was given; ``otherwise`` where it was not, None where nobody knows."""
         option = self.options.get(name)
-        return otherwise if option is None else option.value
+        return default if option is None else option.value
 
-    def number(self, name: str, otherwise: int | None = None) -> int | None:
+    def get_number(self, name: str, default: int | None = None) -> int | None:
         """The same as a whole number; None also where it is none."""
-        value = self.value(name, "" if otherwise is None else str(otherwise))
-        return None if value is None else integer(value)
+        value = self.get_value(name, "" if default is None else str(default))
+        return None if value is None else parse_integer(value)
 
 
-def options(text: str) -> Iterable[Known]:
+def parse_option_table(text: str) -> Iterable[OptionSpec]:
     """The table of a launcher: a line for each option, its spellings and then its kind, or ``a|b``."""
     for line in text.split("\n"):
         *spellings, kind = line.split() or [""]
         if not spellings:
             continue
         choices = tuple(kind.split("|")) if "|" in kind else ()
-        ordered = sorted(spellings, key=lambda spelling: not spelling.startswith("--"))
-        yield Known(tuple(ordered), "text" if choices else kind, choices)
+        long_first = sorted(spellings, key=lambda spelling: not spelling.startswith("--"))
+        yield OptionSpec(tuple(long_first), "text" if choices else kind, choices)
 
 
-def both(known: Iterable[Known]) -> Iterable[Known]:
+def add_dashed_spellings(specs: Iterable[OptionSpec]) -> Iterable[OptionSpec]:
     """Every long option with dashes and with underscores."""
-    for option in known:
-        more = [other for one in option.spellings for other in (one, one[:2] + one[2:].replace("_", "-"))]
-        yield option._replace(spellings=tuple(dict.fromkeys(more)))
+    for spec in specs:
+        all_spellings = [
+            other for one in spec.spellings for other in (one, one[:2] + one[2:].replace("_", "-"))
+        ]
+        yield spec._replace(spellings=tuple(dict.fromkeys(all_spellings)))
 
 
-def flags(grammar: Grammar, line: Line) -> frozenset[str]:
+def find_flags(grammar: OptionGrammar, command_line: CommandLine) -> frozenset[str]:
     """The names of the flags on a line."""
     return frozenset(
-        known.name for known in grammar.options if known.kind == "flag" and known.name in line.options
+        known.name for known in grammar.options if known.kind == "flag" and known.name in command_line.options
     )
 
 
-def integer(text: str) -> int | None:
+def parse_integer(text: str) -> int | None:
     """A whole number as Python's ``int`` reads it; None where it refuses."""
     try:
         return int(text)
@@ -108,10 +110,10 @@ def integer(text: str) -> int | None:
         return None
 
 
-def fits(kind: str, text: str) -> bool:
+def is_valid_value(kind: str, text: str) -> bool:
     """Whether a text is a number of the kind, int or float; any text fits another kind."""
     if kind != "float":
-        return kind != "int" or integer(text) is not None
+        return kind != "int" or parse_integer(text) is not None
     try:
         float(text)
     except ValueError:

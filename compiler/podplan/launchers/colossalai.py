@@ -11,30 +11,30 @@ from collections.abc import Iterable, Iterator
 
 from podplan.core.typing import NamedTuple
 from podplan.launchers import torchrun
-from podplan.launchers.arguments import Line, Option, integer
-from podplan.launchers.words import Fault, Variables, Word
+from podplan.launchers.arguments import CommandLine, ParsedOption, parse_integer
+from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
-OPTIONS = {
+OPTION_NAMES = {
     "-H": "host", "-host": "host", "--host": "host",
     "--hostfile": "hostfile", "--include": "include", "--exclude": "exclude", "--num_nodes": "num_nodes",
     "--nproc_per_node": "nproc_per_node", "--master_port": "master_port", "--master_addr": "master_addr",
     "--extra_launch_args": "extra_launch_args", "--ssh-port": "ssh_port", "-m": "module",
 }  # fmt: skip
-_NUMBERS = ("num_nodes", "nproc_per_node", "master_port", "ssh_port")
+_NUMBER_OPTIONS = ("num_nodes", "nproc_per_node", "master_port", "ssh_port")
 # The options of torchrun that colossalai run gives itself, before those of --extra_launch_args.
-GIVEN = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port")
-_REPLACED = ("master_addr", "master_port")  # by a piece of --extra_launch_args of that name
+TORCHRUN_OPTIONS_GIVEN = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port")
+_REPLACEABLE_OPTIONS = ("master_addr", "master_port")  # by a piece of --extra_launch_args of that name
 LOCALHOST = "127.0.0.1"
-MASTER_PORT = "29500"
+DEFAULT_MASTER_PORT = "29500"
 
 
-class ColossalAI(NamedTuple):
+class ColossalAICommand(NamedTuple):
     """What a colossalai run line asks for; None is what is not given, or not known offline.
 
     ``extra`` are the pieces of ``--extra_launch_args``, one for each further option of torchrun.
     """
 
-    line: Line
+    command_line: CommandLine
     hosts: tuple[str, ...]
     hostfile: str | None
     include: str | None
@@ -44,162 +44,195 @@ class ColossalAI(NamedTuple):
     master_addr: str | None
     master_port: int | None
     module: str | None
-    extra: tuple[Word, ...]
-    errors: tuple[Fault, ...]
+    extra_pieces: tuple[Word, ...]
+    errors: tuple[CommandLineError, ...]
 
 
-def read(words: tuple[Word, ...], start: Word) -> ColossalAI:
+def parse_colossalai(words: tuple[Word, ...], launcher_word: Word) -> ColossalAICommand:
     """A colossalai line after ``run``."""
-    options, rest, faults, sure = _click(words)
-    helped = any(word.text == "--help" for word in rest)
+    options, other_words, errors, is_certain = _parse_click_options(words)
+    asks_for_help = any(word.text == "--help" for word in other_words)
     module = options.get("module")
-    script = rest[0] if rest and module is None else None
-    given = {name: option.value for name, option in options.items()}
-    numbers = {name: integer(given[name] or "") for name in _NUMBERS if given.get(name) is not None}
+    script = other_words[0] if other_words and module is None else None
+    option_values = {name: option.value for name, option in options.items()}
+    numbers = {
+        name: parse_integer(option_values[name] or "")
+        for name in _NUMBER_OPTIONS
+        if option_values.get(name) is not None
+    }
     for name, number in numbers.items():
         if number is None:
             option = options[name]
-            faults.append(Fault(option.word, f"{option.flag.text.partition('=')[0]} takes a whole number"))
-    if not rest and module is None:
-        faults.append(Fault(start, "colossalai run needs a script to run"))
-    if script is not None and script.known and not script.text.endswith(".py"):
-        sentence = f'colossalai run takes a script that ends in .py, not "{script.text}"; it exits with 0'
-        faults.append(Fault(script, sentence))
+            errors.append(
+                CommandLineError(option.word, f"{option.flag.text.partition('=')[0]} takes a whole number")
+            )
+    if not other_words and module is None:
+        errors.append(CommandLineError(launcher_word, "colossalai run needs a script to run"))
+    if script is not None and script.is_known and not script.text.endswith(".py"):
+        message = f'colossalai run takes a script that ends in .py, not "{script.text}"; it exits with 0'
+        errors.append(CommandLineError(script, message))
     if module is not None and module.value is not None and module.value.endswith(".py"):
-        sentence = f'-m takes the name of a module, not the file "{module.value}"; it exits with 0'
-        faults.append(Fault(module.word, sentence))
+        message = f'-m takes the name of a module, not the file "{module.value}"; it exits with 0'
+        errors.append(CommandLineError(module.word, message))
     if "nproc_per_node" not in options:
-        sentence = "colossalai run needs --nproc_per_node; it exits with 0 without it"
-        faults.append(Fault(start, sentence))
-    if given.get("include") and given.get("exclude"):
-        faults.append(Fault(options["exclude"].flag, "--include and --exclude exclude each other"))
-    extra = tuple(pieces(options["extra_launch_args"].word)) if given.get("extra_launch_args") else ()
-    faults += _broken(extra)
-    line = Line(options, script, tuple(rest[1:] if module is None else rest), tuple(faults), sure)
-    return ColossalAI(
-        line,
-        tuple((given.get("host") or "").split(",")) if given.get("host") else (),
-        given.get("hostfile"),
-        given.get("include"),
-        given.get("exclude"),
+        message = "colossalai run needs --nproc_per_node; it exits with 0 without it"
+        errors.append(CommandLineError(launcher_word, message))
+    if option_values.get("include") and option_values.get("exclude"):
+        errors.append(CommandLineError(options["exclude"].flag, "--include and --exclude exclude each other"))
+    extra_pieces = (
+        tuple(split_extra_args(options["extra_launch_args"].word))
+        if option_values.get("extra_launch_args")
+        else ()
+    )
+    errors += _find_invalid_pieces(extra_pieces)
+    command_line = CommandLine(
+        options, script, tuple(other_words[1:] if module is None else other_words), tuple(errors), is_certain
+    )
+    return ColossalAICommand(
+        command_line,
+        tuple((option_values.get("host") or "").split(",")) if option_values.get("host") else (),
+        option_values.get("hostfile"),
+        option_values.get("include"),
+        option_values.get("exclude"),
         numbers.get("num_nodes"),
         numbers.get("nproc_per_node"),
-        given.get("master_addr"),
+        option_values.get("master_addr"),
         numbers.get("master_port"),
-        given.get("module"),
-        extra,
-        tuple(faults) if sure and not helped else (),
+        option_values.get("module"),
+        extra_pieces,
+        tuple(errors) if is_certain and not asks_for_help else (),
     )
 
 
-def pieces(value: Word) -> Iterator[Word]:
+def split_extra_args(value: Word) -> Iterator[Word]:
     """The pieces of a value of ``--extra_launch_args``, which colossalai run splits at commas."""
     return (value._replace(text=text) for text in value.text.split(","))
 
 
-def torchrun_words(
-    found: ColossalAI, extra: Iterable[Word], first: str, hosts: int, start: Word
+def build_torchrun_words(
+    command: ColossalAICommand,
+    extra_pieces: Iterable[Word],
+    first_host: str,
+    host_count: int,
+    launcher_word: Word,
 ) -> tuple[Word, ...]:
     """The words of torchrun in the line that colossalai run starts on ``first``, of so many ``hosts``.
 
     ``extra`` are ``found.extra``, or the same pieces with other places. The shell of the host splits the line
     at blanks, whatever was one word before.
     """
-    options = {name: (value, word) for name, value, word in map(_named, extra)}
-    given = found.line.options
-    address = found.master_addr or LOCALHOST
-    if address == LOCALHOST and hosts > 1:
-        address = first
-    texts = {
-        "nproc_per_node": str(found.processes or 1),
-        "nnodes": str(hosts),
+    extra_options = {name: (value, word) for name, value, word in map(_split_piece, extra_pieces)}
+    given_options = command.command_line.options
+    address = command.master_addr or LOCALHOST
+    if address == LOCALHOST and host_count > 1:
+        address = first_host
+    own_values = {
+        "nproc_per_node": str(command.processes or 1),
+        "nnodes": str(host_count),
         "node_rank": "0",
         "master_addr": address,
-        "master_port": str(found.master_port) if "master_port" in given else MASTER_PORT,
+        "master_port": str(command.master_port) if "master_port" in given_options else DEFAULT_MASTER_PORT,
     }
     words = []
-    for name, value in texts.items():
-        word = given[name].word if name in given else start
-        if name in _REPLACED and name in options:
-            value, word = options.pop(name)
+    for name, value in own_values.items():
+        word = given_options[name].word if name in given_options else launcher_word
+        if name in _REPLACEABLE_OPTIONS and name in extra_options:
+            value, word = extra_options.pop(name)
         words.append(word._replace(text=f"--{name}={value}" if value else f"--{name}"))
     words += [
         word._replace(text=text)
-        for name, (value, word) in options.items()
+        for name, (value, word) in extra_options.items()
         for text in (f"--{name}={value}" if value else f"--{name}").split()
     ]
-    if found.module is not None:
-        module = given["module"].word
+    if command.module is not None:
+        module = given_options["module"].word
         words += [module._replace(text="-m"), module]
-    script = () if found.line.script is None else (found.line.script,)
-    return (*words, *script, *found.line.arguments)
+    script = () if command.command_line.script is None else (command.command_line.script,)
+    return (*words, *script, *command.command_line.arguments)
 
 
-def read_torchrun(
-    found: ColossalAI, extra: Iterable[Word], first: str, hosts: int, start: Word, variables: Variables
-) -> torchrun.Torchrun:
+def parse_started_torchrun(
+    command: ColossalAICommand,
+    extra_pieces: Iterable[Word],
+    first_host: str,
+    host_count: int,
+    launcher_word: Word,
+    variables: EnvVariables,
+) -> torchrun.TorchrunCommand:
     """That line as torchrun reads it; ``variables`` are those of the launcher, which it exports there."""
-    return torchrun.read(torchrun_words(found, extra, first, hosts, start), start, variables)
+    return torchrun.parse_torchrun(
+        build_torchrun_words(command, extra_pieces, first_host, host_count, launcher_word),
+        launcher_word,
+        variables,
+    )
 
 
-def _named(piece: Word) -> tuple[str, str, Word]:
+def _split_piece(piece: Word) -> tuple[str, str, Word]:
     name, _, value = piece.text.partition("=")
     return name, value, piece
 
 
-def _broken(extra: Iterable[Word]) -> Iterator[Fault]:
+def _find_invalid_pieces(extra_pieces: Iterable[Word]) -> Iterator[CommandLineError]:
     """Pieces of which colossalai run makes no option."""
-    for piece in extra:
+    for piece in extra_pieces:
         if piece.text.count("=") > 1:
-            sentence = f'--extra_launch_args cannot hold "{piece.text}": an item has one "="'
-            yield Fault(piece, sentence)
+            message = f'--extra_launch_args cannot hold "{piece.text}": an item has one "="'
+            yield CommandLineError(piece, message)
             return
 
 
-def _click(words: tuple[Word, ...]) -> tuple[dict[str, Option], list[Word], list[Fault], bool]:
+def _parse_click_options(
+    words: tuple[Word, ...],
+) -> tuple[dict[str, ParsedOption], list[Word], list[CommandLineError], bool]:
     """Options, all other words in order, faults; as click reads with ``ignore_unknown_options``."""
-    options: dict[str, Option] = {}
-    rest: list[Word] = []
-    faults: list[Fault] = []
-    sure = True
-    at = 0
-    while at < len(words):
-        flag = words[at]
-        at += 1
+    options: dict[str, ParsedOption] = {}
+    other_words: list[Word] = []
+    errors: list[CommandLineError] = []
+    is_certain = True
+    index = 0
+    while index < len(words):
+        flag = words[index]
+        index += 1
         if flag.text == "--":
-            rest += words[at:]
+            other_words += words[index:]
             break
-        if not flag.known and flag.splits and not flag.text.startswith("-"):
-            sure = sure and bool(rest)
-        spelling, value, unknown = _option(flag)
+        if not flag.is_known and flag.may_split and not flag.text.startswith("-"):
+            is_certain = is_certain and bool(other_words)
+        spelling, value, unknown_letters = _match_option(flag)
         if not spelling:
-            rest.append(flag)
+            other_words.append(flag)
             continue
         if value is None:
-            if at >= len(words):
-                faults.append(Fault(flag, f"{spelling} needs a value"))
+            if index >= len(words):
+                errors.append(CommandLineError(flag, f"{spelling} needs a value"))
                 break
-            value = words[at]
-            at += 1
-        name = OPTIONS[spelling]
-        options[name] = Option(name, value.text if value.known else None, value, flag, value.known)
-        if unknown:
-            rest.append(flag._replace(text=f"-{unknown}"))
-    return options, rest, faults, sure
+            value = words[index]
+            index += 1
+        name = OPTION_NAMES[spelling]
+        options[name] = ParsedOption(
+            name, value.text if value.is_known else None, value, flag, value.is_known
+        )
+        if unknown_letters:
+            other_words.append(flag._replace(text=f"-{unknown_letters}"))
+    return options, other_words, errors, is_certain
 
 
-def _option(word: Word) -> tuple[str, Word | None, str]:
+def _match_option(word: Word) -> tuple[str, Word | None, str]:
     """The option that a word is, its value in the same word, and letters of it that click does not know.
 
     click looks for the short options among all letters behind one dash: it finds -m in -num_layers.
     """
-    spelling, equals, explicit = word.text.partition("=")
-    if spelling in OPTIONS and len(spelling) > 2:
-        return spelling, word._replace(text=explicit) if equals else None, ""
+    spelling, equals, explicit_value = word.text.partition("=")
+    if spelling in OPTION_NAMES and len(spelling) > 2:
+        return spelling, word._replace(text=explicit_value) if equals else None, ""
     text = word.text
     if not text.startswith("-") or text.startswith("--"):
         return "", None, ""
-    at = next((at for at, letter in enumerate(text) if at and f"-{letter}" in OPTIONS), 0)
-    if not at:
+    position = next((at for at, letter in enumerate(text) if at and f"-{letter}" in OPTION_NAMES), 0)
+    if not position:
         return "", None, ""
-    return f"-{text[at]}", word._replace(text=text[at + 1 :]) if text[at + 1 :] else None, text[1:at]
+    return (
+        f"-{text[position]}",
+        word._replace(text=text[position + 1 :]) if text[position + 1 :] else None,
+        text[1:position],
+    )

@@ -8,14 +8,20 @@ some releases know are in the table: a newer or an older one refuses them.
 from __future__ import annotations
 
 from podplan.core.typing import NamedTuple
-from podplan.launchers.argparse import parse
-from podplan.launchers.arguments import Grammar, Line, flags, integer, options
-from podplan.launchers.words import Fault, Word
+from podplan.launchers.argparse import parse_command_line
+from podplan.launchers.arguments import (
+    CommandLine,
+    OptionGrammar,
+    find_flags,
+    parse_integer,
+    parse_option_table,
+)
+from podplan.launchers.words import CommandLineError, Word
 
-GRAMMAR = Grammar(
+GRAMMAR = OptionGrammar(
     "deepspeed",
     tuple(
-        options("""
+        parse_option_table("""
         -H --hostfile text
         -i --include text
         -e --exclude text
@@ -47,107 +53,117 @@ GRAMMAR = Grammar(
         """)
     ),
 )
-HOSTFILE = "/job/hostfile"
-MASTER_PORT = 29500
-LAUNCHERS = ("pdsh", "openmpi", "mvapich", "slurm", "mpich", "impi")
+DEFAULT_HOSTFILE = "/job/hostfile"
+DEFAULT_MASTER_PORT = 29500
+MULTI_NODE_LAUNCHERS = ("pdsh", "openmpi", "mvapich", "slurm", "mpich", "impi")
 # The MPI launchers that choose hosts and slots by themselves.
-_CHOOSING = ("openmpi", "mpich", "mvapich", "impi")
-_SEVERAL = "with more than one host"
+_SELECTING_LAUNCHERS = ("openmpi", "mpich", "mvapich", "impi")
+_SEVERAL_HOSTS_CONDITION = "with more than one host"
 
 # Host to slots; none listed are all of them.
-Hosts = dict[str, list[int]]
+HostSlots = dict[str, list[int]]
 
 
-class DeepSpeed(NamedTuple):
+class DeepSpeedCommand(NamedTuple):
     """What a deepspeed line asks for; None is what is not given, or not known offline.
 
     ``include`` and ``exclude`` are hosts with their slots, where an empty list stands for all slots.
     """
 
-    line: Line
+    command_line: CommandLine
     hostfile: str | None
-    include: Hosts | None
-    exclude: Hosts | None
+    include: HostSlots | None
+    exclude: HostSlots | None
     nodes: int | None
     processes: int | None
     master_addr: str | None
     master_port: int | None
     launcher: str | None
     flags: frozenset[str]
-    errors: tuple[Fault, ...]
+    errors: tuple[CommandLineError, ...]
 
 
-def read(words: tuple[Word, ...], start: Word) -> DeepSpeed:
+def parse_deepspeed(words: tuple[Word, ...], launcher_word: Word) -> DeepSpeedCommand:
     """A deepspeed line after the name of the program."""
-    line = parse(GRAMMAR, words, start)
-    faults = list(line.faults)
-    launcher = line.value("launcher", "pdsh")
-    found = DeepSpeed(
-        line,
-        line.value("hostfile", HOSTFILE),
-        _hosts(line, "include", faults),
-        _hosts(line, "exclude", faults),
-        line.number("num_nodes"),
-        line.number("num_gpus"),
-        line.value("master_addr"),
-        line.number("master_port", MASTER_PORT),
+    command_line = parse_command_line(GRAMMAR, words, launcher_word)
+    errors = list(command_line.errors)
+    launcher = command_line.get_value("launcher", "pdsh")
+    command = DeepSpeedCommand(
+        command_line,
+        command_line.get_value("hostfile", DEFAULT_HOSTFILE),
+        _parse_host_slots(command_line, "include", errors),
+        _parse_host_slots(command_line, "exclude", errors),
+        command_line.get_number("num_nodes"),
+        command_line.get_number("num_gpus"),
+        command_line.get_value("master_addr"),
+        command_line.get_number("master_port", DEFAULT_MASTER_PORT),
         launcher.lower() if launcher is not None else None,
-        flags(GRAMMAR, line),
+        find_flags(GRAMMAR, command_line),
         (),
     )
-    faults += _exclusions(found)
-    return found._replace(errors=tuple(faults) if line.sure else ())
+    errors += _find_conflicts(command)
+    return command._replace(errors=tuple(errors) if command_line.is_certain else ())
 
 
-def _exclusions(found: DeepSpeed) -> list[Fault]:
+def _find_conflicts(command: DeepSpeedCommand) -> list[CommandLineError]:
     """Options that do not go together."""
-    given = found.line.options
-    faults: list[Fault] = []
+    options = command.command_line.options
+    errors: list[CommandLineError] = []
 
-    def fault(name: str, sentence: str, only: str = "") -> None:
-        faults.append(Fault(given[name].flag, sentence, only))
+    def add_error(name: str, message: str, condition: str = "") -> None:
+        errors.append(CommandLineError(options[name].flag, message, condition))
 
-    chosen = [name for name in ("include", "exclude") if name in given and given[name].value != ""]
-    numbers = {name: found.line.number(name) for name in ("num_nodes", "num_gpus")}
-    counted = [name for name, number in numbers.items() if number is not None and number >= 0]
-    if len(chosen) > 1:
-        fault("exclude", "--include and --exclude exclude each other")
-    for name in counted:
-        if chosen:
-            fault(name, f"--{name} does not go with --{chosen[0]}")
-    if {"module", "no_python"} <= found.flags:
-        fault("no_python", "--no_python and --module exclude each other")
-    if "no_ssh" in found.flags and ("node_rank" not in given or _below_zero(found.line, "node_rank")):
-        fault("no_ssh", "--no_ssh needs --node_rank, from 0 to the number of hosts less 1")
-    if "elastic_training" in found.flags and "master_addr" not in given:
-        fault("elastic_training", "--elastic_training needs --master_addr")
-    if {"elastic_training", "no_local_rank"} <= found.flags:
-        fault("no_local_rank", "--elastic_training does not go with --no_local_rank")
-    if found.launcher is not None and found.launcher not in LAUNCHERS:
-        fault("launcher", f'--launcher takes {", ".join(LAUNCHERS)}; not "{found.launcher}"', _SEVERAL)
-    if found.launcher in _CHOOSING:
-        for name in (*chosen, *counted):
-            fault(name, f"--launcher {found.launcher} does not go with --{name}", _SEVERAL)
-    return faults
+    host_filters = [name for name in ("include", "exclude") if name in options and options[name].value != ""]
+    numbers = {name: command.command_line.get_number(name) for name in ("num_nodes", "num_gpus")}
+    counting_options = [name for name, number in numbers.items() if number is not None and number >= 0]
+    if len(host_filters) > 1:
+        add_error("exclude", "--include and --exclude exclude each other")
+    for name in counting_options:
+        if host_filters:
+            add_error(name, f"--{name} does not go with --{host_filters[0]}")
+    if {"module", "no_python"} <= command.flags:
+        add_error("no_python", "--no_python and --module exclude each other")
+    if "no_ssh" in command.flags and (
+        "node_rank" not in options or _is_negative(command.command_line, "node_rank")
+    ):
+        add_error("no_ssh", "--no_ssh needs --node_rank, from 0 to the number of hosts less 1")
+    if "elastic_training" in command.flags and "master_addr" not in options:
+        add_error("elastic_training", "--elastic_training needs --master_addr")
+    if {"elastic_training", "no_local_rank"} <= command.flags:
+        add_error("no_local_rank", "--elastic_training does not go with --no_local_rank")
+    if command.launcher is not None and command.launcher not in MULTI_NODE_LAUNCHERS:
+        add_error(
+            "launcher",
+            f'--launcher takes {", ".join(MULTI_NODE_LAUNCHERS)}; not "{command.launcher}"',
+            _SEVERAL_HOSTS_CONDITION,
+        )
+    if command.launcher in _SELECTING_LAUNCHERS:
+        for name in (*host_filters, *counting_options):
+            add_error(
+                name, f"--launcher {command.launcher} does not go with --{name}", _SEVERAL_HOSTS_CONDITION
+            )
+    return errors
 
 
-def _below_zero(line: Line, name: str) -> bool:
-    number = line.number(name)
+def _is_negative(command_line: CommandLine, name: str) -> bool:
+    number = command_line.get_number(name)
     return number is not None and number < 0
 
 
-def _hosts(line: Line, name: str, faults: list[Fault]) -> Hosts | None:
+def _parse_host_slots(
+    command_line: CommandLine, name: str, errors: list[CommandLineError]
+) -> HostSlots | None:
     """``NODE[:SLOT,…]@NODE…`` as hosts and their slots."""
-    option = line.options.get(name)
+    option = command_line.options.get(name)
     if option is None or not option.value:
         return None
-    found: Hosts = {}
+    host_slots: HostSlots = {}
     for node in option.value.split("@"):
-        host, colon, listed = node.partition(":")
-        slots = [integer(slot) for slot in listed.split(",")] if colon else []
+        host, colon, slot_text = node.partition(":")
+        slots = [parse_integer(slot) for slot in slot_text.split(",")] if colon else []
         if None in slots:
-            sentence = f'--{name} takes HOST:SLOT,SLOT with "@" between hosts, not "{option.value}"'
-            faults.append(Fault(option.word, sentence))
+            message = f'--{name} takes HOST:SLOT,SLOT with "@" between hosts, not "{option.value}"'
+            errors.append(CommandLineError(option.word, message))
             return None
-        found[host] = sorted({*found.get(host, []), *(slot for slot in slots if slot is not None)})
-    return found
+        host_slots[host] = sorted({*host_slots.get(host, []), *(slot for slot in slots if slot is not None)})
+    return host_slots

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.limits import MAX_COMMAND_TEXT, MAX_COMMAND_WORDS, BoundExceeded, beyond
+from podplan.core.limits import MAX_COMMAND_TEXT, MAX_COMMAND_WORDS, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers import (
     accelerate,
@@ -22,31 +22,31 @@ from podplan.launchers import (
     torchrun,
     wrappers,
 )
-from podplan.launchers.arguments import Line, Option
-from podplan.launchers.words import Fault, Variables, Word
-from podplan.launchers.wrappers import MAX_WRAPPERS, SHELLS
+from podplan.launchers.arguments import CommandLine, ParsedOption
+from podplan.launchers.words import CommandLineError, EnvVariables, Word
+from podplan.launchers.wrappers import MAX_WRAPPERS, SHELL_PROGRAMS
 
 MAX_DEPTH = 4  # of sh -c in sh -c, and of programs that start programs
 MAX_INVOCATIONS = 200
 
 # Programs that train nothing and start nothing: nobody has to look behind them.
-_HARMLESS = """
+_HARMLESS_PROGRAM_TEXT = """
     [ [[ . : alias apk apt apt-get awk cat cd chmod chown clear conda cp curl cut date declare df dnf du echo
     exit export false find free getopts git grep head hostname id ip kill ldconfig let ln local ls mamba
     mapfile mkdir mount mv nc nproc nslookup nvidia-smi ping pip pip3 popd printenv printf ps pushd pwd read
     readarray readonly return rm sed service set shift shopt sleep sort source ssh-keygen sshd stat tail tar
     tee test touch tr trap true typeset ulimit umask uname unset unzip wait wc wget which whoami yum
 """
-HARMLESS = frozenset(_HARMLESS.split())
-OTHER_NAMES = {"deepspeed.pt": "deepspeed", "ds": "deepspeed", "mpiexec": "mpirun", "orterun": "mpirun"}
+HARMLESS_PROGRAMS = frozenset(_HARMLESS_PROGRAM_TEXT.split())
+LAUNCHER_ALIASES = {"deepspeed.pt": "deepspeed", "ds": "deepspeed", "mpiexec": "mpirun", "orterun": "mpirun"}
 
-Facts = (
-    torchrun.Torchrun
-    | deepspeed.DeepSpeed
-    | accelerate.Accelerate
-    | mpirun.Mpirun
-    | colossalai.ColossalAI
-    | horovodrun.Horovodrun
+ParsedCommand = (
+    torchrun.TorchrunCommand
+    | deepspeed.DeepSpeedCommand
+    | accelerate.AccelerateCommand
+    | mpirun.MpirunCommand
+    | colossalai.ColossalAICommand
+    | horovodrun.HorovodrunCommand
 )
 
 
@@ -65,234 +65,256 @@ class Invocation(NamedTuple):
     """
 
     launcher: str
-    word: Word
+    program_word: Word
     words: tuple[Word, ...]
-    facts: Facts | None
+    parsed: ParsedCommand | None
     script: Word | None
     arguments: tuple[Word, ...]
-    variables: Variables
-    conditional: bool = False
-    before: str = ""
-    after: str = ""
-    under: str = ""
-    assumed: bool = False
+    variables: EnvVariables
+    is_conditional: bool = False
+    operator_before: str = ""
+    operator_after: str = ""
+    started_by: str = ""
+    is_assumed: bool = False
 
     @property
     def path(self) -> Path:
-        return self.word.path
+        return self.program_word.path
 
     @property
-    def options(self) -> dict[str, Option]:
+    def options(self) -> dict[str, ParsedOption]:
         """The options on the line, by name."""
-        return self.facts.line.options if self.facts is not None else {}
+        return self.parsed.command_line.options if self.parsed is not None else {}
 
     @property
-    def errors(self) -> tuple[Fault, ...]:
+    def errors(self) -> tuple[CommandLineError, ...]:
         """What the launcher refuses."""
-        return self.facts.errors if self.facts is not None else ()
+        return self.parsed.errors if self.parsed is not None else ()
 
 
-class Found(NamedTuple):
+class DiscoveredPrograms(NamedTuple):
     """The programs that a container starts in order, and the strings that no shell can read."""
 
     invocations: tuple[Invocation, ...]
-    faults: tuple[Fault, ...]
+    syntax_errors: tuple[CommandLineError, ...]
 
 
-class _Around(NamedTuple):
+class _InvocationContext(NamedTuple):
     """What an invocation inherits from where it was found."""
 
-    variables: Variables
-    conditional: bool = False
-    before: str = ""
-    after: str = ""
-    under: str = ""
-    assumed: bool = False
+    variables: EnvVariables
+    is_conditional: bool = False
+    operator_before: str = ""
+    operator_after: str = ""
+    started_by: str = ""
+    is_assumed: bool = False
     depth: int = 0
 
 
-class _Container:
+class _ContainerSearch:
     """What grows while a container is looked at, and how much it may still grow."""
 
-    def __init__(self, container: Mapping[str, Any], variables: int) -> None:
+    def __init__(self, container: Mapping[str, Any], variable_count: int) -> None:
         self.name = container.get("name")
-        self.variables = variables  # that nothing has copied yet
-        self.expanded: dict[Path, kubelet.Expanded] = {}
-        self.faults: list[Fault] = []
-        self.words = MAX_COMMAND_WORDS
-        self.text = MAX_COMMAND_TEXT
+        self.variable_count = variable_count  # that nothing has copied yet
+        self.expanded_texts: dict[Path, kubelet.ExpandedText] = {}
+        self.syntax_errors: list[CommandLineError] = []
+        self.remaining_words = MAX_COMMAND_WORDS
+        self.remaining_text = MAX_COMMAND_TEXT
 
-    def count(self, words: int, text: int) -> None:
+    def count_text(self, word_count: int, text_length: int) -> None:
         """So many more words and characters. Raises BoundExceeded."""
-        self.words -= words
-        self.text -= text
-        if self.words < 0:
-            raise self._beyond("command-words", f"{MAX_COMMAND_WORDS:,} words")
-        if self.text < 0:
-            raise self._beyond("command-text", f"{MAX_COMMAND_TEXT:,} characters")
+        self.remaining_words -= word_count
+        self.remaining_text -= text_length
+        if self.remaining_words < 0:
+            raise self._build_limit_error("command-words", f"{MAX_COMMAND_WORDS:,} words")
+        if self.remaining_text < 0:
+            raise self._build_limit_error("command-text", f"{MAX_COMMAND_TEXT:,} characters")
 
     def count_variables(self) -> None:
         """The variables, once: what sets one more copies all of them. Raises BoundExceeded."""
-        self.count(self.variables, 0)
-        self.variables = 0
+        self.count_text(self.variable_count, 0)
+        self.variable_count = 0
 
-    def _beyond(self, limit: str, most: str) -> BoundExceeded:
-        named = f'container "{self.name}"' if isinstance(self.name, str) else "a container"
-        message = f"the commands and variables of {named} have more than {most}"
-        return BoundExceeded(beyond(limit, f"{message}; put them into a file that the program reads"))
+    def _build_limit_error(self, limit: str, maximum: str) -> LimitExceeded:
+        container_name = f'container "{self.name}"' if isinstance(self.name, str) else "a container"
+        message = f"the commands and variables of {container_name} have more than {maximum}"
+        return LimitExceeded(limit_exceeded(limit, f"{message}; put them into a file that the program reads"))
 
 
-def find(container: Mapping[str, Any]) -> Found:
+def find_programs(container: Mapping[str, Any]) -> DiscoveredPrograms:
     """The programs that a container starts: ``command``, ``args``, ``env`` and ``envFrom`` are looked at.
 
     Paths are those of the container: ``("args", 2)``. Odd values are passed over. Raises BoundExceeded.
     """
-    variables = kubelet.environment(container)
-    complete = not container.get("envFrom")
+    variables = kubelet.resolve_environment(container)
+    is_complete = not container.get("envFrom")
     words: list[Word] = []
-    looked = _Container(container, len(variables))
+    search = _ContainerSearch(container, len(variables))
     for key in ("command", "args"):
-        listed = container.get(key)
-        for index, text in enumerate(listed if isinstance(listed, list) else ()):
+        word_list = container.get(key)
+        for index, text in enumerate(word_list if isinstance(word_list, list) else ()):
             if isinstance(text, str):
-                made = kubelet.expand(text, variables, complete=complete)
-                looked.count(1, len(made.text))
-                looked.expanded[key, index] = made
-                words.append(Word(made.text, (key, index), 0, len(text), made.known))
-    around = _Around(variables, assumed=not container.get("command"))
-    found: list[Invocation] = []
-    for invocation in _command(tuple(words), around, looked):
-        if len(found) >= MAX_INVOCATIONS:
+                expanded = kubelet.expand_references(text, variables, is_complete=is_complete)
+                search.count_text(1, len(expanded.text))
+                search.expanded_texts[key, index] = expanded
+                words.append(Word(expanded.text, (key, index), 0, len(text), expanded.is_known))
+    context = _InvocationContext(variables, is_assumed=not container.get("command"))
+    invocations: list[Invocation] = []
+    for invocation in _iter_invocations(tuple(words), context, search):
+        if len(invocations) >= MAX_INVOCATIONS:
             break
-        found.append(invocation)
-    return Found(tuple(found), tuple(looked.faults))
+        invocations.append(invocation)
+    return DiscoveredPrograms(tuple(invocations), tuple(search.syntax_errors))
 
 
-def _command(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iterator[Invocation]:
+def _iter_invocations(
+    words: tuple[Word, ...], context: _InvocationContext, search: _ContainerSearch
+) -> Iterator[Invocation]:
     """The programs that one command line starts."""
     for _ in range(MAX_WRAPPERS):
-        inner = wrappers.inner(words) if words else None
-        if inner is None:
+        wrapped = wrappers.unwrap_command(words) if words else None
+        if wrapped is None:
             break
-        words = inner.words
-        if inner.assigned:
-            looked.count_variables()
-            around = around._replace(variables={**around.variables, **inner.assigned})
-    if not words or around.depth > MAX_DEPTH:
+        words = wrapped.words
+        if wrapped.variables:
+            search.count_variables()
+            context = context._replace(variables={**context.variables, **wrapped.variables})
+    if not words or context.depth > MAX_DEPTH:
         return
-    first = words[0]
-    if first.name in SHELLS:
-        yield from _shell(words, around, looked)
+    first_word = words[0]
+    if first_word.base_name in SHELL_PROGRAMS:
+        yield from _iter_shell_invocations(words, context, search)
         return
-    launcher, start, rest = _named(words)
-    if launcher == "other" and first.known and first.name in HARMLESS:
+    launcher, program_word, rest = _identify_launcher(words)
+    if launcher == "other" and first_word.is_known and first_word.base_name in HARMLESS_PROGRAMS:
         return
-    facts = _facts(launcher, start, rest, around.variables)
-    script, arguments = _script(facts, start, rest, launcher)
-    yield Invocation(launcher, start, rest, facts, script, arguments, *around[:-1])
-    if isinstance(facts, mpirun.Mpirun | horovodrun.Horovodrun):
-        yield from _command(facts.rest, around._replace(under=launcher, depth=around.depth + 1), looked)
+    parsed = _parse_command(launcher, program_word, rest, context.variables)
+    script, arguments = _find_script(parsed, program_word, rest, launcher)
+    yield Invocation(launcher, program_word, rest, parsed, script, arguments, *context[:-1])
+    if isinstance(parsed, mpirun.MpirunCommand | horovodrun.HorovodrunCommand):
+        yield from _iter_invocations(
+            parsed.program_words, context._replace(started_by=launcher, depth=context.depth + 1), search
+        )
 
 
-def _named(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, ...]]:
+def _identify_launcher(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, ...]]:
     """The launcher that the words name, the word that does, and what follows."""
-    first, rest = words[0], words[1:]
-    started = wrappers.python(words)
-    if started is not None:
-        if started.module is None:
-            return "python", first, rest
-        name, first, rest = wrappers.MODULES.get(started.module.text, ""), started.module, started.rest
+    program_word, rest = words[0], words[1:]
+    python_call = wrappers.parse_python_call(words)
+    if python_call is not None:
+        if python_call.module is None:
+            return "python", program_word, rest
+        name, program_word, rest = (
+            wrappers.LAUNCHER_MODULES.get(python_call.module.text, ""),
+            python_call.module,
+            python_call.rest,
+        )
         if not name:
             return "python", words[0], words[1:]
     else:
-        name = first.name.removesuffix(".hydra")
-        name = OTHER_NAMES.get(name, name)
+        name = program_word.base_name.removesuffix(".hydra")
+        name = LAUNCHER_ALIASES.get(name, name)
     if name in ("torchrun", "torch.distributed.launch", "deepspeed", "mpirun", "horovodrun"):
-        return name, first, rest
+        return name, program_word, rest
     if name == "accelerate launch" or (name == "accelerate" and rest and rest[0].text == "launch"):
-        return "accelerate", first, rest[0 if name == "accelerate launch" else 1 :]
+        return "accelerate", program_word, rest[0 if name == "accelerate launch" else 1 :]
     if name == "accelerate-launch":
-        return "accelerate", first, rest
+        return "accelerate", program_word, rest
     if name == "colossalai" and rest and rest[0].text == "run":
-        return "colossalai", first, rest[1:]
-    return ("script" if name.endswith(".sh") else "other"), first, rest
+        return "colossalai", program_word, rest[1:]
+    return ("script" if name.endswith(".sh") else "other"), program_word, rest
 
 
-def _facts(launcher: str, start: Word, rest: tuple[Word, ...], variables: Variables) -> Facts | None:
+def _parse_command(
+    launcher: str, program_word: Word, rest: tuple[Word, ...], variables: EnvVariables
+) -> ParsedCommand | None:
     if launcher == "torchrun":
-        return torchrun.read(rest, start, variables)
+        return torchrun.parse_torchrun(rest, program_word, variables)
     if launcher == "torch.distributed.launch":
-        return torchrun.read(rest, start, variables, torchrun.LAUNCH)
+        return torchrun.parse_torchrun(rest, program_word, variables, torchrun.LAUNCH_GRAMMAR)
     if launcher == "mpirun":
-        return mpirun.read(rest, start, variables)
+        return mpirun.parse_mpirun(rest, program_word, variables)
     if launcher == "deepspeed":
-        return deepspeed.read(rest, start)
+        return deepspeed.parse_deepspeed(rest, program_word)
     if launcher == "accelerate":
-        return accelerate.read(rest, start)
+        return accelerate.parse_accelerate(rest, program_word)
     if launcher == "horovodrun":
-        return horovodrun.read(rest, start)
-    return colossalai.read(rest, start) if launcher == "colossalai" else None
+        return horovodrun.parse_horovodrun(rest, program_word)
+    return colossalai.parse_colossalai(rest, program_word) if launcher == "colossalai" else None
 
 
-def _script(
-    facts: Facts | None, start: Word, rest: tuple[Word, ...], launcher: str
+def _find_script(
+    parsed: ParsedCommand | None, program_word: Word, rest: tuple[Word, ...], launcher: str
 ) -> tuple[Word | None, tuple[Word, ...]]:
-    if facts is not None:
-        line: Line = facts.line
-        return line.script, line.arguments
-    started = wrappers.python((start, *rest)) if launcher == "python" else None
-    if started is None:
+    if parsed is not None:
+        command_line: CommandLine = parsed.command_line
+        return command_line.script, command_line.arguments
+    python_call = wrappers.parse_python_call((program_word, *rest)) if launcher == "python" else None
+    if python_call is None:
         return None, rest
-    return started.script or started.module, started.rest
+    return python_call.script or python_call.module, python_call.rest
 
 
-def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iterator[Invocation]:
+def _iter_shell_invocations(
+    words: tuple[Word, ...], context: _InvocationContext, search: _ContainerSearch
+) -> Iterator[Invocation]:
     """``sh -c STRING``, or a shell script."""
-    at, string = 1, False
-    while at < len(words) and words[at].text[:1] in ("-", "+") and len(words[at].text) > 1:
-        text = words[at].text
-        at += 1
+    index, takes_string = 1, False
+    while index < len(words) and words[index].text[:1] in ("-", "+") and len(words[index].text) > 1:
+        text = words[index].text
+        index += 1
         if text.startswith("--"):
-            at += text in ("--rcfile", "--init-file")
+            index += text in ("--rcfile", "--init-file")
             continue
-        string = string or "c" in text[1:]
-        at += text[1:].count("o") + text[1:].count("O")
-    if at >= len(words):
+        takes_string = takes_string or "c" in text[1:]
+        index += text[1:].count("o") + text[1:].count("O")
+    if index >= len(words):
         return
-    if not string:
-        yield Invocation("script", words[0], words[1:], None, words[at], words[at + 1 :], *around[:-1])
+    if not takes_string:
+        yield Invocation("script", words[0], words[1:], None, words[index], words[index + 1 :], *context[:-1])
         return
-    line, given = words[at], words[at + 1 :]
-    name = given[0] if given else words[0]
-    looked.count_variables()
-    looked.count(0, len(line.text))
+    script_word, positional_words = words[index], words[index + 1 :]
+    zeroth_argument = positional_words[0] if positional_words else words[0]
+    search.count_variables()
+    search.count_text(0, len(script_word.text))
     from podplan.launchers import shell
 
-    read = shell.script(
-        line.text, around.variables, (name, *given[1:]), bash=words[0].name not in ("sh", "dash", "ash")
+    parsed_script = shell.parse_script(
+        script_word.text,
+        context.variables,
+        (zeroth_argument, *positional_words[1:]),
+        is_bash=words[0].base_name not in ("sh", "dash", "ash"),
     )
-    made = looked.expanded.get(line.path)
-    if read.fault is not None and line.known:
-        looked.faults.append(
-            Fault(kubelet.placed(_at(line, read.fault.offset), line, made), read.fault.sentence)
+    made = search.expanded_texts.get(script_word.path)
+    if parsed_script.syntax_error is not None and script_word.is_known:
+        search.syntax_errors.append(
+            CommandLineError(
+                kubelet.placed(
+                    _build_error_word(script_word, parsed_script.syntax_error.offset), script_word, made
+                ),
+                parsed_script.syntax_error.message,
+            )
         )
-    variables = around.variables
-    for command in read.commands:
-        words_set = len(command.words) + len(command.changed) + len(command.assigned)
-        looked.count(words_set, sum(len(word.text) for word in command.words))
-        variables = {**variables, **command.changed} if command.changed else variables
-        placed = tuple(word if word.path else kubelet.placed(word, line, made) for word in command.words)
-        inside = _Around(
-            {**variables, **command.assigned} if command.assigned else variables,
-            around.conditional or command.conditional,
-            command.before,
-            command.after,
-            around.under,
-            around.assumed,
-            around.depth + 1,
+    variables = context.variables
+    for command in parsed_script.commands:
+        word_count = len(command.words) + len(command.changed_variables) + len(command.command_variables)
+        search.count_text(word_count, sum(len(word.text) for word in command.words))
+        variables = {**variables, **command.changed_variables} if command.changed_variables else variables
+        located_words = tuple(
+            word if word.path else kubelet.placed(word, script_word, made) for word in command.words
         )
-        yield from _command(placed, inside, looked)
+        inner_context = _InvocationContext(
+            {**variables, **command.command_variables} if command.command_variables else variables,
+            context.is_conditional or command.is_conditional,
+            command.operator_before,
+            command.operator_after,
+            context.started_by,
+            context.is_assumed,
+            context.depth + 1,
+        )
+        yield from _iter_invocations(located_words, inner_context, search)
 
 
-def _at(line: Word, offset: int) -> Word:
-    return Word(line.text, start=offset, end=min(offset + 1, len(line.text)))
+def _build_error_word(script_word: Word, offset: int) -> Word:
+    return Word(script_word.text, start=offset, end=min(offset + 1, len(script_word.text)))

@@ -6,33 +6,33 @@ import re
 from collections.abc import Iterator, Sequence
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers import wrappers
 from podplan.launchers.endings import sleep_seconds
 from podplan.launchers.processes import Process, ShellString, steps
-from podplan.launchers.shell import Block, Command, Node
+from podplan.launchers.shell import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
 MAX_SECONDS = 10**9
-_OPTION = pattern(
+_OPTION = compile_lazily(
     r"--?(?:max[-_])?(?:wait|timeout|sleep|time|drain|grace(?:[-_]period)?|delay)"
     r"(?:[-_]?(?:time|for|s|secs?|seconds|timeout))?(?:=(\d{1,6}s?))?"
 )
-_NUMBER = pattern(r"(\d{1,6})s?")
-_PYTHON_SLEEP = pattern(r"\b(?:time\.)?sleep\(\s*(\d{1,6})(?:\.0*)?\s*\)")
-_SEQ = pattern(r"(?:\$\(|`)\s*seq\s+(\d{1,7})(?:\s+(\d{1,7}))?(?:\s+(\d{1,7}))?\s*(?:\)|`)")
-_BRACES = pattern(r"\{(\d{1,7})\.\.(\d{1,7})(?:\.\.(\d{1,7}))?\}")
-_IN_C = pattern(
+_NUMBER = compile_lazily(r"(\d{1,6})s?")
+_PYTHON_SLEEP = compile_lazily(r"\b(?:time\.)?sleep\(\s*(\d{1,6})(?:\.0*)?\s*\)")
+_SEQ = compile_lazily(r"(?:\$\(|`)\s*seq\s+(\d{1,7})(?:\s+(\d{1,7}))?(?:\s+(\d{1,7}))?\s*(?:\)|`)")
+_BRACES = compile_lazily(r"\{(\d{1,7})\.\.(\d{1,7})(?:\.\.(\d{1,7}))?\}")
+_IN_C = compile_lazily(
     r"for\s*\(\(\s*(\w+)\s*=\s*(\d{1,7})\s*;\s*\1\s*(<=?)\s*(\d{1,7})\s*;\s*(?:\1\s*\+\+|\+\+\s*\1)\s*\)\)"
 )
-_LISTED = pattern(r"for\s+\w+\s+in\s+([\w./ \t-]+?)\s*[;\n]")
+_LISTED = compile_lazily(r"for\s+\w+\s+in\s+([\w./ \t-]+?)\s*[;\n]")
 # A counter that a loop compares with its limit, in [ … ], [[ … ]], test or (( … )).
-_LESS = pattern(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-lt|-le|-ne|!=|<=?)\s*[\"']?(\d{1,7})\b")
-_MORE = pattern(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-ge|-gt|-eq|==|>=?)\s*[\"']?(\d{1,7})\b")
+_LESS = compile_lazily(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-lt|-le|-ne|!=|<=?)\s*[\"']?(\d{1,7})\b")
+_MORE = compile_lazily(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-ge|-gt|-eq|==|>=?)\s*[\"']?(\d{1,7})\b")
 
 
-_DO = pattern(r"\bdo\b")
+_DO = compile_lazily(r"\bdo\b")
 
 
 class Duration(NamedTuple):
@@ -57,14 +57,16 @@ def durations(process: Process) -> Iterator[Duration]:
 def _of_list(nodes: Sequence[Node], string: ShellString) -> Duration:
     """All that commands in a row take; what follows ``||`` may not run, and nobody waits for a background."""
     found = [
-        _of_node(node, string) for at, node in enumerate(nodes) if node.before != "||" and node.after != "&"
+        _of_node(node, string)
+        for at, node in enumerate(nodes)
+        if node.operator_before != "||" and node.operator_after != "&"
     ]
     longest = max(found, key=lambda one: one.seconds, default=Duration(0, ()))
     return Duration(min(sum(one.seconds for one in found), MAX_SECONDS), longest.place)
 
 
 def _of_node(node: Node, string: ShellString) -> Duration:
-    if isinstance(node, Command):
+    if isinstance(node, SimpleCommand):
         return _of_process(string.process(node), node)
     body = [each for each in node.nodes if each.part not in ("", "elif")]
     if node.kind in ("{", "("):
@@ -80,7 +82,7 @@ def _of_node(node: Node, string: ShellString) -> Duration:
     return Duration(min(seconds or times * once.seconds, MAX_SECONDS), once.place)
 
 
-def _of_process(process: Process, command: Command | None) -> Duration:
+def _of_process(process: Process, command: SimpleCommand | None) -> Duration:
     """What a program takes: a sleep, a limit of timeout, or what the string of a shell does."""
     limit = _limit(command.words if command is not None else process.words)
     if process.string is not None:
@@ -96,11 +98,11 @@ def _of_process(process: Process, command: Command | None) -> Duration:
 
 def _limit(words: Sequence[Word]) -> int:
     """The seconds after which ``timeout`` ends a command; 0 where there is none."""
-    names = [word.name for word in words]
+    names = [word.base_name for word in words]
     if "timeout" not in names:
         return 0
     line = tuple(words[names.index("timeout") :])
-    inner = wrappers.inner(line)
+    inner = wrappers.unwrap_command(line)
     behind = len(inner.words) if inner is not None else 0
     return sleep_seconds([line[-behind - 1].text])
 

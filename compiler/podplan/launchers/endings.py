@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from podplan.core.lazy_regex import pattern
-from podplan.core.truncation import shortened
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.truncation import truncate
 from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.exit_status import HELPERS, TRAINERS
 from podplan.launchers.processes import Process, ShellString
-from podplan.launchers.shell import Block, Command, Node
+from podplan.launchers.shell import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
 # Programs that serve or watch until somebody ends them, whatever their options.
@@ -43,16 +43,16 @@ _SERVING_COMMANDS = {
     "vllm": "serve",
 }
 _ENDS_WATCH = ("--chgexit", "--errexit")
-_REPEATS = pattern(r"-l(?:ms)?(?:=|\Z)|--loop(?:-ms)?(?:=|\Z)")
+_REPEATS = compile_lazily(r"-l(?:ms)?(?:=|\Z)|--loop(?:-ms)?(?:=|\Z)")
 _SHORT = frozenset(("--version", "-version", "--help", "-h", "list", "stop", "validate"))
 _FOREVER = frozenset(("infinity", "inf"))
-_NUMBER = pattern(r"(\d+)([smhd]?)\Z")
+_NUMBER = compile_lazily(r"(\d+)([smhd]?)\Z")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _YEAR = 365 * 86_400
 _TRUE = frozenset(("true", ":"))
 _LEAVES_LOOP = frozenset(("break", "exit", "return", "exec", "kill"))
 # Readers that end a pipeline before the writer does.
-_ENDS_PIPE = pattern(r"(?:head|sed|awk)\Z|grep\Z")
+_ENDS_PIPE = compile_lazily(r"(?:head|sed|awk)\Z|grep\Z")
 
 # A program that puts itself into the background, and the option that keeps it in the foreground.
 _DAEMONS = {
@@ -83,7 +83,7 @@ class Endless(NamedTuple):
     @property
     def text(self) -> str:
         """The command as people write it, shortened."""
-        return shortened(" ".join([self.loop, *(word.text for word in self.words)]).strip(), 60)
+        return truncate(" ".join([self.loop, *(word.text for word in self.words)]).strip(), 60)
 
 
 def endless(process: Process) -> Endless | None:
@@ -100,7 +100,7 @@ def only_daemon(process: Process) -> Daemon | None:
     found: list[Daemon] = []
     for command, inner in processes.steps(process):
         daemon = _daemon(inner)
-        if daemon is not None and (command is None or not command.conditional):
+        if daemon is not None and (command is None or not command.is_conditional):
             found.append(daemon)
         elif not inner.name or inner.name not in HELPERS:
             return None
@@ -112,9 +112,9 @@ def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
     in_background: Endless | None = None
     after_training = False
     for at, node in enumerate(nodes):
-        if node.before == "||":
+        if node.operator_before == "||":
             continue
-        if isinstance(node, Command):
+        if isinstance(node, SimpleCommand):
             process = string.process(node)
             if process.name == "wait" and len(process.words) == 1 and in_background is not None:
                 return in_background
@@ -129,7 +129,7 @@ def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
                 return found._replace(after_training=after_training or found.after_training)
             in_background = found
         after_training = after_training or (works and not _is_in_background(nodes, at))
-        if leaves and node.before != "&&" and node.after not in ("|", "|&", "&"):
+        if leaves and node.operator_before != "&&" and node.operator_after not in ("|", "|&", "&"):
             return None
     return None
 
@@ -141,7 +141,7 @@ def _endless_block(block: Block, string: ShellString) -> Endless | None:
         return None
     asked = [node for node in block.nodes if node.part == ""]
     body = [node for node in block.nodes if node.part == "do"]
-    if len(asked) != 1 or not isinstance(asked[0], Command):
+    if len(asked) != 1 or not isinstance(asked[0], SimpleCommand):
         return None
     condition = asked[0]
     leaves = any(command.words[0].text in _LEAVES_LOOP for command in processes.commands(body))
@@ -150,10 +150,10 @@ def _endless_block(block: Block, string: ShellString) -> Endless | None:
     return Endless(condition.words, block.kind)
 
 
-def _never_ends_loop(kind: str, condition: Command) -> bool:
+def _never_ends_loop(kind: str, condition: SimpleCommand) -> bool:
     words = [word.text for word in condition.words]
     succeeds = words[0] in _TRUE or words[0] == "sleep" or words == ["[", "1", "]"]
-    return (succeeds and not condition.negated) if kind == "while" else words[0] == "false"
+    return (succeeds and not condition.is_negated) if kind == "while" else words[0] == "false"
 
 
 def _may_train(process: Process) -> bool:
@@ -163,17 +163,17 @@ def _may_train(process: Process) -> bool:
 
 
 def _is_in_background(nodes: Sequence[Node], at: int) -> bool:
-    while nodes[at].after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
+    while nodes[at].operator_after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
         at += 1
-    return nodes[at].after == "&"
+    return nodes[at].operator_after == "&"
 
 
 def _cut_off(nodes: Sequence[Node], at: int, string: ShellString) -> bool:
     """Whether a later program of the pipeline ends, and the writer with it."""
-    while nodes[at].after in ("|", "|&") and at + 1 < len(nodes):
+    while nodes[at].operator_after in ("|", "|&") and at + 1 < len(nodes):
         at += 1
         node = nodes[at]
-        name = string.process(node).name if isinstance(node, Command) else ""
+        name = string.process(node).name if isinstance(node, SimpleCommand) else ""
         if not name or _ENDS_PIPE.match(name):
             return True
     return False
@@ -240,7 +240,7 @@ def _daemon(process: Process) -> Daemon | None:
         return Daemon(process.words, "--block")
     if name == "redis-server" and ("--daemonize", "yes") in pairwise(arguments):
         return Daemon(process.words, "--daemonize no")
-    if name not in _DAEMONS or any(not word.known for word in process.words):
+    if name not in _DAEMONS or any(not word.is_known for word in process.words):
         return None
     if name == "sshd":
         stays = _only_tests(arguments) or any(_has_letter(argument, "Ddi") for argument in arguments)

@@ -15,26 +15,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from podplan.core.findings import Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.words import Word
-from podplan.launchers.wrappers import MAX_WRAPPERS, SHELLS, WRAPPERS, inner
+from podplan.launchers.wrappers import MAX_WRAPPERS, SHELL_PROGRAMS, WRAPPERS, unwrap_command
 
 # Programs that hand their words to a shell on another host or for each line of their input.
-_TO_OTHER_SHELLS = "ssh pdsh kubectl oc docker podman parallel xargs watch su runuser srun"
+_REMOTE_SHELL_PROGRAMS = "ssh pdsh kubectl oc docker podman parallel xargs watch su runuser srun"
 # Launchers that start the workers through ssh, where a shell reads the arguments again.
-_OVER_SSH = "deepspeed deepspeed.pt ds colossalai"
+_SSH_LAUNCHERS = "deepspeed deepspeed.pt ds colossalai"
 # Programs whose arguments are in a language that has $, quotes, patterns or operators of its own.
-_OWN_LANGUAGE = """
+_OWN_LANGUAGE_TEXT = """
     awk gawk mawk nawk sed perl ruby node php lua tclsh jq yq envsubst find tmux expr test [ [[ gdb psql mysql
     sqlite3 make cmake ninja supervisord
 """
-_READ_AGAIN = frozenset(f"{_TO_OTHER_SHELLS} {_OVER_SSH}".split())
-_OF_OWN_LANGUAGE = frozenset(_OWN_LANGUAGE.split())
+_RESPLITTING_PROGRAMS = frozenset(f"{_REMOTE_SHELL_PROGRAMS} {_SSH_LAUNCHERS}".split())
+_OWN_LANGUAGE_PROGRAMS = frozenset(_OWN_LANGUAGE_TEXT.split())
 # Options after which some interpreters expect code, and env a line that it splits.
 _CODE_OPTIONS = frozenset(("-c", "-e", "-r", "-E", "-S", "--command", "--eval", "--exec", "--split-string"))
 
-Expansion = str  # "all", "literal" or "none": the variables by which Kubernetes replaces $(NAME)
+ExpansionMode = str  # "all", "literal" or "none": the variables by which Kubernetes replaces $(NAME)
 
 
-class Line(NamedTuple):
+class ExecCommand(NamedTuple):
     """A list of words that Kubernetes executes, each with its path below the container.
 
     ``expansion`` tells which variables Kubernetes replaces in it. Without ``has_program`` the image chooses
@@ -43,119 +43,128 @@ class Line(NamedTuple):
 
     texts: tuple[str, ...]
     paths: tuple[Path, ...]
-    expansion: Expansion = "all"
+    expansion: ExpansionMode = "all"
     has_program: bool = True
 
 
-class Shell(NamedTuple):
+class ShellCall(NamedTuple):
     """A shell that a line starts with ``-c``: the numbers of its word, of its script and of what follows."""
 
-    at: int
-    script: int
-    rest: int
+    program_index: int
+    script_index: int
+    rest_index: int
 
-    def name(self, line: Line) -> str:
-        return line.texts[self.at].rpartition("/")[2]
+    def get_program_name(self, exec_command: ExecCommand) -> str:
+        return exec_command.texts[self.program_index].rpartition("/")[2]
 
 
-def lines(container: Mapping[str, Any]) -> list[Line]:
+def list_exec_commands(container: Mapping[str, Any]) -> list[ExecCommand]:
     """The command of a container with its args, and those of its exec probes and lifecycle hooks."""
-    command, args = _words(container, ("command",)), _words(container, ("args",))
-    found = [_line([*command, *args], "all", has_program=bool(command))] if command or args else []
+    command, args = _list_words(container, ("command",)), _list_words(container, ("args",))
+    exec_commands = (
+        [_build_exec_command([*command, *args], "all", has_program=bool(command))] if command or args else []
+    )
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-        words = _words(container, (probe, "exec", "command"))
-        found += [_line(words, "literal")] if words else []
+        words = _list_words(container, (probe, "exec", "command"))
+        exec_commands += [_build_exec_command(words, "literal")] if words else []
     for hook in ("postStart", "preStop"):
-        words = _words(container, ("lifecycle", hook, "exec", "command"))
-        found += [_line(words, "none")] if words else []
-    return found
+        words = _list_words(container, ("lifecycle", hook, "exec", "command"))
+        exec_commands += [_build_exec_command(words, "none")] if words else []
+    return exec_commands
 
 
-def _line(words: Sequence[tuple[str, Path]], expansion: Expansion, *, has_program: bool = True) -> Line:
+def _build_exec_command(
+    words: Sequence[tuple[str, Path]], expansion: ExpansionMode, *, has_program: bool = True
+) -> ExecCommand:
     texts, paths = zip(*words, strict=True)
-    return Line(texts, paths, expansion, has_program)
+    return ExecCommand(texts, paths, expansion, has_program)
 
 
-def _words(container: Mapping[str, Any], path: Path) -> list[tuple[str, Path]]:
+def _list_words(container: Mapping[str, Any], path: Path) -> list[tuple[str, Path]]:
     value: Any = container
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
-    listed = value if isinstance(value, list) else ()
-    return [(text, (*path, at)) for at, text in enumerate(listed) if isinstance(text, str)]
+    value_list = value if isinstance(value, list) else ()
+    return [(text, (*path, at)) for at, text in enumerate(value_list) if isinstance(text, str)]
 
 
-def shell(line: Line) -> Shell | None:
+def find_shell_call(exec_command: ExecCommand) -> ShellCall | None:
     """The shell that reads a word of the line as a script, wherever in the line it is started."""
-    texts = line.texts
-    for at, text in enumerate(texts):
-        if text.rpartition("/")[2] not in SHELLS:
+    texts = exec_command.texts
+    for index, text in enumerate(texts):
+        if text.rpartition("/")[2] not in SHELL_PROGRAMS:
             continue
-        script, takes_script = _after_options(texts, at + 1)
-        if takes_script and script < len(texts):
-            return Shell(at, script, script + 1)
+        script_index, takes_script = _skip_shell_options(texts, index + 1)
+        if takes_script and script_index < len(texts):
+            return ShellCall(index, script_index, script_index + 1)
     return None
 
 
-def _after_options(texts: Sequence[str], at: int) -> tuple[int, bool]:
+def _skip_shell_options(texts: Sequence[str], index: int) -> tuple[int, bool]:
     """The number of the first word behind the options of a shell, and whether ``-c`` is among them."""
     takes_script = False
-    while at < len(texts) and texts[at][:1] in ("-", "+") and len(texts[at]) > 1 and " " not in texts[at]:
-        text, at = texts[at], at + 1
+    while (
+        index < len(texts)
+        and texts[index][:1] in ("-", "+")
+        and len(texts[index]) > 1
+        and " " not in texts[index]
+    ):
+        text, index = texts[index], index + 1
         if text == "--":
             break
         if text.startswith("--"):
-            at += text in ("--rcfile", "--init-file")
+            index += text in ("--rcfile", "--init-file")
             continue
         takes_script = takes_script or "c" in text[1:]
-        at += text[1:].count("o") + text[1:].count("O")
-    return at, takes_script
+        index += text[1:].count("o") + text[1:].count("O")
+    return index, takes_script
 
 
-def program(line: Line) -> str:
+def describe_program(exec_command: ExecCommand) -> str:
     """What the line starts, as people call it."""
-    if not line.has_program:
+    if not exec_command.has_program:
         return "the entrypoint of the image"
-    first = next((text.split() for text in line.texts if text.strip()), ["the program"])[0]
-    return first.rpartition("/")[2] or first
+    first_word = next((text.split() for text in exec_command.texts if text.strip()), ["the program"])[0]
+    return first_word.rpartition("/")[2] or first_word
 
 
-def literal_words(line: Line) -> Iterator[int]:
+def iter_literal_words(exec_command: ExecCommand) -> Iterator[int]:
     """The numbers of the words that a program gets as they are, and that should mean what they say.
 
     Left out are scripts of shells with what follows them, code for other interpreters, and the arguments of
     programs with a language of their own or with a shell on the other side.
     """
-    texts = line.texts
-    started = shell(line)
-    end = started.at if started is not None else len(texts)
-    first = _first_program(texts)
-    for at, text in enumerate(texts[:end]):
+    texts = exec_command.texts
+    shell_call = find_shell_call(exec_command)
+    end = shell_call.program_index if shell_call is not None else len(texts)
+    program_index = _find_first_program(texts)
+    for index, text in enumerate(texts[:end]):
         name = text.rpartition("/")[2]
-        if name in _READ_AGAIN or (at == first and name in _OF_OWN_LANGUAGE):
-            yield at
+        if name in _RESPLITTING_PROGRAMS or (index == program_index and name in _OWN_LANGUAGE_PROGRAMS):
+            yield index
             return
-        if at and texts[at - 1] in _CODE_OPTIONS and any(blank in text for blank in " \n;("):
+        if index and texts[index - 1] in _CODE_OPTIONS and any(blank in text for blank in " \n;("):
             continue
-        yield at
+        yield index
 
 
-def _first_program(texts: Sequence[str]) -> int:
+def _find_first_program(texts: Sequence[str]) -> int:
     """The number of the first word that is no wrapper and none of its options and values."""
-    for at, text in enumerate(texts):
-        wraps = text.rpartition("/")[2] in WRAPPERS or text.startswith("-") or "=" in text
-        if not (wraps or text.isdecimal()):
-            return at
+    for index, text in enumerate(texts):
+        is_wrapper_word = text.rpartition("/")[2] in WRAPPERS or text.startswith("-") or "=" in text
+        if not (is_wrapper_word or text.isdecimal()):
+            return index
     return len(texts)
 
 
-def program_word(line: Line) -> int | None:
+def find_program_word(exec_command: ExecCommand) -> int | None:
     """The number of the word that names the program, behind wrappers; None where the line has none."""
-    if not line.has_program:
+    if not exec_command.has_program:
         return None
-    words = tuple(Word(text, start=at) for at, text in enumerate(line.texts))
+    words = tuple(Word(text, start=at) for at, text in enumerate(exec_command.texts))
     for _ in range(MAX_WRAPPERS):
-        within = inner(words) if words else None
-        if within is None:
+        wrapped = unwrap_command(words) if words else None
+        if wrapped is None:
             break
-        words = within.words
-    return words[0].start if words and words[0].text == line.texts[words[0].start] else None
+        words = wrapped.words
+    return words[0].start if words and words[0].text == exec_command.texts[words[0].start] else None

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.processes import Process, ShellString
-from podplan.launchers.shell import Block, Command, Node
+from podplan.launchers.shell import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
 # Programs that say nothing about a training: they prepare, copy and report.
@@ -33,11 +33,11 @@ _TELLING = frozenset(("exit", "find", "return", "stat", "which", "wait", "eval",
 _CHECKS = frozenset(("[", "[[", "cmp", "diff", "false", "grep", "ls", "test", "exec"))
 TRAINERS = frozenset(("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai"))
 # Scripts that run beside a training: nobody has to wait for them.
-_BESIDE = pattern(
+_BESIDE = compile_lazily(
     r"monitor|watch|(?<![a-z])log(?:s|g\w*)?(?![a-z])|metric|export|serve|board|sync|upload|push|notify|heartbeat"
     r"|alert|proxy|sidecar|health"
 )
-_TRAP = pattern(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
+_TRAP = compile_lazily(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 
 
 class Hidden(NamedTuple):
@@ -67,7 +67,10 @@ def is_work(process: Process) -> bool:
 
 def is_training(process: Process) -> bool:
     """Whether a process is a launcher or a script that may train, by its name, and no monitor or server."""
-    name = next((word.name for word in process.words[1:] if word.name.endswith((".py", ".sh"))), process.name)
+    name = next(
+        (word.base_name for word in process.words[1:] if word.base_name.endswith((".py", ".sh"))),
+        process.name,
+    )
     starts = process.name in TRAINERS or process.name.startswith("python") or name.endswith((".py", ".sh"))
     return starts and not _BESIDE.search(name.lower())
 
@@ -92,9 +95,9 @@ def _of_string(string: ShellString) -> Iterator[_Exposed]:
 def _of_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
     """The programs of commands in a row."""
     for at, node in enumerate(nodes):
-        if isinstance(node, Command) and node.words[0].text == "set":
+        if isinstance(node, SimpleCommand) and node.words[0].text == "set":
             options = processes.set_options(node.words[1:], options)
-        if isinstance(node, Command) and node.words[0].text == "trap" and _traps_end(node):
+        if isinstance(node, SimpleCommand) and node.words[0].text == "trap" and _traps_end(node):
             return
         for exposed in _of_node(node, options, string):
             if exposed.how:
@@ -102,7 +105,7 @@ def _of_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString
                 yield exposed if may_succeed else exposed._replace(how="", cause="")
                 continue
             how, cause = _lost(nodes, at, options, string)
-            in_background = exposed.in_background or _last_of_list(nodes, at)[0].after == "&"
+            in_background = exposed.in_background or _last_of_list(nodes, at)[0].operator_after == "&"
             yield exposed._replace(how=how, cause=cause, in_background=in_background)
 
 
@@ -131,13 +134,13 @@ def _parts(block: Block) -> Iterator[list[Node]]:
 def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: ShellString) -> tuple[str, str]:
     """How the failure of the node ``at`` is lost in its list, and the cause; two empty texts if it is not."""
     end = _end_of_pipeline(nodes, at)
-    if any(node.negated for node in nodes[at : end + 1]):
+    if any(node.is_negated for node in nodes[at : end + 1]):
         return "", ""
     if end > at and "pipefail" not in options and string.status_read < nodes[end].start:
         return f"a pipeline has the exit status of its last command, {_name(nodes[end], string)}", "pipe"
     last, only_and = end, True
-    while nodes[last].after in ("&&", "||") and last + 1 < len(nodes):
-        operator, start = nodes[last].after, last + 1
+    while nodes[last].operator_after in ("&&", "||") and last + 1 < len(nodes):
+        operator, start = nodes[last].operator_after, last + 1
         last = _end_of_pipeline(nodes, start)
         if operator == "||":
             alternative = nodes[start : last + 1]
@@ -145,7 +148,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
                 return "", ""
             return f'what follows "||", {_name(alternative[-1], string)}, succeeds', "alternative"
         only_and = False
-    if nodes[last].after == "&":
+    if nodes[last].operator_after == "&":
         return _in_background(nodes[last + 1 :], string)
     rest = nodes[last + 1 :]
     if not rest or ("errexit" in options and only_and) or string.status_read >= nodes[last].end:
@@ -159,7 +162,7 @@ def _after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
     """The nodes that run after the one ``at``, where this succeeds."""
     is_left_out = False
     for before, node in pairwise(nodes[at:]):
-        is_left_out = before.after == "||" or (is_left_out and before.after in ("|", "|&"))
+        is_left_out = before.operator_after == "||" or (is_left_out and before.operator_after in ("|", "|&"))
         if not is_left_out:
             yield node
 
@@ -179,14 +182,14 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
 
 
 def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:
-    while nodes[at].after in ("|", "|&") and at + 1 < len(nodes):
+    while nodes[at].operator_after in ("|", "|&") and at + 1 < len(nodes):
         at += 1
     return at
 
 
 def _last_of_list(nodes: Sequence[Node], at: int) -> tuple[Node, int]:
     """The last node that ``&&``, ``||`` and pipes join to the one ``at``."""
-    while nodes[at].after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
+    while nodes[at].operator_after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
         at += 1
     return nodes[at], at
 
@@ -204,7 +207,7 @@ def _succeeds(node: Node, string: ShellString) -> bool:
     return process.name in HELPERS and process.name not in _TELLING - {"wait"}
 
 
-def _traps_end(command: Command) -> bool:
+def _traps_end(command: SimpleCommand) -> bool:
     return any(_TRAP.search(word.text) for word in command.words[2:])
 
 

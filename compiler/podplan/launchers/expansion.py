@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers.tokens import Piece, Token
-from podplan.launchers.words import MAX_ARGUMENTS, Word
+from podplan.launchers.words import MAX_ARGUMENTS_LENGTH, Word
 
-MAX_BRACED = 1_000  # words that the braces of one word may make
-_SPLIT = pattern(r"([ \t\n]+)")
-_PATTERN = pattern(r"[*?\[]")
-_SEQUENCE = pattern(r"(?:(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?[0-9]{1,9}))?\Z")
-_ASSIGNED_HOME = pattern(r"[A-Za-z_][A-Za-z0-9_]*=~(?=/|\Z)")
+MAX_BRACE_WORDS = 1_000  # words that the braces of one word may make
+_BLANKS_PATTERN = compile_lazily(r"([ \t\n]+)")
+_GLOB_PATTERN = compile_lazily(r"[*?\[]")
+_SEQUENCE_PATTERN = compile_lazily(
+    r"(?:(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?[0-9]{1,9}))?\Z"
+)
+_ASSIGNED_TILDE_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=~(?=/|\Z)")
 
 # A piece, or one character of the text that stands outside of quotes.
 Atom = Piece | str
 
 
-class Scope:
+class ShellScope:
     """What a shell knows while it reads a string: variables, ``$1`` and so on.
 
     The budget ends a string that doubles a variable again and again, or repeats ``$@``; beyond it nothing is
@@ -30,219 +32,245 @@ class Scope:
     def __init__(self, variables: dict[str, str | None], positional: Sequence[Word] | None) -> None:
         self.variables = variables
         self.positional = positional
-        self.budget = MAX_ARGUMENTS
-        self._all_given = sum(len(word.text) + 9 for word in (positional or ())[1:])
+        self.budget = MAX_ARGUMENTS_LENGTH
+        self._positional_length = sum(len(word.text) + 9 for word in (positional or ())[1:])
 
-    def has_room_for_all(self) -> bool:
+    def reserve_positional(self) -> bool:
         """Whether the budget allows for ``$@`` once more, which it then pays."""
-        self.budget -= self._all_given
+        self.budget -= self._positional_length
         return self.budget >= 0
 
-    def value(self, name: str) -> str | None:
+    def get_value(self, name: str) -> str | None:
         """What a name stands for; None where that is not known."""
-        given = self.positional
-        if name == "#" and given is not None:
-            return str(len(given[1:]))
-        if name.isdigit() and given is not None:
-            return given[int(name)].text if int(name) < len(given) and given[int(name)].known else None
+        positional = self.positional
+        if name == "#" and positional is not None:
+            return str(len(positional[1:]))
+        if name.isdigit() and positional is not None:
+            return (
+                positional[int(name)].text
+                if int(name) < len(positional) and positional[int(name)].is_known
+                else None
+            )
         return self.variables.get(name)
 
 
-class _Part(NamedTuple):
+class _TextPart(NamedTuple):
     """A stretch of text; ``splits`` where the shell splits it at blanks."""
 
     text: str
-    quoted: bool
-    splits: bool = False
-    known: bool = True
+    is_quoted: bool
+    may_split: bool = False
+    is_known: bool = True
 
 
-def words(token: Token, scope: Scope, *, braces: bool = True) -> list[Word]:
+def expand_token(token: Token, scope: ShellScope, *, braces: bool = True) -> list[Word]:
     """The words that one written word becomes: often one, none for an empty variable, several for ``$@``."""
-    whole = Word(token.text, start=token.start, end=token.end)
-    found: list[Word] = []
-    for pieces in _braced(token.pieces) if braces else [token.pieces]:
+    unexpanded_word = Word(token.text, start=token.start, end=token.end)
+    expanded_words: list[Word] = []
+    for pieces in _expand_braces(token.pieces) if braces else [token.pieces]:
         if pieces is None:
-            return [whole._replace(known=False, splits=True)]
-        found += _fields(pieces, scope, whole)
-    return found
+            return [unexpanded_word._replace(is_known=False, may_split=True)]
+        expanded_words += _split_fields(pieces, scope, unexpanded_word)
+    return expanded_words
 
 
-def text(pieces: Sequence[Piece], scope: Scope) -> str | None:
+def expand_value(pieces: Sequence[Piece], scope: ShellScope) -> str | None:
     """The value of an assignment or the target of a redirection: not split; None where it is not known."""
-    parts = list(_parts(_at_home(pieces, scope), scope))
-    return "".join(part.text for part in parts) if all(part.known for part in parts) else None
+    parts = list(_expand_pieces(_expand_tilde(pieces, scope), scope))
+    return "".join(part.text for part in parts) if all(part.is_known for part in parts) else None
 
 
-def _fields(pieces: Sequence[Piece], scope: Scope, whole: Word) -> list[Word]:
-    made: list[Word] = []
+def _split_fields(pieces: Sequence[Piece], scope: ShellScope, unexpanded_word: Word) -> list[Word]:
+    finished_words: list[Word] = []
     current: Word | None = None
 
-    def grown(part: str, *, pattern: bool = False) -> Word:
-        before = current if current is not None else whole._replace(text="")
-        return before._replace(text=before.text + part, pattern=pattern or before.pattern)
+    def append_text(appended: str, *, pattern: bool = False) -> Word:
+        previous = current if current is not None else unexpanded_word._replace(text="")
+        return previous._replace(text=previous.text + appended, is_pattern=pattern or previous.is_pattern)
 
-    for part in _parts(_at_home(pieces, scope), scope):
-        if not part.known:
-            splits = part.splits or (current is not None and current.splits)
-            current = grown(part.text)._replace(known=False, splits=splits)
-        elif not part.splits:
-            pattern = not part.quoted and bool(_PATTERN.search(part.text))
-            current = grown(part.text, pattern=pattern)
+    for part in _expand_pieces(_expand_tilde(pieces, scope), scope):
+        if not part.is_known:
+            splits = part.may_split or (current is not None and current.may_split)
+            current = append_text(part.text)._replace(is_known=False, may_split=splits)
+        elif not part.may_split:
+            pattern = not part.is_quoted and bool(_GLOB_PATTERN.search(part.text))
+            current = append_text(part.text, pattern=pattern)
         elif part.text == "$@":
-            given = list(scope.positional or ())[1:]
-            if given and current is not None:
-                given[0] = given[0]._replace(text=current.text + given[0].text)
-            if given:
-                made += given[:-1]
-                current = given[-1]
+            positional_words = list(scope.positional or ())[1:]
+            if positional_words and current is not None:
+                positional_words[0] = positional_words[0]._replace(
+                    text=current.text + positional_words[0].text
+                )
+            if positional_words:
+                finished_words += positional_words[:-1]
+                current = positional_words[-1]
         else:
-            for number, field in enumerate(_SPLIT.split(part.text)):
+            for number, field_text in enumerate(_BLANKS_PATTERN.split(part.text)):
                 if number % 2:
-                    made += [current] if current is not None else []
+                    finished_words += [current] if current is not None else []
                     current = None
-                elif field:
-                    current = grown(field, pattern=bool(_PATTERN.search(field)))
-    return made if current is None else [*made, current]
+                elif field_text:
+                    current = append_text(field_text, pattern=bool(_GLOB_PATTERN.search(field_text)))
+    return finished_words if current is None else [*finished_words, current]
 
 
-def _parts(pieces: Sequence[Piece], scope: Scope) -> Iterator[_Part]:
+def _expand_pieces(pieces: Sequence[Piece], scope: ShellScope) -> Iterator[_TextPart]:
     """The pieces with their references replaced where the value is known."""
     for piece in pieces:
         if piece.name in ("@", "*") and scope.positional is not None and not piece.operator:
-            if not scope.has_room_for_all():
-                yield _Part(piece.text, piece.quoted, splits=not piece.quoted, known=False)
-            elif piece.quoted and piece.name == "*":
-                yield _Part(" ".join(word.text for word in scope.positional[1:]), quoted=True)
+            if not scope.reserve_positional():
+                yield _TextPart(piece.text, piece.is_quoted, may_split=not piece.is_quoted, is_known=False)
+            elif piece.is_quoted and piece.name == "*":
+                yield _TextPart(" ".join(word.text for word in scope.positional[1:]), is_quoted=True)
             else:
-                yield _Part("$@", quoted=False, splits=True)
-        elif piece.opaque:
-            yield _Part(piece.text, piece.quoted, splits=not piece.quoted, known=False)
+                yield _TextPart("$@", is_quoted=False, may_split=True)
+        elif piece.is_opaque:
+            yield _TextPart(piece.text, piece.is_quoted, may_split=not piece.is_quoted, is_known=False)
         elif not piece.name:
-            yield _Part(piece.text, piece.quoted)
+            yield _TextPart(piece.text, piece.is_quoted)
         else:
-            yield from _reference(piece, scope)
+            yield from _expand_reference(piece, scope)
 
 
-def _reference(piece: Piece, scope: Scope) -> Iterator[_Part]:
-    value = scope.value(piece.name)
-    replaced = piece.operator.lstrip(":")
-    if value is None or (replaced == "?" and not value):
-        yield _Part(piece.text, piece.quoted, splits=not piece.quoted, known=False)
+def _expand_reference(piece: Piece, scope: ShellScope) -> Iterator[_TextPart]:
+    value = scope.get_value(piece.name)
+    operator = piece.operator.lstrip(":")
+    if value is None or (operator == "?" and not value):
+        yield _TextPart(piece.text, piece.is_quoted, may_split=not piece.is_quoted, is_known=False)
         return
-    set_ = bool(value) or not piece.operator.startswith(":")
-    if replaced == "+" and not set_:
-        yield _Part("", piece.quoted, splits=not piece.quoted)
-    elif replaced == "+" or (replaced and not set_):
-        for part in _parts(piece.otherwise, scope):
-            yield part._replace(splits=not part.quoted)
+    is_set = bool(value) or not piece.operator.startswith(":")
+    if operator == "+" and not is_set:
+        yield _TextPart("", piece.is_quoted, may_split=not piece.is_quoted)
+    elif operator == "+" or (operator and not is_set):
+        for part in _expand_pieces(piece.default_pieces, scope):
+            yield part._replace(may_split=not part.is_quoted)
     else:
         scope.budget -= len(value)
-        if scope.budget >= 0 and not piece.quoted:  # to split is work, too
+        if scope.budget >= 0 and not piece.is_quoted:  # to split is work, too
             scope.budget -= 9 * len(value.split())
-        known = scope.budget >= 0
-        yield _Part(value if known else piece.text, piece.quoted, splits=not piece.quoted, known=known)
+        is_known = scope.budget >= 0
+        yield _TextPart(
+            value if is_known else piece.text,
+            piece.is_quoted,
+            may_split=not piece.is_quoted,
+            is_known=is_known,
+        )
 
 
-def _at_home(pieces: Sequence[Piece], scope: Scope) -> Sequence[Piece]:
+def _expand_tilde(pieces: Sequence[Piece], scope: ShellScope) -> Sequence[Piece]:
     """``~`` at the start of a word, or of the value assigned, is the home directory."""
-    first = pieces[0] if pieces else Piece("")
-    if first.quoted or first.name or first.opaque or "~" not in first.text:
+    first_piece = pieces[0] if pieces else Piece("")
+    if first_piece.is_quoted or first_piece.name or first_piece.is_opaque or "~" not in first_piece.text:
         return pieces
-    if first.text.startswith("~"):
-        at = 0
-    elif match := _ASSIGNED_HOME.match(first.text):
-        at = match.end() - 1
+    if first_piece.text.startswith("~"):
+        tilde_index = 0
+    elif match := _ASSIGNED_TILDE_PATTERN.match(first_piece.text):
+        tilde_index = match.end() - 1
     else:
         return pieces
-    user = first.text[at + 1 :].partition("/")[0]
-    if not user and len(pieces) > 1 and first.text == first.text[: at + 1]:
+    user = first_piece.text[tilde_index + 1 :].partition("/")[0]
+    if not user and len(pieces) > 1 and first_piece.text == first_piece.text[: tilde_index + 1]:
         return pieces
     home = scope.variables.get("HOME") if not user else None
     tilde = (
-        Piece(first.text[at : at + 1 + len(user)], opaque=True) if home is None else Piece(home, quoted=True)
+        Piece(first_piece.text[tilde_index : tilde_index + 1 + len(user)], is_opaque=True)
+        if home is None
+        else Piece(home, is_quoted=True)
     )
-    return [Piece(first.text[:at]), tilde, Piece(first.text[at + 1 + len(user) :]), *pieces[1:]]
+    return [
+        Piece(first_piece.text[:tilde_index]),
+        tilde,
+        Piece(first_piece.text[tilde_index + 1 + len(user) :]),
+        *pieces[1:],
+    ]
 
 
-def _braced(pieces: tuple[Piece, ...]) -> Iterator[Sequence[Piece] | None]:
+def _expand_braces(pieces: tuple[Piece, ...]) -> Iterator[Sequence[Piece] | None]:
     """The words that ``{a,b}`` and ``{1..3}`` make; None where they are too many."""
-    plain = [piece.text for piece in pieces if _plain(piece)]
-    if not any("{" in part for part in plain):
+    plain_texts = [piece.text for piece in pieces if _is_plain_piece(piece)]
+    if not any("{" in part for part in plain_texts):
         yield pieces
         return
     atoms: list[Atom] = []
     for piece in pieces:
-        atoms += piece.text if _plain(piece) else [piece]
-    if sum(part.count("{") for part in plain) > 64:
+        atoms += piece.text if _is_plain_piece(piece) else [piece]
+    if sum(part.count("{") for part in plain_texts) > 64:
         yield None
         return
-    expanded = _alternatives(atoms)
-    if expanded is None:
+    alternatives = _list_alternatives(atoms)
+    if alternatives is None:
         yield None
         return
-    for alternative in expanded:
-        yield _joined(alternative)
+    for alternative in alternatives:
+        yield _join_atoms(alternative)
 
 
-def _alternatives(atoms: Sequence[Atom]) -> list[list[Atom]] | None:
+def _list_alternatives(atoms: Sequence[Atom]) -> list[list[Atom]] | None:
     """Every way through the braces, in the order of bash; None where there are more than MAX_BRACED."""
     for start, atom in enumerate(atoms):
         if atom != "{" or (start == 0 and list(atoms[1:2]) == ["}"]):
             continue
-        parts, end = _between(atoms, start)
+        parts, end = _split_braces(atoms, start)
         if end < 0:
             continue
-        choices = _choices(parts)
+        choices = _list_choices(parts)
         if choices is None:
             continue
-        after = _alternatives(atoms[end + 1 :])
-        if after is None or any(choice is None for choice in choices):
+        suffixes = _list_alternatives(atoms[end + 1 :])
+        if suffixes is None or any(choice is None for choice in choices):
             return None
-        inner = [one for choice in choices if choice is not None for one in choice]
-        if len(inner) * len(after) > MAX_BRACED:
+        infixes = [one for choice in choices if choice is not None for one in choice]
+        if len(infixes) * len(suffixes) > MAX_BRACE_WORDS:
             return None
-        before = list(atoms[:start])
-        return [[*before, *one, *rest] for one in inner for rest in after]
+        prefix = list(atoms[:start])
+        return [[*prefix, *one, *rest] for one in infixes for rest in suffixes]
     return [list(atoms)]
 
 
-def _between(atoms: Sequence[Atom], start: int) -> tuple[list[Sequence[Atom]], int]:
+def _split_braces(atoms: Sequence[Atom], start: int) -> tuple[list[Sequence[Atom]], int]:
     """What the commas divide between the brace at ``start`` and the one that closes it, and where that is.
 
     As in bash, a brace closes only behind a comma or two dots; before one it is text.
     """
     parts: list[Sequence[Atom]] = []
-    depth, begin, divided = 0, start + 1, False
-    for at in range(start + 1, len(atoms)):
-        atom = atoms[at]
-        if atom == "}" and depth == 0 and divided:
-            return [*parts, atoms[begin:at]], at
+    depth, part_start, is_divided = 0, start + 1, False
+    for index in range(start + 1, len(atoms)):
+        atom = atoms[index]
+        if atom == "}" and depth == 0 and is_divided:
+            return [*parts, atoms[part_start:index]], index
         if atom in ("{", "}"):
             depth = max(0, depth + (1 if atom == "{" else -1))
         elif depth == 0 and atom == ",":
-            parts.append(atoms[begin:at])
-            begin, divided = at + 1, True
-        elif depth == 0 and list(atoms[at : at + 2]) == [".", "."] and list(atoms[at + 2 : at + 3]) != ["}"]:
-            divided = True
+            parts.append(atoms[part_start:index])
+            part_start, is_divided = index + 1, True
+        elif (
+            depth == 0
+            and list(atoms[index : index + 2]) == [".", "."]
+            and list(atoms[index + 2 : index + 3]) != ["}"]
+        ):
+            is_divided = True
     return [], -1
 
 
-def _choices(parts: list[Sequence[Atom]]) -> list[list[list[Atom]] | None] | None:
+def _list_choices(parts: list[Sequence[Atom]]) -> list[list[list[Atom]] | None] | None:
     """What may stand in the place of one pair of braces; None where they are only braces."""
     if len(parts) > 1:
-        return [_alternatives(part) for part in parts]
+        return [_list_alternatives(part) for part in parts]
     if not all(isinstance(atom, str) for atom in parts[0]):
         return None
-    match = _SEQUENCE.match("".join(str(atom) for atom in parts[0]))
+    match = _SEQUENCE_PATTERN.match("".join(str(atom) for atom in parts[0]))
     if match is None:
         return None
     numeric = match[1] is not None
-    first, last = (int(match[1]), int(match[2])) if numeric else (ord(match[3]), ord(match[4]))
+    range_start, range_end = (int(match[1]), int(match[2])) if numeric else (ord(match[3]), ord(match[4]))
     step = abs(int(match[5] or 1)) or 1
-    if abs(last - first) // step >= MAX_BRACED:
+    if abs(range_end - range_start) // step >= MAX_BRACE_WORDS:
         return [None]
-    values = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    values = (
+        range(range_start, range_end + 1, step)
+        if range_start <= range_end
+        else range(range_start, range_end - 1, -step)
+    )
     if not numeric:
         return [[[chr(value)]] for value in values]
     padded = any(re.match(r"-?0[0-9]", end) for end in (match[1], match[2]))
@@ -250,27 +278,27 @@ def _choices(parts: list[Sequence[Atom]]) -> list[list[list[Atom]] | None] | Non
     return [[list(f"{value:0{width}d}" if width else str(value))] for value in values]
 
 
-def _plain(piece: Piece) -> bool:
+def _is_plain_piece(piece: Piece) -> bool:
     """Whether a piece is text outside of quotes."""
-    return not (piece.quoted or piece.name or piece.opaque)
+    return not (piece.is_quoted or piece.name or piece.is_opaque)
 
 
-def _runs_on(piece: Piece, after: str) -> bool:
+def _extends_name(piece: Piece, character: str) -> bool:
     """Whether ``after`` belongs to the name of a reference: bash looks for names after the braces."""
-    bare = piece.name.isidentifier() and piece.text == f"${piece.name}" and not piece.quoted
-    return bare and after.isascii() and (after.isalnum() or after == "_")
+    is_bare_reference = piece.name.isidentifier() and piece.text == f"${piece.name}" and not piece.is_quoted
+    return is_bare_reference and character.isascii() and (character.isalnum() or character == "_")
 
 
-def _joined(atoms: Sequence[Atom]) -> list[Piece]:
+def _join_atoms(atoms: Sequence[Atom]) -> list[Piece]:
     """Characters side by side as one piece again."""
     pieces: list[Piece] = []
     for atom in atoms:
         if isinstance(atom, Piece):
             pieces.append(atom)
-        elif pieces and _runs_on(pieces[-1], atom):
+        elif pieces and _extends_name(pieces[-1], atom):
             name = pieces[-1].name + atom
             pieces[-1] = pieces[-1]._replace(text=f"${name}", name=name)
-        elif pieces and _plain(pieces[-1]):
+        elif pieces and _is_plain_piece(pieces[-1]):
             pieces[-1] = pieces[-1]._replace(text=pieces[-1].text + atom)
         else:
             pieces.append(Piece(atom))

@@ -6,14 +6,14 @@ Source: https://horovod.readthedocs.io/en/stable/running_include.html and its co
 from __future__ import annotations
 
 from podplan.core.typing import NamedTuple
-from podplan.launchers.argparse import parse
-from podplan.launchers.arguments import Grammar, Line, options
-from podplan.launchers.words import Fault, Word
+from podplan.launchers.argparse import parse_command_line
+from podplan.launchers.arguments import CommandLine, OptionGrammar, parse_option_table
+from podplan.launchers.words import CommandLineError, Word
 
-GRAMMAR = Grammar(
+GRAMMAR = OptionGrammar(
     "horovodrun",
     tuple(
-        options("""
+        parse_option_table("""
         -v --version flag
         -np --num-proc int
         -cb --check-build flag
@@ -57,20 +57,24 @@ GRAMMAR = Grammar(
 )
 
 
-class Horovodrun(NamedTuple):
+class HorovodrunCommand(NamedTuple):
     """What a horovodrun line asks for; None is what is not given, or not known offline."""
 
-    line: Line
+    command_line: CommandLine
     processes: int | None
     hosts: str | None
     hostfile: str | None
-    rest: tuple[Word, ...]
-    errors: tuple[Fault, ...]
+    program_words: tuple[Word, ...]
+    errors: tuple[CommandLineError, ...]
 
 
-def read(words: tuple[Word, ...], start: Word) -> Horovodrun:
+def parse_horovodrun(words: tuple[Word, ...], launcher_word: Word) -> HorovodrunCommand:
     """A horovodrun line after the name of the program."""
-    line = parse(GRAMMAR, words, start)
-    rest = (line.script, *line.arguments) if line.script is not None else ()
-    found = line.number("num_proc"), line.value("hosts"), line.value("hostfile")
-    return Horovodrun(line, *found, rest, line.faults)
+    command_line = parse_command_line(GRAMMAR, words, launcher_word)
+    program_words = (command_line.script, *command_line.arguments) if command_line.script is not None else ()
+    option_values = (
+        command_line.get_number("num_proc"),
+        command_line.get_value("hosts"),
+        command_line.get_value("hostfile"),
+    )
+    return HorovodrunCommand(command_line, *option_values, program_words, command_line.errors)

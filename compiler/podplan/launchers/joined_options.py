@@ -6,53 +6,57 @@ from collections.abc import Callable, Iterator
 
 from podplan.core.typing import NamedTuple
 from podplan.launchers import accelerate, colossalai, deepspeed, horovodrun, mpirun, torchrun
-from podplan.launchers.argparse import spellings
-from podplan.launchers.arguments import Grammar
+from podplan.launchers.argparse import index_spellings
+from podplan.launchers.arguments import OptionGrammar
 from podplan.launchers.words import Word
 
-_GRAMMARS: dict[str, Grammar] = {
+_GRAMMAR_BY_LAUNCHER: dict[str, OptionGrammar] = {
     "torchrun": torchrun.GRAMMAR,
-    "torch.distributed.launch": torchrun.LAUNCH,
+    "torch.distributed.launch": torchrun.LAUNCH_GRAMMAR,
     "deepspeed": deepspeed.GRAMMAR,
     "accelerate": accelerate.GRAMMAR,
     "horovodrun": horovodrun.GRAMMAR,
 }
 
 
-class Joined(NamedTuple):
+class JoinedWord(NamedTuple):
     """A word that should be several; ``first`` is the option that it begins with, "" for a plain value."""
 
     word: Word
-    first: str
+    first_option: str
 
 
-def find_joined(launcher: str, words: tuple[Word, ...], script: Word | None) -> Iterator[Joined]:
+def find_unsplit_words(launcher: str, words: tuple[Word, ...], script: Word | None) -> Iterator[JoinedWord]:
     """The words of a line before its script that hold an option and more."""
-    known = _options_of(launcher)
-    if known is None:
+    is_known_option = _make_option_test(launcher)
+    if is_known_option is None:
         return
-    option = ""  # the one that takes the next word for its value
+    value_option = ""  # the one that takes the next word for its value
     for word in words:
         if not word.text.startswith("-") and (word is script or word.text.endswith(".py")):
             return
-        pieces = word.text.split() if word.known else []
-        dashed = word.text.startswith("-")
+        pieces = word.text.split() if word.is_known else []
+        starts_with_dash = word.text.startswith("-")
         spelling, equals, _ = pieces[0].partition("=") if pieces else ("", "", "")
-        opens = dashed and known(spelling)
+        starts_with_option = starts_with_dash and is_known_option(spelling)
         # --launcher_args and the like take options of another program in one word.
-        if len(pieces) > 1 and not (option or spelling).endswith("args"):
-            more = any(known(piece.partition("=")[0]) for piece in pieces[1:])
-            if (opens and (more or not equals)) or (more and script is not None):
-                yield Joined(word, spelling if opens else "")
-        option = spelling if dashed and not equals and not option.endswith("args") else ""
+        if len(pieces) > 1 and not (value_option or spelling).endswith("args"):
+            has_further_option = any(is_known_option(piece.partition("=")[0]) for piece in pieces[1:])
+            if (starts_with_option and (has_further_option or not equals)) or (
+                has_further_option and script is not None
+            ):
+                yield JoinedWord(word, spelling if starts_with_option else "")
+        value_option = (
+            spelling if starts_with_dash and not equals and not value_option.endswith("args") else ""
+        )
 
 
-def _options_of(launcher: str) -> Callable[[str], bool] | None:
+def _make_option_test(launcher: str) -> Callable[[str], bool] | None:
     """Whether a launcher knows an option by its spelling; None for one without a table."""
-    if launcher in _GRAMMARS:
-        return spellings(_GRAMMARS[launcher]).__contains__
+    if launcher in _GRAMMAR_BY_LAUNCHER:
+        return index_spellings(_GRAMMAR_BY_LAUNCHER[launcher]).__contains__
     if launcher == "colossalai":
-        return colossalai.OPTIONS.__contains__
+        return colossalai.OPTION_NAMES.__contains__
     if launcher == "mpirun":
-        return lambda text: text.startswith("-") and text.lstrip("-") in mpirun.OPTIONS
+        return lambda text: text.startswith("-") and text.lstrip("-") in mpirun.OPTION_TABLE
     return None

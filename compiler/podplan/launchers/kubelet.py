@@ -10,10 +10,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
 from podplan.core.typing import Any, NamedTuple
-from podplan.launchers.words import MAX_ARGUMENT, MAX_ARGUMENTS, Variables, Word
+from podplan.launchers.words import MAX_ARGUMENT_LENGTH, MAX_ARGUMENTS_LENGTH, EnvVariables, Word
 
 
-class Expanded(NamedTuple):
+class ExpandedText(NamedTuple):
     """A text with its references replaced.
 
     ``variables`` are the names replaced, in order; ``unresolved`` those that nobody set, whose references
@@ -24,95 +24,97 @@ class Expanded(NamedTuple):
     text: str
     variables: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
-    known: bool = True
-    steps: tuple[tuple[int, int], ...] = ()
+    is_known: bool = True
+    offset_pairs: tuple[tuple[int, int], ...] = ()
 
 
-def expand(text: str, variables: Variables, *, complete: bool = True) -> Expanded:
+def expand_references(text: str, variables: EnvVariables, *, is_complete: bool = True) -> ExpandedText:
     """``text`` with its references replaced.
 
     Where ``variables`` are not ``complete`` (envFrom holds more of them), a name that is not there is not
     known. Nor is a result that would be longer than Linux takes as an argument.
     """
-    at = text.find("$")
-    if at < 0:
-        return Expanded(text)
+    position = text.find("$")
+    if position < 0:
+        return ExpandedText(text)
     parts: list[str] = []
-    steps: list[tuple[int, int]] = []
-    used: list[str] = []
+    offset_pairs: list[tuple[int, int]] = []
+    used_names: list[str] = []
     unresolved: list[str] = []
-    known, length, end = True, 0, 0
-    closes = text.rfind(")")
-    while 0 <= at < len(text) - 1:
-        parts.append(text[end:at])
-        length += at - end
-        if text[at + 1] == "(" and at < closes:
-            close = text.index(")", at)
-            name, end = text[at + 2 : close], close + 1
+    is_known, length, end = True, 0, 0
+    last_parenthesis = text.rfind(")")
+    while 0 <= position < len(text) - 1:
+        parts.append(text[end:position])
+        length += position - end
+        if text[position + 1] == "(" and position < last_parenthesis:
+            close = text.index(")", position)
+            name, end = text[position + 2 : close], close + 1
             value = variables.get(name)
             if value is not None:
-                used.append(name)
-            elif name not in variables and complete and not is_of_service(name):
+                used_names.append(name)
+            elif name not in variables and is_complete and not is_service_variable(name):
                 unresolved.append(name)
             else:
-                known = False
-            new = value if value is not None else text[at:end]
+                is_known = False
+            replacement = value if value is not None else text[position:end]
         else:
-            end = at + 2
-            new = "$" if text[at + 1] == "$" else text[at:end]
-        parts.append(new)
-        steps.append((length, at))
-        length += len(new)
-        steps.append((length, end))
-        if length > MAX_ARGUMENT:
-            return Expanded(text, tuple(used), tuple(unresolved), False)
-        at = text.find("$", end)
+            end = position + 2
+            replacement = "$" if text[position + 1] == "$" else text[position:end]
+        parts.append(replacement)
+        offset_pairs.append((length, position))
+        length += len(replacement)
+        offset_pairs.append((length, end))
+        if length > MAX_ARGUMENT_LENGTH:
+            return ExpandedText(text, tuple(used_names), tuple(unresolved), False)
+        position = text.find("$", end)
     parts.append(text[end:])
-    return Expanded("".join(parts), tuple(used), tuple(unresolved), known, tuple(steps))
+    return ExpandedText("".join(parts), tuple(used_names), tuple(unresolved), is_known, tuple(offset_pairs))
 
 
-def written(expanded: Expanded, offset: int) -> int:
+def map_to_written_offset(expanded: ExpandedText, offset: int) -> int:
     """The offset in what was written for one in the expanded text; a replaced reference is its start."""
-    number = bisect_right(expanded.steps, (offset, 1 << 62)) - 1
-    if number < 0:
+    step_index = bisect_right(expanded.offset_pairs, (offset, 1 << 62)) - 1
+    if step_index < 0:
         return offset
-    new, old = expanded.steps[number]
-    return old if number % 2 == 0 else old + offset - new
+    expanded_offset, written_offset = expanded.offset_pairs[step_index]
+    return written_offset if step_index % 2 == 0 else written_offset + offset - expanded_offset
 
 
-def placed(word: Word, line: Word, expanded: Expanded | None) -> Word:
+def placed(word: Word, line: Word, expanded: ExpandedText | None) -> Word:
     """A word of the shell string ``line`` with its place in the container, before the replacements.
 
     ``expanded`` is what became of the entry that is the string, None where the string is a part of another.
     """
     if expanded is None or line.text != expanded.text:
         return word._replace(path=line.path, start=line.start, end=line.end)
-    start, end = written(expanded, word.start), written(expanded, word.end)
+    start, end = map_to_written_offset(expanded, word.start), map_to_written_offset(expanded, word.end)
     return word._replace(path=line.path, start=start, end=end)
 
 
-def environment(container: Mapping[str, Any]) -> dict[str, str | None]:
+def resolve_environment(container: Mapping[str, Any]) -> dict[str, str | None]:
     """The variables that env sets: each entry sees the ones before it, and the last of a name stays."""
-    found: dict[str, str | None] = {}
-    complete = not container.get("envFrom")
+    variables: dict[str, str | None] = {}
+    is_complete = not container.get("envFrom")
     total = 0
-    for entry in _list(container.get("env")):
+    for entry in _as_list(container.get("env")):
         if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
             continue
         value = entry.get("value")
         if isinstance(value, str) and value:
-            expanded = expand(value, found, complete=complete)
+            expanded = expand_references(value, variables, is_complete=is_complete)
             total += len(expanded.text)
-            found[entry["name"]] = expanded.text if expanded.known and total <= MAX_ARGUMENTS else None
+            variables[entry["name"]] = (
+                expanded.text if expanded.is_known and total <= MAX_ARGUMENTS_LENGTH else None
+            )
         else:
-            found[entry["name"]] = None if entry.get("valueFrom") else ""
-    return found
+            variables[entry["name"]] = None if entry.get("valueFrom") else ""
+    return variables
 
 
-def is_of_service(name: str) -> bool:
+def is_service_variable(name: str) -> bool:
     """Kubernetes sets these for the Services of the namespace."""
     return name.endswith(("_SERVICE_HOST", "_SERVICE_PORT", "_PORT")) or "_PORT_" in name
 
 
-def _list(value: Any) -> Iterable[Any]:
+def _as_list(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else []

@@ -8,11 +8,11 @@ the option takes a value.
 from __future__ import annotations
 
 from podplan.core.typing import NamedTuple
-from podplan.launchers.arguments import Line, Option, integer
-from podplan.launchers.words import Fault, Variables, Word
+from podplan.launchers.arguments import CommandLine, ParsedOption, parse_integer
+from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
 # Option -> its name here, and how many words follow it.
-_SPELLED = {
+_RENAMED_OPTIONS = {
     "np": ("np", 1), "n": ("np", 1), "c": ("np", 1),
     "N": ("per_node", 1), "npernode": ("per_node", 1), "ppn": ("per_node", 1), "perhost": ("per_node", 1),
     "hostfile": ("hostfile", 1), "machinefile": ("hostfile", 1), "f": ("hostfile", 1),
@@ -20,89 +20,95 @@ _SPELLED = {
     "x": ("export", 1), "genv": ("export", 2), "env": ("export", 2), "genvlist": ("export_list", 1),
     "mca": ("mca", 2), "gmca": ("mca", 2), "prtemca": ("mca", 2), "pmixmca": ("mca", 2),
 }  # fmt: skip
-_ONE_WORD = """
+_ONE_VALUE_OPTIONS = """
     am bind-to map-by rank-by wd wdir path prefix output-filename rankfile rf report-pid report-uri slot-list
     stdin timeout tune personality rank-constraints runtime-options output display dvm launcher bootstrap
 """
-_NO_WORD = """
+_FLAG_OPTIONS = """
     allow-run-as-root oversubscribe nooversubscribe use-hwthread-cpus bind-to-core bind-to-socket bind-to-none
     bynode byslot tag-output timestamp-output report-bindings display-map display-allocation nolocal q quiet
     enable-recovery disable-recovery do-not-launch v verbose d debug-daemons novm forward-signals genvall l
     prepend-rank get-stack-traces merge-stderr-to-stdout xterm show-progress
 """
-OPTIONS: dict[str, tuple[str, int]] = {
-    **_SPELLED,
-    **{name: (name.replace("-", "_"), 1) for name in _ONE_WORD.split()},
-    **{name: (name.replace("-", "_"), 0) for name in _NO_WORD.split()},
+OPTION_TABLE: dict[str, tuple[str, int]] = {
+    **_RENAMED_OPTIONS,
+    **{name: (name.replace("-", "_"), 1) for name in _ONE_VALUE_OPTIONS.split()},
+    **{name: (name.replace("-", "_"), 0) for name in _FLAG_OPTIONS.split()},
 }
 
 
-class Mpirun(NamedTuple):
+class MpirunCommand(NamedTuple):
     """What an mpirun line asks for; None is what is not given, or not known offline.
 
     ``exported`` are the names of the variables that other hosts get; ``rest`` is the program with its
     arguments.
     """
 
-    line: Line
+    command_line: CommandLine
     processes: int | None
     per_node: int | None
     hostfile: str | None
     hosts: tuple[str, ...]
-    exported: tuple[str, ...]
-    mca: dict[str, str]
-    as_root: bool
-    rest: tuple[Word, ...]
-    errors: tuple[Fault, ...]
+    exported_variables: tuple[str, ...]
+    mca_parameters: dict[str, str]
+    allows_root: bool
+    program_words: tuple[Word, ...]
+    errors: tuple[CommandLineError, ...]
 
 
-def read(words: tuple[Word, ...], start: Word, variables: Variables) -> Mpirun:
+def parse_mpirun(words: tuple[Word, ...], launcher_word: Word, variables: EnvVariables) -> MpirunCommand:
     """An mpirun line after the name of the program; ``variables`` are those of its environment."""
-    options: dict[str, Option] = {}
-    exported: list[str] = []
-    mca: dict[str, str] = {}
-    faults: list[Fault] = []
-    at, sure = 0, True
-    while at < len(words) and _is_option(words[at]):
-        flag = words[at]
-        spelled, equals, explicit = flag.text.lstrip("-").partition("=")
-        name, count = OPTIONS.get(spelled, ("", -1))
-        if not flag.known or count < 0:
-            sure = False
+    options: dict[str, ParsedOption] = {}
+    exported_variables: list[str] = []
+    mca_parameters: dict[str, str] = {}
+    errors: list[CommandLineError] = []
+    index, is_certain = 0, True
+    while index < len(words) and _is_option(words[index]):
+        flag = words[index]
+        spelling, equals, explicit_value = flag.text.lstrip("-").partition("=")
+        name, value_count = OPTION_TABLE.get(spelling, ("", -1))
+        if not flag.is_known or value_count < 0:
+            is_certain = False
             break
-        values = [flag._replace(text=explicit)] if equals else list(words[at + 1 : at + 1 + count])
-        if len(values) < count and not equals:
-            faults.append(Fault(flag, f"{flag.text} needs a value"))
-            at = len(words)
+        values = (
+            [flag._replace(text=explicit_value)]
+            if equals
+            else list(words[index + 1 : index + 1 + value_count])
+        )
+        if len(values) < value_count and not equals:
+            errors.append(CommandLineError(flag, f"{flag.text} needs a value"))
+            index = len(words)
             break
-        last = values[-1] if values else flag
-        value = last.text if values and last.known else None
-        options[name] = Option(name, value, last, flag, not values or last.known)
+        last_word = values[-1] if values else flag
+        value = last_word.text if values and last_word.is_known else None
+        options[name] = ParsedOption(name, value, last_word, flag, not values or last_word.is_known)
         if name == "export":
-            exported.append(values[0].text.partition("=")[0])
+            exported_variables.append(values[0].text.partition("=")[0])
         elif name == "export_list":
-            exported += last.text.split(",")
+            exported_variables += last_word.text.split(",")
         elif name == "mca" and len(values) == 2:
-            mca[values[0].text] = last.text
+            mca_parameters[values[0].text] = last_word.text
         elif name in ("np", "per_node") and value is not None and not value.isdigit():
-            faults.append(Fault(last, f'{flag.text} takes a whole number, not "{value}"'))
-        at += 1 + (0 if equals else count)
-    rest = words[at:] if sure else ()
-    if sure and not rest:
-        faults.append(Fault(start, f"{start.name} needs a program to run"))
-    line = Line(options, rest[0] if rest else None, rest[1:], tuple(faults), sure)
-    root = "allow_run_as_root" in options or variables.get("OMPI_ALLOW_RUN_AS_ROOT") == "1"
-    return Mpirun(
-        line,
-        _number(options, "np"),
-        _number(options, "per_node"),
+            errors.append(CommandLineError(last_word, f'{flag.text} takes a whole number, not "{value}"'))
+        index += 1 + (0 if equals else value_count)
+    program_words = words[index:] if is_certain else ()
+    if is_certain and not program_words:
+        errors.append(CommandLineError(launcher_word, f"{launcher_word.base_name} needs a program to run"))
+    command_line = CommandLine(
+        options, program_words[0] if program_words else None, program_words[1:], tuple(errors), is_certain
+    )
+    allows_root = "allow_run_as_root" in options or variables.get("OMPI_ALLOW_RUN_AS_ROOT") == "1"
+    return MpirunCommand(
+        command_line,
+        _get_number(options, "np"),
+        _get_number(options, "per_node"),
         options["hostfile"].value if "hostfile" in options else None,
         tuple((options["host"].value or "").split(",")) if "host" in options else (),
-        tuple(exported),
-        mca,
-        root,
-        rest,
-        tuple(faults) if sure else (),
+        tuple(exported_variables),
+        mca_parameters,
+        allows_root,
+        program_words,
+        tuple(errors) if is_certain else (),
     )
 
 
@@ -110,6 +116,6 @@ def _is_option(word: Word) -> bool:
     return word.text.startswith("-") and len(word.text) > 1
 
 
-def _number(options: dict[str, Option], name: str) -> int | None:
+def _get_number(options: dict[str, ParsedOption], name: str) -> int | None:
     value = options[name].value if name in options else None
-    return None if value is None else integer(value)
+    return None if value is None else parse_integer(value)

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers import kubelet, shell, wrappers
-from podplan.launchers.shell import Block, Command, Node
-from podplan.launchers.words import Variables, Word
+from podplan.launchers.shell import Block, Node, SimpleCommand
+from podplan.launchers.words import EnvVariables, Word
 
 MAX_DEPTH = 4  # of sh -c in sh -c
 MAX_WRAPPERS = 50  # before one program
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _LETTERS = {"e": "errexit"}
-_STATUS = pattern(r"\$\?|\$\{\?\}|PIPESTATUS|pipestatus")
+_STATUS = compile_lazily(r"\$\?|\$\{\?\}|PIPESTATUS|pipestatus")
 # A message that shows a status, and does nothing else with it.
-_PRINTED = pattern(r"(?:\A|[\n;{]|&&|\|\|)[ \t]*(?:echo|printf)[ \t][^\n;|&>]*(?=[\n;}]|&&|\|\||\Z)")
+_PRINTED = compile_lazily(r"(?:\A|[\n;{]|&&|\|\|)[ \t]*(?:echo|printf)[ \t][^\n;|&>]*(?=[\n;}]|&&|\|\||\Z)")
 _OPTIONS = frozenset(("errexit", "pipefail"))
 
 
@@ -35,7 +35,7 @@ class Process(NamedTuple):
     @property
     def name(self) -> str:
         """What the program is called; "" where there is none, or its name is not known."""
-        return self.words[0].name if self.words and self.words[0].known else ""
+        return self.words[0].base_name if self.words and self.words[0].is_known else ""
 
     @property
     def path(self) -> Path:
@@ -56,14 +56,14 @@ class ShellString(NamedTuple):
 
     text: str
     line: Word
-    expanded: kubelet.Expanded | None
+    expanded: kubelet.ExpandedText | None
     nodes: tuple[Node, ...]
     options: frozenset[str]
-    variables: Variables
+    variables: EnvVariables
     depth: int
     status_read: int
 
-    def process(self, command: Command) -> Process:
+    def process(self, command: SimpleCommand) -> Process:
         """The process that a command of the string starts."""
         words = tuple(word if word.path else self.placed(word) for word in command.words)
         return _process(words, self.variables, self.depth + 1, {})
@@ -79,27 +79,27 @@ class ShellString(NamedTuple):
 
 def of_container(container: Mapping[str, Any]) -> Process:
     """The main process of a container: its command and args, as the kubelet expands them."""
-    variables = kubelet.environment(container)
+    variables = kubelet.resolve_environment(container)
     complete = not container.get("envFrom")
     words: list[Word] = []
-    expanded: dict[Path, kubelet.Expanded] = {}
+    expanded: dict[Path, kubelet.ExpandedText] = {}
     for key in ("command", "args"):
         listed = container.get(key)
         for index, text in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(text, str):
-                made = kubelet.expand(text, variables, complete=complete)
+                made = kubelet.expand_references(text, variables, is_complete=complete)
                 expanded[key, index] = made
-                words.append(Word(made.text, (key, index), 0, len(text), made.known))
+                words.append(Word(made.text, (key, index), 0, len(text), made.is_known))
     return _process(tuple(words), variables, 0, expanded)
 
 
 def of_words(listed: Sequence[str], path: Path) -> Process:
     """The process of a list of words that Kubernetes runs without expanding it, as in a lifecycle hook."""
     words = tuple(Word(text, (*path, index), 0, len(text)) for index, text in enumerate(listed))
-    return _process(words, {}, 0, {word.path: kubelet.Expanded(word.text) for word in words})
+    return _process(words, {}, 0, {word.path: kubelet.ExpandedText(word.text) for word in words})
 
 
-def steps(process: Process) -> Iterator[tuple[Command | None, Process]]:
+def steps(process: Process) -> Iterator[tuple[SimpleCommand | None, Process]]:
     """The programs that a process starts, in order, whatever the blocks; None for the process itself."""
     if process.string is None:
         yield None, process
@@ -109,7 +109,7 @@ def steps(process: Process) -> Iterator[tuple[Command | None, Process]]:
             yield command, inner
 
 
-def commands(nodes: Sequence[Node]) -> Iterator[Command]:
+def commands(nodes: Sequence[Node]) -> Iterator[SimpleCommand]:
     """All commands of nodes, those in blocks too."""
     for node in nodes:
         if isinstance(node, Block):
@@ -139,25 +139,31 @@ def set_options(words: Sequence[Word], options: frozenset[str]) -> frozenset[str
 
 
 def _process(
-    words: tuple[Word, ...], variables: Variables, depth: int, expanded: Mapping[Path, kubelet.Expanded]
+    words: tuple[Word, ...],
+    variables: EnvVariables,
+    depth: int,
+    expanded: Mapping[Path, kubelet.ExpandedText],
 ) -> Process:
     passed: list[str] = []
     for _ in range(MAX_WRAPPERS):
-        inner = wrappers.inner(words) if words else None
+        inner = wrappers.unwrap_command(words) if words else None
         if inner is None:
             break
-        passed.append(words[0].name)
+        passed.append(words[0].base_name)
         words = inner.words
-        variables = {**variables, **inner.assigned} if inner.assigned else variables
+        variables = {**variables, **inner.variables} if inner.variables else variables
     string = _string(words, variables, depth, expanded) if words and depth <= MAX_DEPTH else None
     return Process(words, tuple(passed), string)
 
 
 def _string(
-    words: tuple[Word, ...], variables: Variables, depth: int, expanded: Mapping[Path, kubelet.Expanded]
+    words: tuple[Word, ...],
+    variables: EnvVariables,
+    depth: int,
+    expanded: Mapping[Path, kubelet.ExpandedText],
 ) -> ShellString | None:
     """What ``sh -c`` with such words runs; None where it is no such call."""
-    name = words[0].name
+    name = words[0].base_name
     if name not in SHELLS:
         return None
     at, is_string = 1, False
@@ -173,10 +179,10 @@ def _string(
         return None
     line, given = words[at], words[at + 1 :]
     positional = (given[0] if given else words[0], *given[1:])
-    read = shell.script(line.text, variables, positional, bash=name not in ("sh", "dash", "ash"))
+    read = shell.parse_script(line.text, variables, positional, is_bash=name not in ("sh", "dash", "ash"))
     options = set_options(words[1:at], frozenset())
     reads = max(_status_reads(line.text), default=-1)
-    nodes = read.nodes if read.fault is None else ()  # of half a string nothing is certain
+    nodes = read.nodes if read.syntax_error is None else ()  # of half a string nothing is certain
     made = expanded.get(line.path)
     return ShellString(line.text, line, made, nodes, options, variables, depth, reads)
 

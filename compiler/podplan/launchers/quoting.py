@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from shlex import join
 
 from podplan.core.typing import NamedTuple
-from podplan.launchers.shell import script
-from podplan.launchers.tokens import tokens
-from podplan.launchers.words import Variables, Word
+from podplan.launchers.shell import parse_script
+from podplan.launchers.tokens import tokenize
+from podplan.launchers.words import EnvVariables, Word
 
 
-class Resplit(NamedTuple):
+class ResplitLine(NamedTuple):
     """What a shell makes of a line that was meant to be words.
 
     ``fault`` is why it cannot read the line. ``operator`` is what stands in it and is no word to the shell
@@ -19,28 +19,32 @@ class Resplit(NamedTuple):
     """
 
     words: tuple[Word, ...]
-    fault: str = ""
+    error: str = ""
     operator: str = ""
     offset: int = 0
 
 
-def quote(words: Iterable[str]) -> str:
+def quote_words(words: Iterable[str]) -> str:
     """A line that every shell reads back as ``words``."""
     return join(words)
 
 
-def resplit(text: str, variables: Variables | None = None) -> Resplit:
+def resplit_line(text: str, variables: EnvVariables | None = None) -> ResplitLine:
     """The words that ``bash -c "program TEXT"`` hands to the program."""
-    read = script(f": {text}", variables or {})
-    words = read.commands[0].words[1:] if read.commands else ()
-    shifted = tuple(word._replace(start=word.start - 2, end=word.end - 2) for word in words)
-    if read.fault is not None:
-        return Resplit(shifted, read.fault.sentence, offset=max(0, read.fault.offset - 2))
-    found, _ = tokens(text)
-    for token in found:
-        if token.operator:
-            return Resplit(shifted, operator=token.text, offset=token.start)
-    rest = text[found[-1].end :] if found else text
-    if rest.lstrip(" \t\\\n").startswith("#"):
-        return Resplit(shifted, operator="#", offset=text.index("#", found[-1].end if found else 0))
-    return Resplit(shifted)
+    parsed = parse_script(f": {text}", variables or {})
+    words = parsed.commands[0].words[1:] if parsed.commands else ()
+    located_words = tuple(word._replace(start=word.start - 2, end=word.end - 2) for word in words)
+    if parsed.syntax_error is not None:
+        return ResplitLine(
+            located_words, parsed.syntax_error.message, offset=max(0, parsed.syntax_error.offset - 2)
+        )
+    line_tokens, _ = tokenize(text)
+    for token in line_tokens:
+        if token.is_operator:
+            return ResplitLine(located_words, operator=token.text, offset=token.start)
+    trailing_text = text[line_tokens[-1].end :] if line_tokens else text
+    if trailing_text.lstrip(" \t\\\n").startswith("#"):
+        return ResplitLine(
+            located_words, operator="#", offset=text.index("#", line_tokens[-1].end if line_tokens else 0)
+        )
+    return ResplitLine(located_words)

@@ -6,64 +6,86 @@ and on a script and its arguments in one word. Measured with torch 2.13 and deep
 
 from __future__ import annotations
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers import wrappers
 from podplan.launchers.words import Word
 
-_PYTHON = pattern(r"(?:python|pypy)[0-9.]*\Z")
-_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
+_PYTHON_PATTERN = compile_lazily(r"(?:python|pypy)[0-9.]*\Z")
+_SHELL_PROGRAMS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 # Programs that are no Python files, wherever they are.
-_BINARIES = _SHELLS | {"env", "nohup", "nice", "numactl", "taskset", "timeout", "stdbuf", "mpirun", "mpiexec"}
+_BINARY_PROGRAMS = _SHELL_PROGRAMS | {
+    "env",
+    "nohup",
+    "nice",
+    "numactl",
+    "taskset",
+    "timeout",
+    "stdbuf",
+    "mpirun",
+    "mpiexec",
+}
 # Python can run these files, but only by their path: without one it looks in the working directory.
-_LAUNCHERS = frozenset({"torchrun", "deepspeed", "accelerate", "colossalai", "horovodrun", "conda", "uv"})
+_LAUNCHER_PROGRAMS = frozenset(
+    {"torchrun", "deepspeed", "accelerate", "colossalai", "horovodrun", "conda", "uv"}
+)
 # Wrappers whose names are common words: a script may be called so.
-_COMMON_WORDS = frozenset({"time", "command", "builtin", "exec"})
-_WITH_ARGUMENTS = pattern(r"(?P<first>\S+)\s+\S")
+_COMMON_WORD_WRAPPERS = frozenset({"time", "command", "builtin", "exec"})
+_SCRIPT_WITH_ARGUMENTS = compile_lazily(r"(?P<first>\S+)\s+\S")
 
 
-class ScriptFault(NamedTuple):
+class ScriptError(NamedTuple):
     """Why Python cannot run a script; ``superfluous`` where the line is right without the word."""
 
     word: Word
-    sentence: str
-    superfluous: bool = False
+    message: str
+    is_superfluous: bool = False
 
 
-def find_script_fault(by: str, script: Word, after: tuple[Word, ...], *, module: bool) -> ScriptFault | None:
+def find_script_error(
+    launcher: str, script: Word, following_words: tuple[Word, ...], *, is_module: bool
+) -> ScriptError | None:
     """What is wrong with the ``script`` of a line of ``by``; ``after`` are the words behind it.
 
     None where Python can run it, as far as its name tells. A word that begins with a dash is an option that
     its launcher did not recognise, and no script.
     """
     text = script.text
-    if not script.known or text.startswith("-"):
+    if not script.is_known or text.startswith("-"):
         return None
     if not text.strip():
-        return ScriptFault(script, f"{by} takes an empty word for the script", superfluous=bool(after))
-    if module:
+        return ScriptError(
+            script, f"{launcher} takes an empty word for the script", is_superfluous=bool(following_words)
+        )
+    if is_module:
         if text.endswith(".py"):
-            return ScriptFault(script, f'{by} -m takes the name of a module, and "{text}" is a file')
+            return ScriptError(script, f'{launcher} -m takes the name of a module, and "{text}" is a file')
         return None
-    with_arguments = _WITH_ARGUMENTS.match(text)
-    first = with_arguments["first"] if with_arguments else text
-    if with_arguments and (first.endswith(".py") or _is_program(first)):
-        return ScriptFault(script, f'{by} takes all of "{text}" for the name of one file')
-    if _PYTHON.match(script.name):
-        module_follows = bool(after) and after[0].text == "-m" and by != "deepspeed"
-        superfluous = module_follows or (bool(after) and not after[0].text.startswith("-"))
-        sentence = f'{by} takes "{text}" for the script; {by} starts Python itself'
-        return ScriptFault(script, sentence, superfluous)
-    if text in _LAUNCHERS and text == by:
-        return ScriptFault(script, f'{by} takes "{text}" for the script; it is started already')
-    if _is_program(text):
-        return ScriptFault(script, f'{by} takes "{text}" for a Python script, and it is a program')
+    with_arguments = _SCRIPT_WITH_ARGUMENTS.match(text)
+    first_part = with_arguments["first"] if with_arguments else text
+    if with_arguments and (first_part.endswith(".py") or _is_known_program(first_part)):
+        return ScriptError(script, f'{launcher} takes all of "{text}" for the name of one file')
+    if _PYTHON_PATTERN.match(script.base_name):
+        module_follows = bool(following_words) and following_words[0].text == "-m" and launcher != "deepspeed"
+        is_superfluous = module_follows or (
+            bool(following_words) and not following_words[0].text.startswith("-")
+        )
+        message = f'{launcher} takes "{text}" for the script; {launcher} starts Python itself'
+        return ScriptError(script, message, is_superfluous)
+    if text in _LAUNCHER_PROGRAMS and text == launcher:
+        return ScriptError(script, f'{launcher} takes "{text}" for the script; it is started already')
+    if _is_known_program(text):
+        return ScriptError(script, f'{launcher} takes "{text}" for a Python script, and it is a program')
     if text.endswith((".sh", ".bash")):
-        return ScriptFault(script, f'{by} takes "{text}" for a Python script, and it is a shell script')
+        return ScriptError(script, f'{launcher} takes "{text}" for a Python script, and it is a shell script')
     return None
 
 
-def _is_program(text: str) -> bool:
+def _is_known_program(text: str) -> bool:
     name = text.rpartition("/")[2]
-    known = name in _BINARIES or bool(_PYTHON.match(name))
-    return known or text in _LAUNCHERS or (text in wrappers.WRAPPERS and text not in _COMMON_WORDS)
+    is_binary = name in _BINARY_PROGRAMS or bool(_PYTHON_PATTERN.match(name))
+    return (
+        is_binary
+        or text in _LAUNCHER_PROGRAMS
+        or (text in wrappers.WRAPPERS and text not in _COMMON_WORD_WRAPPERS)
+    )

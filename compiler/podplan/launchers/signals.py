@@ -52,8 +52,8 @@ def _of_nodes(nodes: tuple[Node, ...], string: ShellString, *, is_last: bool) ->
 
 def _how(node: Node, *, is_last: bool) -> str:
     """How the shell goes on while or after a node runs; "" where it may be replaced by it."""
-    if node.after in ("|", "|&") or node.before in ("|", "|&"):
+    if node.operator_after in ("|", "|&") or node.operator_before in ("|", "|&"):
         return "it runs in a pipeline"
-    if node.after == "&":
+    if node.operator_after == "&":
         return "it runs in the background"
     return "" if is_last else "the shell waits for it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
 # Documented: the process that talks to whoever connects is put into an empty root directory and made another
@@ -14,12 +14,12 @@ CAPABILITIES_AS_ROOT = ("SYS_CHROOT", "SETUID", "SETGID")
 # Needed by some: for a port below 1024; by an sshd that writes to the audit log of the kernel (fatal:
 # linux_audit_write_entry failed, https://github.com/podman-container-tools/podman/issues/10164); and to give
 # a terminal to the user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshpty.c, pty_setowner).
-CAPABILITIES_OF_SOME = {
+OPTIONAL_CAPABILITIES = {
     "NET_BIND_SERVICE": "for a port below 1024",
     "AUDIT_WRITE": "where it writes to the audit log of the kernel",
     "CHOWN": "for terminals",
 }
-_STARTS_SSHD = pattern(
+_SSHD_COMMAND_PATTERN = compile_lazily(
     r"(?:^|[\s;&|(\"'/])sshd(?=$|[\s;&|)\"'])|(?:\bservice\s+|/init\.d/)sshd?\s+(?:re)?start\b"
 )
 
@@ -28,4 +28,4 @@ def starts_sshd(container: Mapping[str, Any]) -> bool:
     """Whether the command of a container, a word or a shell string of it, starts sshd."""
     lists = [value for key in ("command", "args") if isinstance(value := container.get(key), list)]
     words = [word for value in lists for word in value if isinstance(word, str)]
-    return any(_STARTS_SSHD.search(text) for text in (*words, " ".join(words)))
+    return any(_SSHD_COMMAND_PATTERN.search(text) for text in (*words, " ".join(words)))

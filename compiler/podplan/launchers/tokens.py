@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import re
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 
 MAX_NESTING = 8  # of ${A:-${B:-…}}
 
-OPERATOR = pattern(r"&&|\|\||;;&|;;|;&|\|&|&>>|&>|<<<|<<-|<<|<&|<>|>>|>&|>\||[;&|<>()\n]")
+OPERATOR_PATTERN = compile_lazily(r"&&|\|\||;;&|;;|;&|\|&|&>>|&>|<<<|<<-|<<|<&|<>|>>|>&|>\||[;&|<>()\n]")
 REDIRECTIONS = {"&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", ">>", ">&", ">|", "<", ">"}
-_BLANK = pattern(r"(?:[ \t]|\\\n)+")
-_COMMENT = pattern(r"[^\n]*")
-_PLAIN = pattern(r"[^ \t\n'\"\\$`;&|<>()]+")
-_IN_DOUBLE = pattern(r'[^"\\$`]+')
-_IN_BRACES = pattern(r"[^'\"\\$`]+")
-_NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
-_PARAMETER = pattern(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:(:?[-=+?])(.*))?\Z", re.DOTALL)
-_ARRAY = pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=\Z")
-_OF_NOTE = pattern(r"[\\'\"`(){}]|\$[({]?")
-_ANSI = pattern(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))|[^\\']+", re.DOTALL)
+_BLANK_PATTERN = compile_lazily(r"(?:[ \t]|\\\n)+")
+_COMMENT_PATTERN = compile_lazily(r"[^\n]*")
+_PLAIN_PATTERN = compile_lazily(r"[^ \t\n'\"\\$`;&|<>()]+")
+_DOUBLE_QUOTED_PATTERN = compile_lazily(r'[^"\\$`]+')
+_BRACED_PATTERN = compile_lazily(r"[^'\"\\$`]+")
+_NAME_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+_PARAMETER_PATTERN = compile_lazily(
+    r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:(:?[-=+?])(.*))?\Z", re.DOTALL
+)
+_ARRAY_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*\+?=\Z")
+_NESTING_PATTERN = compile_lazily(r"[\\'\"`(){}]|\$[({]?")
+_ANSI_PATTERN = compile_lazily(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))|[^\\']+", re.DOTALL
+)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 
 
@@ -35,11 +39,11 @@ class Piece(NamedTuple):
     """
 
     text: str
-    quoted: bool = False
+    is_quoted: bool = False
     name: str = ""
     operator: str = ""
-    otherwise: tuple[Piece, ...] = ()
-    opaque: bool = False
+    default_pieces: tuple[Piece, ...] = ()
+    is_opaque: bool = False
 
 
 class Token(NamedTuple):
@@ -49,59 +53,59 @@ class Token(NamedTuple):
     start: int
     end: int
     pieces: tuple[Piece, ...] = ()
-    operator: bool = False
+    is_operator: bool = False
 
 
-class Fault(NamedTuple):
+class ShellSyntaxError(NamedTuple):
     """Why a shell cannot read on, and where."""
 
     offset: int
-    sentence: str
+    message: str
 
 
-class Refused(Exception):
+class TokenizeError(Exception):
     """What the scanner raises to leave a word that does not end; never seen outside of this module."""
 
 
-def tokens(text: str) -> tuple[list[Token], Fault | None]:
+def tokenize(text: str) -> tuple[list[Token], ShellSyntaxError | None]:
     """The tokens of a shell string up to its end or the fault; the bodies of here-documents are left out."""
-    found: list[Token] = []
+    token_list: list[Token] = []
     heredocs: list[tuple[str, bool]] = []
-    at = 0
+    position = 0
     try:
-        while at < len(text):
-            if blank := _BLANK.match(text, at):
-                at = blank.end()
-            elif text[at] == "#":
-                at = _end(_COMMENT, text, at)
-            elif operator := OPERATOR.match(text, at):
-                found.append(Token(operator[0], at, operator.end(), operator=True))
-                at = operator.end()
+        while position < len(text):
+            if blank := _BLANK_PATTERN.match(text, position):
+                position = blank.end()
+            elif text[position] == "#":
+                position = _match_end(_COMMENT_PATTERN, text, position)
+            elif operator := OPERATOR_PATTERN.match(text, position):
+                token_list.append(Token(operator[0], position, operator.end(), is_operator=True))
+                position = operator.end()
                 if operator[0] == "\n" and heredocs:
-                    at = _after_bodies(text, at, heredocs)
+                    position = _skip_heredoc_bodies(text, position, heredocs)
             else:
-                pieces, end = _word(text, at)
-                if found and found[-1].text in ("<<", "<<-") and found[-1].operator:
-                    heredocs.append(("".join(piece.text for piece in pieces), found[-1].text == "<<-"))
+                pieces, end = _scan_word(text, position)
+                if token_list and token_list[-1].text in ("<<", "<<-") and token_list[-1].is_operator:
+                    heredocs.append(("".join(piece.text for piece in pieces), token_list[-1].text == "<<-"))
                 if pieces:
-                    found.append(Token(text[at:end], at, end, pieces))
-                at = end
-    except Refused as refused:
-        offset, sentence = refused.args
-        return found, Fault(offset, sentence)
-    return found, None
+                    token_list.append(Token(text[position:end], position, end, pieces))
+                position = end
+    except TokenizeError as refused:
+        offset, message = refused.args
+        return token_list, ShellSyntaxError(offset, message)
+    return token_list, None
 
 
 def comments(text: str) -> list[tuple[int, int]]:
     """Where the comments of a shell string are, without their line breaks; none beside here-documents."""
-    found, fault = tokens(text)
-    if any(token.operator and token.text in ("<<", "<<-") for token in found):
+    found, fault = tokenize(text)
+    if any(token.is_operator and token.text in ("<<", "<<-") for token in found):
         return []
     end = len(text) if fault is None else fault.offset
     places: list[tuple[int, int]] = []
     at = 0
     for start, stop in [*((token.start, token.end) for token in found), (end, end)]:
-        while (blank := _BLANK.match(text, at)) is not None:
+        while (blank := _BLANK_PATTERN.match(text, at)) is not None:
             at = blank.end()
         if at < start and text[at] == "#":
             places.append((at, start))
@@ -109,89 +113,89 @@ def comments(text: str) -> list[tuple[int, int]]:
     return places
 
 
-def _after_bodies(text: str, at: int, heredocs: list[tuple[str, bool]]) -> int:
+def _skip_heredoc_bodies(text: str, position: int, heredocs: list[tuple[str, bool]]) -> int:
     """The offset after the bodies of here-documents that were announced in the line before ``at``."""
-    for delimiter, tabs in heredocs:
-        while at < len(text):
-            end = text.find("\n", at)
+    for delimiter, strips_tabs in heredocs:
+        while position < len(text):
+            end = text.find("\n", position)
             end = len(text) if end < 0 else end
-            line = text[at:end]
-            at = end + 1
-            if (line.lstrip("\t") if tabs else line) == delimiter:
+            line = text[position:end]
+            position = end + 1
+            if (line.lstrip("\t") if strips_tabs else line) == delimiter:
                 break
     heredocs.clear()
-    return min(at, len(text))
+    return min(position, len(text))
 
 
-def _word(text: str, at: int) -> tuple[tuple[Piece, ...], int]:
+def _scan_word(text: str, position: int) -> tuple[tuple[Piece, ...], int]:
     """The pieces of the word that starts at ``at``, and where it ends."""
     pieces: list[Piece] = []
-    start = at
-    while at < len(text):
-        char = text[at]
-        if plain := _PLAIN.match(text, at):
+    start = position
+    while position < len(text):
+        char = text[position]
+        if plain := _PLAIN_PATTERN.match(text, position):
             pieces.append(Piece(plain[0]))
-            at = plain.end()
-        elif char == "(" and _ARRAY.match(text[start:at]):
-            end = _closing(text, at + 1, ")", at)
-            pieces.append(Piece(text[at:end], opaque=True))
-            at = end
+            position = plain.end()
+        elif char == "(" and _ARRAY_PATTERN.match(text[start:position]):
+            end = _find_closer(text, position + 1, ")", position)
+            pieces.append(Piece(text[position:end], is_opaque=True))
+            position = end
         elif char in " \t\n;&|<>()":
             break
         else:
-            made, at = _special(text, at)
-            pieces += made
-    return tuple(pieces), min(at, len(text))
+            special_pieces, position = _scan_special(text, position)
+            pieces += special_pieces
+    return tuple(pieces), min(position, len(text))
 
 
-def _special(text: str, at: int, depth: int = 0) -> tuple[list[Piece], int]:
+def _scan_special(text: str, position: int, depth: int = 0) -> tuple[list[Piece], int]:
     """The pieces of what starts with a quote, a backslash, ``$`` or a backtick outside of double quotes."""
-    char, after = text[at], text[at + 1 : at + 2]
+    char, next_char = text[position], text[position + 1 : position + 2]
     if char == "'":
-        end = text.find("'", at + 1)
+        end = text.find("'", position + 1)
         if end < 0:
-            raise Refused(at, "the single quote is never closed")
-        return [Piece(text[at + 1 : end], quoted=True)], end + 1
+            raise TokenizeError(position, "the single quote is never closed")
+        return [Piece(text[position + 1 : end], is_quoted=True)], end + 1
     if char == '"':
-        return _double(text, at, depth)
+        return _scan_double_quotes(text, position, depth)
     if char == "\\":
-        if after == "\n":
-            return [], at + 2
-        return [Piece(after or "\\", quoted=True)], at + 2
-    if char == "$" and after == "'":
-        return _ansi(text, at)
-    if char == "$" and after == '"':
-        return _double(text, at + 1, depth)
-    return _dollar(text, at, quoted=False, depth=depth)
+        if next_char == "\n":
+            return [], position + 2
+        return [Piece(next_char or "\\", is_quoted=True)], position + 2
+    if char == "$" and next_char == "'":
+        return _scan_ansi_quotes(text, position)
+    if char == "$" and next_char == '"':
+        return _scan_double_quotes(text, position + 1, depth)
+    return _scan_dollar(text, position, quoted=False, depth=depth)
 
 
-def _double(text: str, at: int, depth: int) -> tuple[list[Piece], int]:
+def _scan_double_quotes(text: str, position: int, depth: int) -> tuple[list[Piece], int]:
     """The pieces between double quotes; an empty one where there is nothing between them."""
-    start, at = at, at + 1
-    pieces = [Piece("", quoted=True)]
-    while at < len(text):
-        if plain := _IN_DOUBLE.match(text, at):
-            pieces.append(Piece(plain[0], quoted=True))
-            at = plain.end()
-        elif text[at] == '"':
-            return pieces, at + 1
-        elif text[at] == "\\":
-            escaped = text[at + 1 : at + 2]
-            kept = "" if escaped == "\n" else escaped if escaped in '$`"\\' else "\\" + escaped
-            pieces.append(Piece(kept, quoted=True))
-            at += 2
+    start, position = position, position + 1
+    pieces = [Piece("", is_quoted=True)]
+    while position < len(text):
+        if plain := _DOUBLE_QUOTED_PATTERN.match(text, position):
+            pieces.append(Piece(plain[0], is_quoted=True))
+            position = plain.end()
+        elif text[position] == '"':
+            return pieces, position + 1
+        elif text[position] == "\\":
+            escaped = text[position + 1 : position + 2]
+            unescaped = "" if escaped == "\n" else escaped if escaped in '$`"\\' else "\\" + escaped
+            pieces.append(Piece(unescaped, is_quoted=True))
+            position += 2
         else:
-            made, at = _dollar(text, at, quoted=True, depth=depth)
-            pieces += made
-    raise Refused(start, "the double quote is never closed")
+            dollar_pieces, position = _scan_dollar(text, position, quoted=True, depth=depth)
+            pieces += dollar_pieces
+    raise TokenizeError(start, "the double quote is never closed")
 
 
-def _ansi(text: str, at: int) -> tuple[list[Piece], int]:
+def _scan_ansi_quotes(text: str, position: int) -> tuple[list[Piece], int]:
     """The text of ``$'…'``."""
-    start, at = at, at + 2
+    start, position = position, position + 2
     parts: list[str] = []
-    while at < len(text) and text[at] != "'":
-        match = _ANSI.match(text, at)
+    while position < len(text) and text[position] != "'":
+        match = _ANSI_PATTERN.match(text, position)
         if match is None:
             break
         code = match[1] or match[2]
@@ -201,89 +205,91 @@ def _ansi(text: str, at: int) -> tuple[list[Piece], int]:
             parts.append(_ANSI_LETTERS.get(match[4], match[4] if match[4] in "\\'\"?" else match[0]))
         else:
             parts.append(match[0])
-        at = match.end()
-    if text[at : at + 1] != "'":
-        raise Refused(start, "the single quote is never closed")
-    return [Piece("".join(parts), quoted=True)], at + 1
+        position = match.end()
+    if text[position : position + 1] != "'":
+        raise TokenizeError(start, "the single quote is never closed")
+    return [Piece("".join(parts), is_quoted=True)], position + 1
 
 
-def _dollar(text: str, at: int, *, quoted: bool, depth: int) -> tuple[list[Piece], int]:
+def _scan_dollar(text: str, position: int, *, quoted: bool, depth: int) -> tuple[list[Piece], int]:
     """What a ``$`` or a backtick begins: a reference, something opaque, or only itself."""
-    if text[at] == "`":
-        end = _closing(text, at + 1, "`", at)
-        return [Piece(text[at:end], quoted, opaque=True)], end
-    after = text[at + 1 : at + 2]
-    if after == "(":
-        end = _closing(text, at + 2, ")", at)
-        return [Piece(text[at:end], quoted, opaque=True)], end
-    if after == "{":
-        end = _closing(text, at + 2, "}", at)
-        return [_parameter(text[at:end], quoted, depth)], end
-    if name := _NAME.match(text, at + 1):
-        return [Piece(text[at : name.end()], quoted, name[0])], name.end()
-    return [Piece("$", quoted)], at + 1
+    if text[position] == "`":
+        end = _find_closer(text, position + 1, "`", position)
+        return [Piece(text[position:end], quoted, is_opaque=True)], end
+    next_char = text[position + 1 : position + 2]
+    if next_char == "(":
+        end = _find_closer(text, position + 2, ")", position)
+        return [Piece(text[position:end], quoted, is_opaque=True)], end
+    if next_char == "{":
+        end = _find_closer(text, position + 2, "}", position)
+        return [_parse_parameter(text[position:end], quoted, depth)], end
+    if name := _NAME_PATTERN.match(text, position + 1):
+        return [Piece(text[position : name.end()], quoted, name[0])], name.end()
+    return [Piece("$", quoted)], position + 1
 
 
-def _parameter(text: str, quoted: bool, depth: int) -> Piece:
+def _parse_parameter(text: str, quoted: bool, depth: int) -> Piece:
     """The reference that ``${…}`` is."""
-    match = _PARAMETER.match(text[2:-1])
+    match = _PARAMETER_PATTERN.match(text[2:-1])
     if match is None or (match[2] and depth >= MAX_NESTING):
-        return Piece(text, quoted, opaque=True)
-    otherwise = tuple(_otherwise(match[3], quoted, depth + 1)) if match[3] else ()
-    return Piece(text, quoted, match[1], match[2] or "", otherwise)
+        return Piece(text, quoted, is_opaque=True)
+    default_pieces = tuple(_scan_default(match[3], quoted, depth + 1)) if match[3] else ()
+    return Piece(text, quoted, match[1], match[2] or "", default_pieces)
 
 
-def _otherwise(text: str, quoted: bool, depth: int) -> list[Piece]:
+def _scan_default(text: str, quoted: bool, depth: int) -> list[Piece]:
     """The pieces of the word after the operator of ``${NAME:-word}``; blanks belong to it."""
     pieces: list[Piece] = []
-    at = 0
-    while at < len(text):
-        if plain := _IN_BRACES.match(text, at):
+    position = 0
+    while position < len(text):
+        if plain := _BRACED_PATTERN.match(text, position):
             pieces.append(Piece(plain[0], quoted))
-            at = plain.end()
-        elif quoted and text[at] == "'":
-            pieces.append(Piece("'", quoted=True))
-            at += 1
-        elif quoted and text[at] == "\\":
-            pieces.append(Piece(text[at + 1 : at + 2], quoted=True))
-            at += 2
+            position = plain.end()
+        elif quoted and text[position] == "'":
+            pieces.append(Piece("'", is_quoted=True))
+            position += 1
+        elif quoted and text[position] == "\\":
+            pieces.append(Piece(text[position + 1 : position + 2], is_quoted=True))
+            position += 2
         else:
-            made, at = _special(text, at, depth)
-            pieces += [piece._replace(quoted=True) for piece in made] if quoted else made
+            special_pieces, position = _scan_special(text, position, depth)
+            pieces += (
+                [piece._replace(is_quoted=True) for piece in special_pieces] if quoted else special_pieces
+            )
     return pieces
 
 
-def _closing(text: str, at: int, closer: str, start: int) -> int:
+def _find_closer(text: str, position: int, closer: str, start: int) -> int:
     """The offset after the ``closer`` of what began at ``start``; one pass, whatever is nested."""
     stack = [closer]
-    while match := _OF_NOTE.search(text, at):
-        found, top = match[0], stack[-1]
-        at = match.end()
-        if found == "\\":
-            at += 1
-        elif found == top:
+    while match := _NESTING_PATTERN.search(text, position):
+        matched, top = match[0], stack[-1]
+        position = match.end()
+        if matched == "\\":
+            position += 1
+        elif matched == top:
             stack.pop()
             if not stack:
-                return at
+                return position
         elif top == "`":
             continue
-        elif found in ("$(", "${"):
-            stack.append(")" if found == "$(" else "}")
-        elif found == "`":
+        elif matched in ("$(", "${"):
+            stack.append(")" if matched == "$(" else "}")
+        elif matched == "`":
             stack.append("`")
         elif top == '"':
             continue
-        elif found == '"':
+        elif matched == '"':
             stack.append('"')
-        elif found == "'":
-            at = text.find("'", at) + 1
-            if at == 0:
+        elif matched == "'":
+            position = text.find("'", position) + 1
+            if position == 0:
                 break
-        elif found == "(" and top == ")":
+        elif matched == "(" and top == ")":
             stack.append(")")
-    raise Refused(start, f"{text[start : start + 2].rstrip()} is never closed")
+    raise TokenizeError(start, f"{text[start : start + 2].rstrip()} is never closed")
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    return match.end() if match else at
+def _match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position

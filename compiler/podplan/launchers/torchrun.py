@@ -6,15 +6,24 @@ itself.
 
 from __future__ import annotations
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.launchers.argparse import parse
-from podplan.launchers.arguments import Grammar, Known, Line, Option, both, fits, integer, options
-from podplan.launchers.words import Fault, Variables, Word
+from podplan.launchers.argparse import parse_command_line
+from podplan.launchers.arguments import (
+    CommandLine,
+    OptionGrammar,
+    OptionSpec,
+    ParsedOption,
+    add_dashed_spellings,
+    is_valid_value,
+    parse_integer,
+    parse_option_table,
+)
+from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
-OPTIONS = tuple(
-    both(
-        options("""
+OPTION_SPECS = tuple(
+    add_dashed_spellings(
+        parse_option_table("""
         --nnodes text
         --nproc_per_node text
         --rdzv_backend text
@@ -48,22 +57,24 @@ OPTIONS = tuple(
         """)
     )
 )
-GRAMMAR = Grammar("torchrun", OPTIONS)
-LAUNCH = Grammar("torch.distributed.launch", (*OPTIONS, *both(options("--use_env flag"))))
+GRAMMAR = OptionGrammar("torchrun", OPTION_SPECS)
+LAUNCH_GRAMMAR = OptionGrammar(
+    "torch.distributed.launch", (*OPTION_SPECS, *add_dashed_spellings(parse_option_table("--use_env flag")))
+)
 
 # Options that no variable PET_… gives a value to.
-_NOT_FROM_ENV = {"logs_specs", "numa_binding", "use_env"}
-_HOST = pattern(r"[\w.:-]+\Z")
-_PORT = pattern(r"[0-9]{1,5}\Z")
-_STREAMS = pattern(r"(?:\d:[0-3],)*\d:[0-3]\Z|[0-3]\Z")
-_PORTS = {"c10d": 29400, "etcd": 2379, "etcd-v2": 2379}
-PROCESSES = ("auto", "gpu", "cpu", "xpu")
+_OPTIONS_WITHOUT_VARIABLE = {"logs_specs", "numa_binding", "use_env"}
+_HOST_PATTERN = compile_lazily(r"[\w.:-]+\Z")
+_PORT_PATTERN = compile_lazily(r"[0-9]{1,5}\Z")
+_STREAMS_PATTERN = compile_lazily(r"(?:\d:[0-3],)*\d:[0-3]\Z|[0-3]\Z")
+_DEFAULT_PORTS = {"c10d": 29400, "etcd": 2379, "etcd-v2": 2379}
+PROCESS_KEYWORDS = ("auto", "gpu", "cpu", "xpu")
 # What torch registers itself (torch/distributed/elastic/rendezvous/registry.py); an image may add others.
-BACKENDS = ("c10d", "etcd", "etcd-v2", "static")
-ETCD = ("etcd", "etcd-v2")
+RENDEZVOUS_BACKENDS = ("c10d", "etcd", "etcd-v2", "static")
+ETCD_BACKENDS = ("etcd", "etcd-v2")
 
 
-class Torchrun(NamedTuple):
+class TorchrunCommand(NamedTuple):
     """What a torchrun line asks for; None is what is not known offline.
 
     ``nodes`` are the fewest and the most; ``processes`` a number or auto, gpu, cpu, xpu. ``backend`` and
@@ -71,8 +82,8 @@ class Torchrun(NamedTuple):
     torchrun meets itself at localhost. ``given`` names where a value comes from: its option, or PET_….
     """
 
-    line: Line
-    nodes: tuple[int, int] | None
+    command_line: CommandLine
+    node_range: tuple[int, int] | None
     processes: str | None
     backend: str | None
     host: str | None
@@ -80,164 +91,174 @@ class Torchrun(NamedTuple):
     node_rank: int | None
     max_restarts: int | None
     standalone: bool
-    conf: dict[str, str] | None
-    module: bool
-    given: dict[str, str]
-    errors: tuple[Fault, ...]
+    rdzv_conf: dict[str, str] | None
+    is_module: bool
+    value_origins: dict[str, str]
+    errors: tuple[CommandLineError, ...]
 
-    def where(self, name: str, otherwise: Word) -> Word:
+    def find_option_word(self, name: str, default: Word) -> Word:
         """The word that gives an option its value, or ``otherwise``."""
-        option = self.line.options.get(name)
-        return option.word if option is not None else otherwise
+        option = self.command_line.options.get(name)
+        return option.word if option is not None else default
 
 
-def read(words: tuple[Word, ...], start: Word, variables: Variables, grammar: Grammar = GRAMMAR) -> Torchrun:
+def parse_torchrun(
+    words: tuple[Word, ...], launcher_word: Word, variables: EnvVariables, grammar: OptionGrammar = GRAMMAR
+) -> TorchrunCommand:
     """A torchrun line after the name of the program; ``variables`` are those of its environment."""
-    line = parse(grammar, words, start)
-    values = _Values(line, variables, start, grammar)
-    nodes = values.nodes()
-    standalone, module = values.flag("standalone"), values.flag("module")
-    processes = values.processes()
-    restarts = values.number("max_restarts", 0)
-    conf = values.conf()
-    if restarts is not None and restarts < 0:
-        values.fault("max_restarts", f"--max_restarts is {restarts}; it cannot be below 0")
-    values.ranks()
-    values.streams()
-    if module and values.flag("no_python"):
-        values.fault("module", "--module and --no_python exclude each other")
-    backend, endpoint = values.text("rdzv_backend", "static"), values.text("rdzv_endpoint", "")
-    address, port = values.text("master_addr", "127.0.0.1"), values.number("master_port", 29500)
+    command_line = parse_command_line(grammar, words, launcher_word)
+    values = _OptionValues(command_line, variables, launcher_word, grammar)
+    node_range = values.parse_node_range()
+    standalone, is_module = values.get_flag("standalone"), values.get_flag("module")
+    processes = values.parse_processes()
+    max_restarts = values.get_number("max_restarts", 0)
+    rdzv_conf = values.parse_rdzv_conf()
+    if max_restarts is not None and max_restarts < 0:
+        values.add_error("max_restarts", f"--max_restarts is {max_restarts}; it cannot be below 0")
+    values.validate_ranks()
+    values.validate_streams()
+    if is_module and values.get_flag("no_python"):
+        values.add_error("module", "--module and --no_python exclude each other")
+    backend, endpoint = values.get_text("rdzv_backend", "static"), values.get_text("rdzv_endpoint", "")
+    address, port = values.get_text("master_addr", "127.0.0.1"), values.get_number("master_port", 29500)
     if standalone:
         backend, endpoint = "c10d", "localhost:0"
     elif backend == "static" and endpoint == "":
-        if "master_port" not in values.given and nodes is not None and nodes[1] == 1:
+        if "master_port" not in values.value_origins and node_range is not None and node_range[1] == 1:
             backend, endpoint = "c10d", "localhost:0"
         elif address is not None and port is not None:
             endpoint = f"{address}:{port}"
         else:
             endpoint = None
-    host, number = values.endpoint(endpoint, backend)
-    return Torchrun(
-        line,
-        nodes,
+    host, port_number = values.parse_endpoint(endpoint, backend)
+    return TorchrunCommand(
+        command_line,
+        node_range,
         processes,
         backend,
         host,
-        number,
-        values.number("node_rank", 0),
-        restarts,
+        port_number,
+        values.get_number("node_rank", 0),
+        max_restarts,
         standalone,
-        conf,
-        module,
-        values.given,
-        tuple(values.faults) if line.sure else (),
+        rdzv_conf,
+        is_module,
+        values.value_origins,
+        tuple(values.errors) if command_line.is_certain else (),
     )
 
 
-class _Values:
+class _OptionValues:
     """The values of the options: from the line, else from PET_…, else torchrun's own."""
 
-    def __init__(self, line: Line, variables: Variables, start: Word, grammar: Grammar) -> None:
-        self.options = line.options
+    def __init__(
+        self, command_line: CommandLine, variables: EnvVariables, launcher_word: Word, grammar: OptionGrammar
+    ) -> None:
+        self.options = command_line.options
         self.variables = variables
-        self.start = start
-        self.faults = list(line.faults)
-        self.given: dict[str, str] = {}
-        for known in grammar.options:
-            self._from(known)
+        self.launcher_word = launcher_word
+        self.errors = list(command_line.errors)
+        self.value_origins: dict[str, str] = {}
+        for spec in grammar.options:
+            self._record_origin(spec)
 
-    def _from(self, known: Known) -> None:
+    def _record_origin(self, spec: OptionSpec) -> None:
         """Notes who gives an option, and refuses what its variable holds."""
-        name = known.name
+        name = spec.name
         variable = f"PET_{name.upper()}"
-        in_env = name not in _NOT_FROM_ENV and variable in self.variables
-        value = self.variables.get(variable) if in_env else None
+        is_in_env = name not in _OPTIONS_WITHOUT_VARIABLE and variable in self.variables
+        value = self.variables.get(variable) if is_in_env else None
         if name in self.options:
-            self.given[name] = self.options[name].flag.text.partition("=")[0]
-        elif in_env:
-            self.given[name] = variable
+            self.value_origins[name] = self.options[name].flag.text.partition("=")[0]
+        elif is_in_env:
+            self.value_origins[name] = variable
         if value is None:
             return
-        if known.kind == "flag" and integer(value) is None:
-            self.faults.append(Fault(self.start, f'{variable} must be 0 or 1, not "{value}"'))
-        elif name not in self.options and not fits(known.kind, value):
-            self.faults.append(Fault(self.start, f'{variable} must be a number, not "{value}"'))
+        if spec.kind == "flag" and parse_integer(value) is None:
+            self.errors.append(
+                CommandLineError(self.launcher_word, f'{variable} must be 0 or 1, not "{value}"')
+            )
+        elif name not in self.options and not is_valid_value(spec.kind, value):
+            self.errors.append(
+                CommandLineError(self.launcher_word, f'{variable} must be a number, not "{value}"')
+            )
 
-    def text(self, name: str, otherwise: str) -> str | None:
+    def get_text(self, name: str, default: str) -> str | None:
         option = self.options.get(name)
         if option is not None:
             return option.value
         variable = f"PET_{name.upper()}"
-        return self.variables.get(variable, otherwise)
+        return self.variables.get(variable, default)
 
-    def number(self, name: str, otherwise: int) -> int | None:
-        value = self.text(name, str(otherwise))
-        return None if value is None else integer(value)
+    def get_number(self, name: str, default: int) -> int | None:
+        value = self.get_text(name, str(default))
+        return None if value is None else parse_integer(value)
 
-    def flag(self, name: str) -> bool:
+    def get_flag(self, name: str) -> bool:
         value = self.variables.get(f"PET_{name.upper()}")
-        return name in self.options or bool(value is not None and integer(value))
+        return name in self.options or bool(value is not None and parse_integer(value))
 
-    def fault(self, name: str, sentence: str) -> None:
-        option: Option | None = self.options.get(name)
-        self.faults.append(Fault(option.word if option is not None else self.start, sentence))
+    def add_error(self, name: str, message: str) -> None:
+        option: ParsedOption | None = self.options.get(name)
+        self.errors.append(
+            CommandLineError(option.word if option is not None else self.launcher_word, message)
+        )
 
-    def nodes(self) -> tuple[int, int] | None:
-        value = self.text("nnodes", "1:1")
+    def parse_node_range(self) -> tuple[int, int] | None:
+        value = self.get_text("nnodes", "1:1")
         if value is None:
             return None
-        parts = [integer(part) for part in value.split(":")]
+        parts = [parse_integer(part) for part in value.split(":")]
         if len(parts) > 2 or None in parts:
-            self.fault("nnodes", f'--nnodes takes N or MIN:MAX, not "{value}"')
+            self.add_error("nnodes", f'--nnodes takes N or MIN:MAX, not "{value}"')
             return None
-        least, most = int(parts[0] or 0), int(parts[-1] or 0)
-        if not 0 < least <= most:
-            self.fault("nnodes", f'--nnodes "{value}" breaks 0 < MIN <= MAX')
+        minimum, maximum = int(parts[0] or 0), int(parts[-1] or 0)
+        if not 0 < minimum <= maximum:
+            self.add_error("nnodes", f'--nnodes "{value}" breaks 0 < MIN <= MAX')
             return None
-        return least, most
+        return minimum, maximum
 
-    def processes(self) -> str | None:
-        value = self.text("nproc_per_node", "1")
+    def parse_processes(self) -> str | None:
+        value = self.get_text("nproc_per_node", "1")
         if value is None:
             return None
-        number = integer(value)
-        if number is None and value not in PROCESSES:
-            words = ", ".join(PROCESSES)
-            self.fault("nproc_per_node", f'--nproc_per_node takes a number or {words}; not "{value}"')
+        number = parse_integer(value)
+        if number is None and value not in PROCESS_KEYWORDS:
+            keywords = ", ".join(PROCESS_KEYWORDS)
+            self.add_error("nproc_per_node", f'--nproc_per_node takes a number or {keywords}; not "{value}"')
         return str(number) if number is not None else value
 
-    def streams(self) -> None:
+    def validate_streams(self) -> None:
         """``--redirects`` and ``--tee`` name streams by a number, for all ranks or for each."""
         for name in ("redirects", "tee"):
-            value = self.text(name, "0")
-            if value is not None and not _STREAMS.match(value):
-                self.fault(name, f'--{name} takes 0 to 3, or RANK:0 to 3 for each rank, not "{value}"')
+            value = self.get_text(name, "0")
+            if value is not None and not _STREAMS_PATTERN.match(value):
+                self.add_error(name, f'--{name} takes 0 to 3, or RANK:0 to 3 for each rank, not "{value}"')
 
-    def ranks(self) -> None:
+    def validate_ranks(self) -> None:
         """``--local_ranks_filter`` lists the ranks whose output is shown."""
-        value = self.text("local_ranks_filter", "")
-        if value and None in map(integer, value.split(",")):
-            self.fault("local_ranks_filter", f'--local_ranks_filter takes N,N, not "{value}"')
+        value = self.get_text("local_ranks_filter", "")
+        if value and None in map(parse_integer, value.split(",")):
+            self.add_error("local_ranks_filter", f'--local_ranks_filter takes N,N, not "{value}"')
 
-    def conf(self) -> dict[str, str] | None:
+    def parse_rdzv_conf(self) -> dict[str, str] | None:
         """``--rdzv_conf`` as a mapping."""
-        value = self.text("rdzv_conf", "")
+        value = self.get_text("rdzv_conf", "")
         if value is None:
             return None
-        found: dict[str, str] = {}
+        rdzv_conf: dict[str, str] = {}
         for pair in value.strip().split(",") if value.strip() else ():
             key, _, text = (part.strip() for part in pair.partition("="))
             if not key:
-                self.fault("rdzv_conf", f'--rdzv_conf "{value}" has a pair without a key; write K=V,K=V')
-                return found
+                self.add_error("rdzv_conf", f'--rdzv_conf "{value}" has a pair without a key; write K=V,K=V')
+                return rdzv_conf
             if not text:
-                self.fault("rdzv_conf", f'--rdzv_conf gives "{key}" no value')
-                return found
-            found[key] = text
-        return found
+                self.add_error("rdzv_conf", f'--rdzv_conf gives "{key}" no value')
+                return rdzv_conf
+            rdzv_conf[key] = text
+        return rdzv_conf
 
-    def endpoint(self, endpoint: str | None, backend: str | None) -> tuple[str | None, int | None]:
+    def parse_endpoint(self, endpoint: str | None, backend: str | None) -> tuple[str | None, int | None]:
         """Host and port; c10d has a port of its own where none is given."""
         endpoint = endpoint.strip() if endpoint else ""
         if not endpoint:
@@ -246,15 +267,15 @@ class _Values:
         if not (endpoint.startswith("[") and endpoint.endswith("]")) and ":" in endpoint:
             host, colon, port = endpoint.rpartition(":")
         host = host[1:-1] if len(host) > 1 and host[0] == "[" and host[-1] == "]" else host
-        if not _HOST.match(host):
-            self.fault(
+        if not _HOST_PATTERN.match(host):
+            self.add_error(
                 "rdzv_endpoint", f'the host of --rdzv_endpoint "{endpoint}" is not a name or an address'
             )
         if not colon:
-            return host, _PORTS.get(backend or "")
-        number = int(port) if _PORT.match(port) else None
+            return host, _DEFAULT_PORTS.get(backend or "")
+        number = int(port) if _PORT_PATTERN.match(port) else None
         if number is None or number > 65535:
-            sentence = f'the port of --rdzv_endpoint "{endpoint}" must be a number from 0 to 65535'
-            self.fault("rdzv_endpoint", sentence)
+            message = f'the port of --rdzv_endpoint "{endpoint}" must be a number from 0 to 65535'
+            self.add_error("rdzv_endpoint", message)
             return host, None
         return host, number

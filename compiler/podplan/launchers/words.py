@@ -8,11 +8,11 @@ from podplan.core.findings import Path, TextPath
 from podplan.core.typing import NamedTuple
 
 # Linux takes no argument that is longer (MAX_ARG_STRLEN, execve(2)), and no more in all (ARG_MAX).
-MAX_ARGUMENT = 131_072
-MAX_ARGUMENTS = 2 * 1024 * 1024
+MAX_ARGUMENT_LENGTH = 131_072
+MAX_ARGUMENTS_LENGTH = 2 * 1024 * 1024
 
 # Variables by name; None is one that is set, to a value that is not known offline.
-Variables = Mapping[str, str | None]
+EnvVariables = Mapping[str, str | None]
 
 
 class Word(NamedTuple):
@@ -28,9 +28,9 @@ class Word(NamedTuple):
     path: Path = ()
     start: int = 0
     end: int = 0
-    known: bool = True
-    splits: bool = False
-    pattern: bool = False
+    is_known: bool = True
+    may_split: bool = False
+    is_pattern: bool = False
 
     @property
     def place(self) -> Path:
@@ -38,20 +38,20 @@ class Word(NamedTuple):
         return TextPath(self.path, (self.start, self.end)) if self.end > self.start else self.path
 
     @property
-    def name(self) -> str:
+    def base_name(self) -> str:
         """The last part of the text as a path: what a program is called by."""
         return self.text.rpartition("/")[2]
 
 
-class Fault(NamedTuple):
+class CommandLineError(NamedTuple):
     """What a program refuses: the word, or the launcher's own where one is missing, and a sentence.
 
     ``only`` says when it is refused, where not always: in which versions, or with how many hosts.
     """
 
     word: Word
-    sentence: str
-    only: str = ""
+    message: str
+    condition: str = ""
 
     @property
     def path(self) -> Path:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Word
 
 MAX_WRAPPERS = 50  # before one program
-SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
+SHELL_PROGRAMS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
 # Program -> its options that take a value in a word of their own, and how many words precede the command.
 WRAPPERS: dict[str, tuple[str, int]] = {
     "exec": ("-a", 0),
@@ -53,7 +53,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "pixi": ("run", "-e --environment"),
 }
 # python -m NAME is the program of that name.
-MODULES = {
+LAUNCHER_MODULES = {
     "torch.distributed.run": "torchrun",
     "torch.distributed.launcher": "torchrun",
     "torch.distributed.launch": "torch.distributed.launch",
@@ -64,19 +64,19 @@ MODULES = {
     "horovod.runner": "horovodrun",
     "horovod.runner.launch": "horovodrun",
 }
-_PYTHON = pattern(r"(python|pypy)[0-9.]*\Z")
-_PYTHON_VALUES = ("-W", "-X", "--check-hash-based-pycs")
-_ASSIGNMENT = pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_PYTHON_PATTERN = compile_lazily(r"(python|pypy)[0-9.]*\Z")
+_PYTHON_VALUE_OPTIONS = ("-W", "-X", "--check-hash-based-pycs")
+_ASSIGNMENT_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-class Inner(NamedTuple):
+class WrappedCommand(NamedTuple):
     """The command that a wrapper runs, and the variables that it sets for it."""
 
     words: tuple[Word, ...]
-    assigned: dict[str, str | None]
+    variables: dict[str, str | None]
 
 
-class Python(NamedTuple):
+class PythonCall(NamedTuple):
     """What python runs: a module, a script, or neither (``-c``, standard input, nothing)."""
 
     module: Word | None
@@ -84,72 +84,78 @@ class Python(NamedTuple):
     rest: tuple[Word, ...]
 
 
-def inner(words: tuple[Word, ...]) -> Inner | None:
+def unwrap_command(words: tuple[Word, ...]) -> WrappedCommand | None:
     """The command behind a wrapper; None where the first word is none."""
-    name = words[0].name
+    name = words[0].base_name
     if name == "env":
-        return _env(words[1:])
+        return _unwrap_env(words[1:])
     if name in WRAPPERS:
-        valued, positional = WRAPPERS[name]
-        rest = _after_options(words[1:], valued)
-        return Inner(rest[positional:], {})
+        value_options, positional_count = WRAPPERS[name]
+        rest = _skip_options(words[1:], value_options)
+        return WrappedCommand(rest[positional_count:], {})
     if name in SUBCOMMANDS:
-        subcommand, valued = SUBCOMMANDS[name]
+        subcommand, value_options = SUBCOMMANDS[name]
         if len(words) > 1 and words[1].text == subcommand:
-            return Inner(_after_options(words[2:], valued), {})
+            return WrappedCommand(_skip_options(words[2:], value_options), {})
     return None
 
 
-def python(words: tuple[Word, ...]) -> Python | None:
+def parse_python_call(words: tuple[Word, ...]) -> PythonCall | None:
     """What a call of python runs; None where the first word is not python."""
-    if not _PYTHON.match(words[0].name):
+    if not _PYTHON_PATTERN.match(words[0].base_name):
         return None
-    at = 1
-    while at < len(words):
-        word = words[at]
+    index = 1
+    while index < len(words):
+        word = words[index]
         text = word.text
         if text == "--":
-            at += 1
+            index += 1
             break
         if not text.startswith("-") or text == "-":
             break
         letters = text[1:]
         if text.startswith("--"):
-            at += 2 if text in _PYTHON_VALUES else 1
+            index += 2 if text in _PYTHON_VALUE_OPTIONS else 1
             continue
-        stop = next((i for i, letter in enumerate(letters) if letter in "cmWX"), None)
-        if stop is None:
-            at += 1
+        deciding_index = next((i for i, letter in enumerate(letters) if letter in "cmWX"), None)
+        if deciding_index is None:
+            index += 1
             continue
-        attached = letters[stop + 1 :]
-        if letters[stop] == "m":
+        attached_value = letters[deciding_index + 1 :]
+        if letters[deciding_index] == "m":
             module = (
-                word._replace(text=attached) if attached else words[at + 1] if at + 1 < len(words) else None
+                word._replace(text=attached_value)
+                if attached_value
+                else words[index + 1]
+                if index + 1 < len(words)
+                else None
             )
-            return Python(module, None, words[at + (1 if attached else 2) :])
-        if letters[stop] == "c":
-            return Python(None, None, words[at + (1 if attached else 2) :])
-        at += 1 if attached else 2
-    script = words[at] if at < len(words) and words[at].text != "-" else None
-    return Python(None, script, words[at + 1 :])
+            return PythonCall(module, None, words[index + (1 if attached_value else 2) :])
+        if letters[deciding_index] == "c":
+            return PythonCall(None, None, words[index + (1 if attached_value else 2) :])
+        index += 1 if attached_value else 2
+    script = words[index] if index < len(words) and words[index].text != "-" else None
+    return PythonCall(None, script, words[index + 1 :])
 
 
-def _env(words: tuple[Word, ...]) -> Inner:
+def _unwrap_env(words: tuple[Word, ...]) -> WrappedCommand:
     """``env -u A B=c program``, and ``env -S "B=c program"``."""
-    rest = _after_options(words, "-u --unset -C --chdir")
-    last = words[len(words) - len(rest) - 1].text if len(rest) < len(words) else ""
-    if rest and last in ("-S", "--split-string"):
-        rest = (*_split(rest[0]), *rest[1:])
-    assigned: dict[str, str | None] = {}
-    at = 0
-    while at < len(rest) and _ASSIGNMENT.match(rest[at].text):
-        name, _, value = rest[at].text.partition("=")
-        assigned[name] = value if rest[at].known else None
-        at += 1
-    return Inner(rest[at:], assigned)
+    remaining_words = _skip_options(words, "-u --unset -C --chdir")
+    last_option = (
+        words[len(words) - len(remaining_words) - 1].text if len(remaining_words) < len(words) else ""
+    )
+    if remaining_words and last_option in ("-S", "--split-string"):
+        remaining_words = (*_split_env_string(remaining_words[0]), *remaining_words[1:])
+    variables: dict[str, str | None] = {}
+    index = 0
+    while index < len(remaining_words) and _ASSIGNMENT_PATTERN.match(remaining_words[index].text):
+        name, _, value = remaining_words[index].text.partition("=")
+        variables[name] = value if remaining_words[index].is_known else None
+        index += 1
+    return WrappedCommand(remaining_words[index:], variables)
 
 
-def _split(word: Word) -> tuple[Word, ...]:
+def _split_env_string(word: Word) -> tuple[Word, ...]:
     """The words of a string that env splits; the string itself where its quotes do not match."""
     try:
         return tuple(word._replace(text=text) for text in shlex.split(word.text))
@@ -157,12 +163,12 @@ def _split(word: Word) -> tuple[Word, ...]:
         return (word,)
 
 
-def _after_options(words: tuple[Word, ...], valued: str) -> tuple[Word, ...]:
+def _skip_options(words: tuple[Word, ...], value_options: str) -> tuple[Word, ...]:
     """The words behind the options; ``valued`` are those that take a word of their own."""
-    takes = valued.split()
-    at = 0
-    while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
-        if words[at].text == "--":
-            return words[at + 1 :]
-        at += 2 if words[at].text in takes else 1
-    return words[at:]
+    option_names = value_options.split()
+    index = 0
+    while index < len(words) and words[index].text.startswith("-") and words[index].text != "-":
+        if words[index].text == "--":
+            return words[index + 1 :]
+        index += 2 if words[index].text in option_names else 1
+    return words[index:]

@@ -9,41 +9,49 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.lint.admission_variables import VARIABLES
-from podplan.lint.api_resources import RESOURCES, Resource
-from podplan.lint.cel.text import variables_in, with_name
-from podplan.lint.pod_security import minor
-from podplan.lint.policy import Policy, Scope
+from podplan.lint.admission_variables import ADMISSION_VARIABLES
+from podplan.lint.api_resources import API_RESOURCES, ApiResource
+from podplan.lint.cel.text import iter_variables, rename_variable
+from podplan.lint.pod_security import parse_minor_version
+from podplan.lint.policy import Policy, PolicyScope
 
 # Whose Pods they are is in the labels that the controller sets, and in their owner.
-_OF_A_JOB = (
+_JOB_POD_CONDITION = (
     "object.metadata.?labels[?'tensorstack.dev/owner-kind'].orValue('') in {kinds} || "
     "object.metadata.?ownerReferences.orValue([]).exists(o, o.apiVersion.startsWith('{group}/'))"
 )
 # An object that was there before the policy can still be labelled, finalized and deleted.
-_CHANGED = "oldObject == null || object.?spec != oldObject.?spec"
+_SPEC_CHANGED_CONDITION = "oldObject == null || object.?spec != oldObject.?spec"
 
 
-def for_admission(policy: Policy, version: str) -> Policy:
+def resolve_admission_policy(policy: Policy, version: str) -> Policy:
     """The policy as the API server of a version such as "1.34" can demand it: by its admission section.
 
     ``why_not`` says whether it can. A policy in CEL is its own demand.
     """
     if policy.admission is None or isinstance(policy.admission, str):
         return policy
-    told = policy.admission
-    kinds = policy.scope.kinds if (told["level"] == "lowered") is (policy.scope.level == "lowered") else ()
-    scope = Scope(told["level"], frozenset(told.get("kinds", kinds)), "")
-    validations = [_of(one) for one in told["validations"] if _holds(one, version)]
+    admission = policy.admission
+    kinds = (
+        policy.scope.kinds if (admission["level"] == "lowered") is (policy.scope.level == "lowered") else ()
+    )
+    scope = PolicyScope(admission["level"], frozenset(admission.get("kinds", kinds)), "")
+    validations = [
+        _select_validation_fields(one)
+        for one in admission["validations"]
+        if _applies_to_version(one, version)
+    ]
     body = {
-        "variables": list(_variables(told["level"], told.get("variables", ()), validations)),
-        "matchConditions": list(_conditions(told["level"])),
+        "variables": list(
+            _iter_used_variables(admission["level"], admission.get("variables", ()), validations)
+        ),
+        "matchConditions": list(_iter_match_conditions(admission["level"])),
         "validations": validations,
     }
     return policy._replace(scope=scope, evaluator="cel", body=body, params={}, message="{message}")
 
 
-def why_not(policy: Policy) -> str:
+def find_export_obstacle(policy: Policy) -> str:
     """Why the API server cannot demand what a policy of ``for_admission`` says; "" when it can."""
     if policy.scope.level in ("profile", "variants"):
         return "it looks at a profile, which the API server never sees"
@@ -59,67 +67,74 @@ def why_not(policy: Policy) -> str:
         return policy.admission
     if policy.evaluator != "cel":
         return "it is not written in CEL"
-    return _why_not_as_it_is(policy)
+    return _find_cel_export_obstacle(policy)
 
 
-def _why_not_as_it_is(policy: Policy) -> str:
+def _find_cel_export_obstacle(policy: Policy) -> str:
     """The same, of what is in CEL already."""
     if policy.scope.level not in ("cr", "lowered"):
         return f"it looks at a {policy.scope.level}, and the API server sees one object at a time"
-    if not resources(policy):
+    if not find_policy_resources(policy):
         return "it is about kinds that podplan does not know the resources of"
     body = policy.body
     if not body["validations"]:
         return "this version of Kubernetes does not demand it"
     texts = [one["expression"] for one in (*body["validations"], *body.get("matchConditions", ()))]
-    if policy.params or any(with_name(text, "params", "") != text for text in texts):
+    if policy.params or any(rename_variable(text, "params", "") != text for text in texts):
         return "it has params, which would need an object of their own in the cluster"
     if policy.scope.containers == "training":
         return "the API server does not know which container trains"
     if policy.scope.containers and (
-        body.get("variables") or any(next(variables_in(text), None) for text in texts)
+        body.get("variables") or any(next(iter_variables(text), None) for text in texts)
     ):
         return "its variables are about one container, and those of the API server are about the Pod"
     return ""
 
 
-def resources(policy: Policy) -> list[Resource]:
+def find_policy_resources(policy: Policy) -> list[ApiResource]:
     """The resources of the API that a policy is about."""
     return [
         resource
-        for resource in RESOURCES
+        for resource in API_RESOURCES
         if resource.level == policy.scope.level
         and (not policy.scope.kinds or resource.kind in policy.scope.kinds)
         and (not policy.scope.containers or resource.kind == "Pod")
     ]
 
 
-def _holds(validation: Mapping[str, Any], version: str) -> bool:
+def _applies_to_version(validation: Mapping[str, Any], version: str) -> bool:
     since, until = validation.get("since", "1.0"), validation.get("until")
-    return minor(since) <= minor(version) and (until is None or minor(version) < minor(until))
+    return parse_minor_version(since) <= parse_minor_version(version) and (
+        until is None or parse_minor_version(version) < parse_minor_version(until)
+    )
 
 
-def _of(validation: Mapping[str, Any]) -> dict[str, Any]:
+def _select_validation_fields(validation: Mapping[str, Any]) -> dict[str, Any]:
     return {key: validation[key] for key in ("expression", "message") if key in validation}
 
 
-def _variables(
-    level: str, own: Iterable[Mapping[str, str]], validations: Iterable[Mapping[str, Any]]
+def _iter_used_variables(
+    level: str, policy_variables: Iterable[Mapping[str, str]], validations: Iterable[Mapping[str, Any]]
 ) -> Iterator[dict[str, str]]:
     """The variables that the expressions use, directly or through others, in the order to work them out."""
-    known = {**VARIABLES[level], **{one["name"]: one["expression"] for one in own}}
-    texts = [one["expression"] for one in validations]
-    used: set[str] = set()
-    while texts:
-        named = {name for name, _ in variables_in(texts.pop())} - used
-        used |= named
-        texts += (known[name] for name in sorted(named & known.keys()))
-    yield from ({"name": name, "expression": text} for name, text in known.items() if name in used)
+    definitions = {
+        **ADMISSION_VARIABLES[level],
+        **{one["name"]: one["expression"] for one in policy_variables},
+    }
+    pending = [one["expression"] for one in validations]
+    used_names: set[str] = set()
+    while pending:
+        new_names = {name for name, _ in iter_variables(pending.pop())} - used_names
+        used_names |= new_names
+        pending += (definitions[name] for name in sorted(new_names & definitions.keys()))
+    yield from (
+        {"name": name, "expression": text} for name, text in definitions.items() if name in used_names
+    )
 
 
-def _conditions(level: str) -> Iterator[dict[str, str]]:
+def _iter_match_conditions(level: str) -> Iterator[dict[str, str]]:
     if level == "lowered":
-        jobs = [resource for resource in RESOURCES if resource.level == "cr"]
+        jobs = [resource for resource in API_RESOURCES if resource.level == "cr"]
         kinds = "[" + ", ".join(f"'{job.kind}'" for job in jobs) + "]"
-        yield {"name": "of-a-job", "expression": _OF_A_JOB.format(kinds=kinds, group=jobs[0].group)}
-    yield {"name": "changed", "expression": _CHANGED}
+        yield {"name": "of-a-job", "expression": _JOB_POD_CONDITION.format(kinds=kinds, group=jobs[0].group)}
+    yield {"name": "changed", "expression": _SPEC_CHANGED_CONDITION}

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 # The pattern of podplan.lint.analysis.resources.
-_ACCELERATOR = (
+_ACCELERATOR_PATTERN = (
     r"""r'^(nvidia\.com/(gpu(\.shared)?|mig-.+)|amd\.com/gpu|gpu\.intel\.com/(i915|xe)|habana\.ai/gaudi"""
 )
-_ACCELERATOR += r"""|hygon\.com/dcu|huawei\.com/Ascend\w+|cambricon\.com/mlu\w*|google\.com/tpu"""
-_ACCELERATOR += r"""|aws\.amazon\.com/neuron\w*)$'"""
+_ACCELERATOR_PATTERN += r"""|hygon\.com/dcu|huawei\.com/Ascend\w+|cambricon\.com/mlu\w*|google\.com/tpu"""
+_ACCELERATOR_PATTERN += r"""|aws\.amazon\.com/neuron\w*)$'"""
 
-_CR = {
-    "accelerator": _ACCELERATOR,
+_CR_VARIABLES = {
+    "accelerator": _ACCELERATOR_PATTERN,
     "debug": "object.spec.?runMode.?debug.?enabled.orValue(false)",
     "paused": "object.spec.?runMode.?pause.?enabled.orValue(false)",
     "torchrun": "object.spec.?torchrunConfig.?enabled.orValue(false)",
@@ -109,8 +109,8 @@ _CR = {
         .map(c, quantity(string(c.resources.limits.memory)).asApproximateFloat()).sum() : -1.0}))
     """,
 }
-_POD = {
-    "accelerator": _ACCELERATOR,
+_POD_VARIABLES = {
+    "accelerator": _ACCELERATOR_PATTERN,
     # Three lists of one Go type, whose elements have three types in CEL: without dyn() they do not add up.
     "template_containers": """
         dyn(object.spec.?initContainers.orValue([])) + dyn(object.spec.containers)
@@ -124,7 +124,7 @@ _POD = {
         + variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)
     """,
 }
-VARIABLES: Mapping[str, Mapping[str, str]] = {
+ADMISSION_VARIABLES: Mapping[str, Mapping[str, str]] = {
     level: {name: " ".join(text.split()) for name, text in known.items()}
-    for level, known in (("cr", _CR), ("lowered", _POD))
+    for level, known in (("cr", _CR_VARIABLES), ("lowered", _POD_VARIABLES))
 }

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from podplan.core.builtin_rules import RULES, Rule
+from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.findings import (
-    Change,
+    Diagnostic,
+    DocumentFix,
     Edit,
     Finding,
     Fix,
-    Instances,
+    InstanceCounts,
     Location,
-    Lowered,
+    LoweredReference,
     Path,
-    Problem,
     Related,
 )
-from podplan.core.path_syntax import Names
-from podplan.core.provenance import Doc, Place, Step, origin_of
+from podplan.core.path_syntax import EntryNameCounts
+from podplan.core.provenance import DocumentPath, TracedDocument, TraceStep, find_origin
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.document_diagnostics import Sighting
-from podplan.lint.location import find_source, locate, other_places
-from podplan.lint.stable_identity import anchor
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.document_diagnostics import VariantDiagnostic
+from podplan.lint.location import find_contributing_places, find_source_location, locate
+from podplan.lint.stable_identity import build_anchor
 
 if TYPE_CHECKING:
     from podplan.redaction.redactor import Redactor
 
 # What one document says by itself, whatever others say.
-OF_FORM = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "PROF")
-REFUSED_WHOLE = ("PROF0", "POLICY0")
-SHARED = ("JobProfileBase", "ClusterInventory")
-FOR_ALL = "the line is for all variants, and only some need it"
-FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
+STRUCTURE_RULE_PREFIXES = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "PROF")
+REJECTING_RULE_PREFIXES = ("PROF0", "POLICY0")
+SHARED_KINDS = ("JobProfileBase", "ClusterInventory")
+SHARED_LINE_REFUSAL = "the line is for all variants, and only some need it"
+CONSEQUENCE_RULE_PREFIXES = ("SCHEMA", "PROF011", "PROF02")
 
 
 class _Equal:
@@ -47,7 +47,7 @@ class _Equal:
     def __init__(self, first: Finding, data: Any) -> None:
         self.first, self.data = first, data
         self.variants: dict[str | None, int] = {}
-        self.lowered: list[Lowered] = []
+        self.lowered: list[LoweredReference] = []
 
     def add(self, found: Finding, variant: str | None, number: int) -> None:
         """The same in a variant."""
@@ -71,9 +71,9 @@ class Fold:
         self._equal: dict[tuple[object, ...], _Equal] = {}
         self._numbers: dict[str | None, int] = {}
 
-    def add(self, sighting: Sighting) -> None:
+    def add(self, sighting: VariantDiagnostic) -> None:
         """One more, in the order of the variants."""
-        found, data = _finding(sighting)
+        found, data = _build_finding(sighting)
         number = self._numbers.setdefault(sighting.variant, len(self._numbers))
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
@@ -86,23 +86,23 @@ class Fold:
 
         What ``secrets`` hides is in none of them.
         """
-        names: Names = {}
+        names: EntryNameCounts = {}
         equal = self._redacted(secrets) if secrets else self._equal
         made = [
-            found._replace(anchor=anchor(found, entry.data, names, secrets))
-            for entry, found in ((entry, _one(entry, variants)) for entry in equal.values())
+            found._replace(identity=build_anchor(found, entry.data, names, secrets))
+            for entry, found in ((entry, _merge_findings(entry, variants)) for entry in equal.values())
         ]
         by_form = {found.location for found in made if found.rule == "PROF001"}
-        by_cr = {found.location for found in made if found.level == "cr" and _of_schema(found)}
+        by_cr = {found.location for found in made if found.level == "cr" and _is_schema_finding(found)}
         # A consequence is not told beside its cause: what the form of a profile says already, resolving and
         # compiling need not say again, nor the Pods what the CR says of the same value.
         told = (
             found
             for found in made
-            if not (found.rule.startswith(FORM_AGAIN) and found.location in by_form)
-            and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
+            if not (found.rule.startswith(CONSEQUENCE_RULE_PREFIXES) and found.location in by_form)
+            and not (found.level == "lowered" and _is_schema_finding(found) and found.location in by_cr)
         )
-        return sorted(told, key=_order)
+        return sorted(told, key=_sort_key)
 
     def _redacted(self, secrets: Redactor) -> dict[tuple[object, ...], _Equal]:
         """The same without the secrets; what differed in these alone is equal."""
@@ -122,155 +122,167 @@ class Fold:
         return bool(self._equal)
 
 
-def findings(sightings: Iterable[Sighting], secrets: Callable[[], Redactor | None]) -> list[Finding]:
+def aggregate_findings(
+    variant_diagnostics: Iterable[VariantDiagnostic], get_redactor: Callable[[], Redactor | None]
+) -> list[Finding]:
     """The findings of one item that has no variants, as ``Fold`` gives them.
 
     What ``secrets`` gives hides secrets, None for there are none; it is asked for where there is a finding.
     """
     fold = Fold()
-    for sighting in sightings:
-        fold.add(sighting)
-    return fold.findings(secrets()) if fold else []
+    for variant_diagnostic in variant_diagnostics:
+        fold.add(variant_diagnostic)
+    return fold.findings(get_redactor()) if fold else []
 
 
-def _of_schema(found: Finding) -> bool:
-    return found.rule.startswith("SCHEMA")
+def _is_schema_finding(finding: Finding) -> bool:
+    return finding.rule.startswith("SCHEMA")
 
 
-def _order(found: Finding) -> tuple[object, ...]:
-    where = found.location
-    return (where.file, where.line, where.column, -found.severity, found.rule, found.message)
+def _sort_key(finding: Finding) -> tuple[object, ...]:
+    location = finding.location
+    return (location.file, location.line, location.column, -finding.severity, finding.rule, finding.message)
 
 
-def _finding(sighting: Sighting) -> tuple[Finding, Any]:
+def _build_finding(variant_diagnostic: VariantDiagnostic) -> tuple[Finding, Any]:
     """A finding without its anchor, and the data of the document that it is in."""
-    level, doc, problem, group, rule, _, change_in, _ = sighting.seen
-    path, related = _written(doc, problem)
-    source = locate(doc, path, problem.on_key)
-    stands_for: tuple[Related, ...] = ()
-    chosen = _choice(source.steps) if problem.by_choice else None
-    if chosen is not None:
-        stands_for = (Related(source.location, "what it stands for"),)
-        source = locate(chosen.doc, chosen.path)
-    rule = rule or RULES[problem.rule]
+    level, doc, diagnostic, group, rule, _, change_in, _ = variant_diagnostic.document_diagnostic
+    path, related_paths = _choose_report_path(doc, diagnostic)
+    source = locate(doc, path, diagnostic.on_key)
+    selector_related: tuple[Related, ...] = ()
+    selector = _find_selector(source.steps) if diagnostic.report_at_selector else None
+    if selector is not None:
+        selector_related = (Related(source.location, "what it stands for"),)
+        source = locate(selector.doc, selector.path)
+    rule = rule or BUILTIN_RULES[diagnostic.rule]
     lowered = None
     if level == "lowered" and group is not None:
-        name = text(mapping(doc.data, "metadata"), "name")  # a Pod that somebody wrote may have none
-        lowered = Lowered(doc.data["kind"], name, group.indexes, tuple(problem.path))
-    found = Finding(
+        name = get_text(get_mapping(doc.data, "metadata"), "name")  # a Pod that somebody wrote may have none
+        lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path))
+    finding = Finding(
         rule=rule.code,
         name=rule.name,
         severity=rule.severity,
-        message=problem.message,
+        message=diagnostic.message,
         basis=rule.basis,
         location=source.location,
         level=level,
-        object=sighting.object,
+        object=variant_diagnostic.object,
         lowered=lowered,
-        related=(*stands_for, *_related(sighting, related, source.location)),
-        help=problem.help,
-        fix=_fix(change_in or doc, rule, problem.change) if problem.change else None,
+        related=(*selector_related, *_iter_related(variant_diagnostic, related_paths, source.location)),
+        help=diagnostic.help,
+        fix=_build_fix(change_in or doc, rule, diagnostic.fix) if diagnostic.fix else None,
     )
-    return found, source.steps[-1].doc.data
+    return finding, source.steps[-1].doc.data
 
 
-def _fix(doc: Doc, rule: Rule, change: Change) -> Fix:
+def _build_fix(doc: TracedDocument, rule: Rule, change: DocumentFix) -> Fix:
     """The change as edits of the files that the parts came from, or why there are none.
 
     What podplan refuses renders nothing, so that its job did not run. A base and an inventory are shared, and
     what is wrong with their form keeps no profile from being rendered: what is right for one job may change
     another.
     """
-    from podplan.yaml.edits import Refused, at_source, edits_for
+    from podplan.yaml.edits import FixRefused, build_edits, resolve_to_source
 
-    safe = change.safe or rule.code.startswith(REFUSED_WHOLE)
+    safe = change.safe or rule.code.startswith(REJECTING_RULE_PREFIXES)
     edits: list[Edit] = []
     try:
         for step in change.steps:
-            document, there = at_source(doc, step)
-            safe = safe and mapping({"": document.data}, "").get("kind") not in SHARED
-            edits += edits_for(document, there)
-    except Refused as reason:
-        return Fix(change.title, safe, refused=str(reason))
+            document, step_at_source = resolve_to_source(doc, step)
+            safe = safe and get_mapping({"": document.data}, "").get("kind") not in SHARED_KINDS
+            edits += build_edits(document, step_at_source)
+    except FixRefused as reason:
+        return Fix(change.title, safe, refusal_reason=str(reason))
     return Fix(change.title, safe, tuple(edits))
 
 
-def _written(doc: Doc, problem: Problem) -> tuple[Path, tuple[tuple[Path, str], ...]]:
+def _choose_report_path(
+    doc: TracedDocument, diagnostic: Diagnostic
+) -> tuple[Path, tuple[tuple[Path, str], ...]]:
     """The path to report at, and the related ones: what somebody wrote before what a controller added."""
-    if not problem.related or not _is_added(doc, problem.path):
-        return problem.path, problem.related
-    (path, message), *others = problem.related
-    if _is_added(doc, path):
-        return problem.path, problem.related
-    return path, ((problem.path, message), *others)
+    if not diagnostic.related or not _is_added_by_behavior(doc, diagnostic.path):
+        return diagnostic.path, diagnostic.related
+    (path, message), *other_related = diagnostic.related
+    if _is_added_by_behavior(doc, path):
+        return diagnostic.path, diagnostic.related
+    return path, ((diagnostic.path, message), *other_related)
 
 
-def _choice(steps: Iterable[Step]) -> Place | None:
+def _find_selector(steps: Iterable[TraceStep]) -> DocumentPath | None:
     """Where the name stands by which a value was looked up elsewhere; None for one that was not."""
     origins = (step.origin for step in steps if step.origin is not None)
-    return next((one.places[1] for one in origins if one.how == "copied" and len(one.places) > 1), None)
+    return next(
+        (one.sources[1] for one in origins if one.derivation == "copied" and len(one.sources) > 1), None
+    )
 
 
-def _is_added(doc: Doc, path: Path) -> bool:
+def _is_added_by_behavior(doc: TracedDocument, path: Path) -> bool:
     """Whether a part of a lowered document stands because of a fact, and not because somebody wrote it."""
-    return doc.source is None and origin_of(doc, path)[0].fact is not None
+    return doc.source is None and find_origin(doc, path)[0].behavior is not None
 
 
-def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: Location) -> Iterable[Related]:
-    _, doc, problem, _, _, also, _, _ = sighting.seen
-    for path, message in related:
+def _iter_related(
+    variant_diagnostic: VariantDiagnostic,
+    related_paths: Iterable[tuple[Path, str]],
+    primary_location: Location,
+) -> Iterable[Related]:
+    _, doc, diagnostic, _, _, extra_places, _, _ = variant_diagnostic.document_diagnostic
+    for path, message in related_paths:
         yield Related(locate(doc, path).location, message)
-    for place, message in also:
+    for place, message in extra_places:
         yield Related(locate(place.doc, place.path).location, message)
-    for place in other_places(doc, problem.path):
-        source = find_source(place.doc, place.path)
-        if source is not None and source.location != primary:
+    for place in find_contributing_places(doc, diagnostic.path):
+        source = find_source_location(place.doc, place.path)
+        if source is not None and source.location != primary_location:
             yield Related(source.location, "the value comes from here too")
 
 
-def _one(equal: _Equal, variants: Sequence[str]) -> Finding:
+def _merge_findings(equal: _Equal, variant_ids: Sequence[str]) -> Finding:
     """One finding for all that are equal: the first, with the replicas and the variants of the others."""
-    first, hit = equal.first, equal.variants
+    first, hit_variants = equal.first, equal.variants
     if first.lowered is not None:
-        stem = _stem(first.lowered)
-        indexes = [lowered.indexes for lowered in equal.lowered if _stem(lowered) == stem]
-        first = first._replace(lowered=first.lowered._replace(indexes=_joined(indexes)))
-    if len(variants) > 1 and None not in hit:
-        others = [id_ for id_ in variants if id_ not in hit]
+        stem = _strip_index(first.lowered)
+        indexes = [lowered.indexes for lowered in equal.lowered if _strip_index(lowered) == stem]
+        first = first._replace(lowered=first.lowered._replace(indexes=_merge_ranges(indexes)))
+    if len(variant_ids) > 1 and None not in hit_variants:
+        unaffected_variants = [id_ for id_ in variant_ids if id_ not in hit_variants]
         first = first._replace(
-            instances=Instances(len(hit), len(variants), tuple(id_ or "as written" for id_ in hit)),
-            fix=_for_some(first, others) if others else first.fix,
+            instances=InstanceCounts(
+                len(hit_variants), len(variant_ids), tuple(id_ or "as written" for id_ in hit_variants)
+            ),
+            fix=_refuse_partial_fix(first, unaffected_variants) if unaffected_variants else first.fix,
         )
     return first
 
 
-def _for_some(found: Finding, others: list[str]) -> Fix | None:
+def _refuse_partial_fix(finding: Finding, unaffected_variants: list[str]) -> Fix | None:
     """The fix of a finding that the ``others`` do not have: refused where the line is theirs too."""
-    fix, path = found.fix, found.location.path
-    if fix is None or fix.refused or found.rule.startswith(OF_FORM):
+    fix, path = finding.fix, finding.location.path
+    if fix is None or fix.refusal_reason or finding.rule.startswith(STRUCTURE_RULE_PREFIXES):
         return fix
     if path[:2] == ("spec", "environments") and len(path) > 2:
-        others = [id_ for id_ in others if id_.partition("/")[0] == path[2]]
-    return fix._replace(edits=(), refused=FOR_ALL) if others else fix
+        unaffected_variants = [id_ for id_ in unaffected_variants if id_.partition("/")[0] == path[2]]
+    return fix._replace(edits=(), refusal_reason=SHARED_LINE_REFUSAL) if unaffected_variants else fix
 
 
-def _stem(lowered: Lowered) -> tuple[str, str]:
+def _strip_index(lowered: LoweredReference) -> tuple[str, str]:
     """The kind and the name without the index: the same for all replicas of a role."""
     return lowered.kind, lowered.name.removesuffix(lowered.indexes.partition("-")[0])
 
 
-def _joined(ranges: list[str]) -> str:
+def _merge_ranges(ranges: list[str]) -> str:
     """Ranges such as "0" and "1-31" as few as can be: "0-31"."""
-    numbers = sorted({_bounds(text) for text in ranges if text})
-    joined: list[tuple[int, int]] = []
-    for first, last in numbers:
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+    bounds = sorted({_parse_range(text) for text in ranges if text})
+    merged: list[tuple[int, int]] = []
+    for first, last in bounds:
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
-            joined.append((first, last))
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in joined)
+            merged.append((first, last))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in merged)
 
 
-def _bounds(text: str) -> tuple[int, int]:
+def _parse_range(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     return int(first), int(last or first)

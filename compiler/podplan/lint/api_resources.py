@@ -12,7 +12,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.registry import PACKAGES, load_spec
 
 
-class Resource(NamedTuple):
+class ApiResource(NamedTuple):
     """A kind with its group, version and plural, and the level at which podplan looks at it."""
 
     kind: str
@@ -22,41 +22,41 @@ class Resource(NamedTuple):
     level: str
 
 
-RESOURCES = (
-    *(Resource(kind.kind, kind.group, kind.version, load_spec(kind).plural, "cr") for kind in PACKAGES),
-    Resource("Pod", "", "v1", "pods", "lowered"),
-    Resource("Service", "", "v1", "services", "lowered"),
-    Resource("ConfigMap", "", "v1", "configmaps", "lowered"),
-    Resource("Secret", "", "v1", "secrets", "lowered"),
-    Resource("PodGroup", "scheduler.tensorstack.dev", "v1beta1", "podgroups", "lowered"),
-    Resource("TensorBoard", "tensorstack.dev", "v1beta1", "tensorboards", "lowered"),
+API_RESOURCES = (
+    *(ApiResource(kind.kind, kind.group, kind.version, load_spec(kind).plural, "cr") for kind in PACKAGES),
+    ApiResource("Pod", "", "v1", "pods", "lowered"),
+    ApiResource("Service", "", "v1", "services", "lowered"),
+    ApiResource("ConfigMap", "", "v1", "configmaps", "lowered"),
+    ApiResource("Secret", "", "v1", "secrets", "lowered"),
+    ApiResource("PodGroup", "scheduler.tensorstack.dev", "v1beta1", "podgroups", "lowered"),
+    ApiResource("TensorBoard", "tensorstack.dev", "v1beta1", "tensorboards", "lowered"),
 )
 
 
-def meant(rules: Iterable[Mapping[str, Any]]) -> dict[Resource, tuple[str, ...]]:
+def match_resources(rules: Iterable[Mapping[str, Any]]) -> dict[ApiResource, tuple[str, ...]]:
     """The resources that resourceRules are about when something is created, each with the names it must have.
 
     No names means any name. A rule about a subresource is not about its resource.
     """
-    found: dict[Resource, tuple[str, ...]] = {}
+    matched: dict[ApiResource, tuple[str, ...]] = {}
     for rule in rules:
         names = tuple(rule.get("resourceNames") or ())
-        for resource in RESOURCES:
-            if _is_about(rule, resource):
-                known = found.get(resource)
-                found[resource] = () if not names or known == () else (*(known or ()), *names)
-    return found
+        for resource in API_RESOURCES:
+            if _rule_matches(rule, resource):
+                known_names = matched.get(resource)
+                matched[resource] = () if not names or known_names == () else (*(known_names or ()), *names)
+    return matched
 
 
-def _is_about(rule: Mapping[str, Any], resource: Resource) -> bool:
+def _rule_matches(rule: Mapping[str, Any], resource: ApiResource) -> bool:
     return (
-        _has(rule.get("operations"), "CREATE")
-        and _has(rule.get("apiGroups"), resource.group)
-        and _has(rule.get("apiVersions"), resource.version)
-        and (_has(rule.get("resources"), resource.plural) or "*/*" in (rule.get("resources") or ()))
+        _includes(rule.get("operations"), "CREATE")
+        and _includes(rule.get("apiGroups"), resource.group)
+        and _includes(rule.get("apiVersions"), resource.version)
+        and (_includes(rule.get("resources"), resource.plural) or "*/*" in (rule.get("resources") or ()))
         and rule.get("scope", "*") in ("*", "Namespaced")
     )
 
 
-def _has(listed: Any, wanted: str) -> bool:
-    return "*" in (listed or ()) or wanted in (listed or ())
+def _includes(values: Any, value: str) -> bool:
+    return "*" in (values or ()) or value in (values or ())

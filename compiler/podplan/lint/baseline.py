@@ -11,23 +11,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.core.findings import Finding
-from podplan.core.path_syntax import show
+from podplan.core.path_syntax import format_path
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.stable_identity import ON_SECRETS
-from podplan.workspace.files import from_root
+from podplan.lint.stable_identity import SECRET_VALUE_RULES
+from podplan.workspace.files import relative_to_root
 from podplan.yaml.conflicts import find_conflict
 
-REASON = "baseline"
+SUPPRESSION_REASON = "baseline"
 DEFAULT_FILE = "podplan-baseline.json"
-FORMAT = 1
-_LATER = range(FORMAT + 1, 1_000)  # formats that a podplan to come may write
-_OBJECT = ("apiVersion", "kind", "namespace", "name")
-_DIGITS = 16
+FORMAT_VERSION = 1
+_LATER_FORMATS = range(FORMAT_VERSION + 1, 1_000)  # formats that a podplan to come may write
+_OBJECT_KEYS = ("apiVersion", "kind", "namespace", "name")
+_HASH_LENGTH = 16
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """A known finding, so many ``times``.
 
     ``named`` is apiVersion, kind, namespace and name of its object, None for a fault of a text. ``file`` is
@@ -35,179 +35,209 @@ class Entry(NamedTuple):
     """
 
     rule: str
-    named: tuple[str | None, ...] | None
+    object_id: tuple[str | None, ...] | None
     level: str
     path: str
-    value: str
+    value_hash: str
     file: str
     message: str
-    times: int = 1
+    occurrences: int = 1
 
     @property
     def key(self) -> tuple[object, ...]:
         """What a finding is recognised by."""
-        where = self.named if self.named is not None else self.file
-        return (self.rule, where, self.level, self.path, self.value)
+        owner = self.object_id if self.object_id is not None else self.file
+        return (self.rule, owner, self.level, self.path, self.value_hash)
 
 
-def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
+def build_entry(finding: Finding, texts: Mapping[str, str]) -> BaselineEntry:
     """The entry for a finding; ``texts`` has the text of its file, if it is a fault of the text."""
-    where, anchor = found.location, found.anchor
-    named = found.object or (anchor.named if anchor is not None else None)
-    if named is None:
-        value = _hash_of_line(texts.get(where.file, ""), where.line)
+    location, anchor = finding.location, finding.identity
+    object_data = finding.object or (anchor.object_id if anchor is not None else None)
+    if object_data is None:
+        value = _hash_line(texts.get(location.file, ""), location.line)
     else:
-        secret = found.rule in ON_SECRETS or (anchor is not None and anchor.secret)
-        value = "" if secret else _hash(anchor and anchor.value)
-    return Entry(
-        found.rule,
-        tuple(_text(named.get(part)) for part in _OBJECT) if named is not None else None,
-        found.level,
-        anchor.path if anchor is not None else show(None, where.path),
+        is_secret = finding.rule in SECRET_VALUE_RULES or (anchor is not None and anchor.contains_secret)
+        value = "" if is_secret else _hash_value(anchor and anchor.value)
+    return BaselineEntry(
+        finding.rule,
+        tuple(_to_text(object_data.get(part)) for part in _OBJECT_KEYS) if object_data is not None else None,
+        finding.level,
+        anchor.path if anchor is not None else format_path(None, location.path),
         value,
-        from_root(where.file),
-        found.message,
+        relative_to_root(location.file),
+        finding.message,
     )
 
 
 @lru_cache(maxsize=1024)
-def _hash_of_line(text: str, number: int) -> str:
+def _hash_line(text: str, number: int) -> str:
     """The hash of a line, 1-based; thousands of findings may be in one that is megabytes long."""
-    return _hash("".join(_lines(text)[number - 1 : number]).strip())
+    return _hash_value("".join(_split_lines(text)[number - 1 : number]).strip())
 
 
 @lru_cache(maxsize=4)
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def without_known(
+def suppress_known_findings(
     findings: Sequence[Finding],
-    entries: Iterable[Entry],
+    entries: Iterable[BaselineEntry],
     texts: Mapping[str, str],
-    may_be: Callable[[Finding], bool],
+    may_suppress: Callable[[Finding], bool],
 ) -> list[Finding]:
     """The findings, with those that are known, and ``may_be``, marked as suppressed: as many as are known."""
-    left: Counter[tuple[object, ...]] = Counter()
-    for known in entries:
-        left[known.key] += known.times
-    return [_marked(found, left, texts) if may_be(found) else found for found in findings]
+    remaining: Counter[tuple[object, ...]] = Counter()
+    for baseline_entry in entries:
+        remaining[baseline_entry.key] += baseline_entry.occurrences
+    return [
+        _suppress_if_known(found, remaining, texts) if may_suppress(found) else found for found in findings
+    ]
 
 
-def _marked(found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[str, str]) -> Finding:
-    if found.suppressed:
-        return found
-    key = entry(found, texts).key
-    if left[key] <= 0:
-        return found
-    left[key] -= 1
-    return found._replace(suppressed=True, reason=REASON)
+def _suppress_if_known(
+    finding: Finding, remaining: Counter[tuple[object, ...]], texts: Mapping[str, str]
+) -> Finding:
+    if finding.suppressed:
+        return finding
+    key = build_entry(finding, texts).key
+    if remaining[key] <= 0:
+        return finding
+    remaining[key] -= 1
+    return finding._replace(suppressed=True, reason=SUPPRESSION_REASON)
 
 
-def collected(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[Entry, ...]:
+def collect_entries(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[BaselineEntry, ...]:
     """The entries for findings, equal ones counted, in the order in which the file has them."""
-    entries: dict[tuple[object, ...], Entry] = {}
-    for one in (entry(found, texts) for found in findings):
-        there = entries.get(one.key)
-        entries[one.key] = one if there is None else there._replace(times=there.times + 1)
-    return tuple(sorted(entries.values(), key=_order))
+    entries: dict[tuple[object, ...], BaselineEntry] = {}
+    for new_entry in (build_entry(found, texts) for found in findings):
+        existing = entries.get(new_entry.key)
+        entries[new_entry.key] = (
+            new_entry if existing is None else existing._replace(occurrences=existing.occurrences + 1)
+        )
+    return tuple(sorted(entries.values(), key=_sort_key))
 
 
-def pruned(
-    entries: Iterable[Entry], now: Iterable[Entry], is_gone: Callable[[Entry], bool]
-) -> tuple[list[Entry], list[Entry]]:
+def prune_entries(
+    entries: Iterable[BaselineEntry],
+    current: Iterable[BaselineEntry],
+    is_fixed: Callable[[BaselineEntry], bool],
+) -> tuple[list[BaselineEntry], list[BaselineEntry]]:
     """The entries that stay and those that go, given what is found ``now``.
 
     Of an entry that is not found, ``is_gone`` says whether it would have been. What stays has the file and
     the message of today, and no more times than it is found.
     """
-    there = {one.key: one for one in now}
-    kept: list[Entry] = []
-    left_out: list[Entry] = []
-    for known in entries:
-        found = there.get(known.key)
-        if found is not None:
-            kept.append(found._replace(times=min(known.times, found.times)))
-            if found.times < known.times:
-                left_out.append(known._replace(times=known.times - found.times))
+    current_by_key = {one.key: one for one in current}
+    kept: list[BaselineEntry] = []
+    removed: list[BaselineEntry] = []
+    for old_entry in entries:
+        current_entry = current_by_key.get(old_entry.key)
+        if current_entry is not None:
+            kept.append(
+                current_entry._replace(occurrences=min(old_entry.occurrences, current_entry.occurrences))
+            )
+            if current_entry.occurrences < old_entry.occurrences:
+                removed.append(
+                    old_entry._replace(occurrences=old_entry.occurrences - current_entry.occurrences)
+                )
         else:
-            (left_out if is_gone(known) else kept).append(known)
-    return kept, left_out
+            (removed if is_fixed(old_entry) else kept).append(old_entry)
+    return kept, removed
 
 
-def written(entries: Iterable[Entry]) -> str:
+def serialize_baseline(entries: Iterable[BaselineEntry]) -> str:
     """The text of a baseline file."""
-    findings = [_as_json(one) for one in sorted(entries, key=_order)]
-    return json.dumps({"format": FORMAT, "findings": findings}, indent=2, ensure_ascii=False) + "\n"
+    findings = [_entry_to_json(one) for one in sorted(entries, key=_sort_key)]
+    return json.dumps({"format": FORMAT_VERSION, "findings": findings}, indent=2, ensure_ascii=False) + "\n"
 
 
-def parsed(text: str, file: str) -> tuple[Entry, ...]:
+def parse_baseline(text: str, file: str) -> tuple[BaselineEntry, ...]:
     """The entries of a baseline file. Raises RequestError where it is none."""
     try:
         data = json.loads(text.removeprefix("\ufeff"))  # some editors put a byte order mark before it
     except (ValueError, RecursionError) as error:
         if (conflict := find_conflict(text)) is not None:
             line, end_line = (text.count("\n", 0, at) + 1 for at in (conflict.first, conflict.last))
-            raise RequestError(f"{file}:{line}: {conflict.message(line, end_line)}") from None
-        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise RequestError(
-            f"{file}{where}: this is no JSON; podplan baseline create makes the file"
+            raise UsageError(f"{file}:{line}: {conflict.message(line, end_line)}") from None
+        line_text = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise UsageError(
+            f"{file}{line_text}: this is no JSON; podplan baseline create makes the file"
         ) from None
-    said = data.get("format") if isinstance(data, dict) else None
-    if said in _LATER:
-        raise RequestError(
-            f"{file}: this baseline has format {said}, and this podplan reads format {FORMAT};"
-            " podplan baseline create makes the file anew"
+    format_version = data.get("format") if isinstance(data, dict) else None
+    if format_version in _LATER_FORMATS:
+        raise UsageError(
+            f"{file}: this baseline has format {format_version}, and this podplan reads format"
+            f" {FORMAT_VERSION}; podplan baseline create makes the file anew"
         )
-    if not isinstance(data, dict) or said != FORMAT or not isinstance(data.get("findings"), list):
-        raise RequestError(
-            f'{file}: this is no baseline: it wants "format": {FORMAT} and a list of "findings";'
+    if (
+        not isinstance(data, dict)
+        or format_version != FORMAT_VERSION
+        or not isinstance(data.get("findings"), list)
+    ):
+        raise UsageError(
+            f'{file}: this is no baseline: it wants "format": {FORMAT_VERSION} and a list of "findings";'
             " podplan baseline create makes the file"
         )
-    return tuple(_entry(one, number, file) for number, one in enumerate(data["findings"]))
+    return tuple(_parse_entry(one, number, file) for number, one in enumerate(data["findings"]))
 
 
-def _entry(data: Any, number: int, file: str) -> Entry:
+def _parse_entry(data: Any, number: int, file: str) -> BaselineEntry:
     texts = ("rule", "level", "path", "value", "file", "message")
     if isinstance(data, dict) and all(isinstance(data.get(key), str) for key in texts):
-        named, count = data.get("object"), data.get("count", 1)
-        whole = named is None or (
-            isinstance(named, dict) and all(isinstance(named.get(part), str | None) for part in _OBJECT)
+        object_data, count = data.get("object"), data.get("count", 1)
+        is_valid = object_data is None or (
+            isinstance(object_data, dict)
+            and all(isinstance(object_data.get(part), str | None) for part in _OBJECT_KEYS)
         )
-        if whole and isinstance(count, int) and count > 0:
-            parts = tuple(named.get(part) for part in _OBJECT) if named is not None else None
-            level, path, value, where, message = (data[key] for key in texts[1:])
-            return Entry(data["rule"], parts, level, path, value, where, message, count)
-    raise RequestError(
+        if is_valid and isinstance(count, int) and count > 0:
+            object_id = (
+                tuple(object_data.get(part) for part in _OBJECT_KEYS) if object_data is not None else None
+            )
+            level, path, value, entry_file, message = (data[key] for key in texts[1:])
+            return BaselineEntry(data["rule"], object_id, level, path, value, entry_file, message, count)
+    raise UsageError(
         f"{file}: findings[{number}] is no entry of a baseline; podplan baseline create makes the file"
     )
 
 
-def _as_json(one: Entry) -> dict[str, Any]:
-    named = dict(zip(_OBJECT, one.named, strict=True)) if one.named is not None else None
+def _entry_to_json(baseline_entry: BaselineEntry) -> dict[str, Any]:
+    object_data = (
+        dict(zip(_OBJECT_KEYS, baseline_entry.object_id, strict=True))
+        if baseline_entry.object_id is not None
+        else None
+    )
     data = {
-        "rule": one.rule,
-        "object": named,
-        "level": one.level,
-        "path": one.path,
-        "value": one.value,
-        "file": one.file,
-        "message": one.message,
+        "rule": baseline_entry.rule,
+        "object": object_data,
+        "level": baseline_entry.level,
+        "path": baseline_entry.path,
+        "value": baseline_entry.value_hash,
+        "file": baseline_entry.file,
+        "message": baseline_entry.message,
     }
-    return data | ({"count": one.times} if one.times > 1 else {})
+    return data | ({"count": baseline_entry.occurrences} if baseline_entry.occurrences > 1 else {})
 
 
-def _order(one: Entry) -> tuple[object, ...]:
-    named = tuple(part or "" for part in one.named or ())
-    return (one.file, named, one.path, one.rule, one.level, one.value)
+def _sort_key(baseline_entry: BaselineEntry) -> tuple[object, ...]:
+    object_id = tuple(part or "" for part in baseline_entry.object_id or ())
+    return (
+        baseline_entry.file,
+        object_id,
+        baseline_entry.path,
+        baseline_entry.rule,
+        baseline_entry.level,
+        baseline_entry.value_hash,
+    )
 
 
-def _hash(value: Any) -> str:
+def _hash_value(value: Any) -> str:
     from hashlib import sha256
 
     text = json.dumps(value, sort_keys=True, ensure_ascii=True)
-    return sha256(text.encode()).hexdigest()[:_DIGITS]
+    return sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
 
 
-def _text(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else str(value)

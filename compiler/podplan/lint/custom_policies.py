@@ -7,81 +7,91 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
-from podplan.core.findings import Problem, Severity
-from podplan.core.limits import BoundExceeded
-from podplan.core.provenance import Doc
-from podplan.core.suggestions import did_you_mean
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
+from podplan.core.findings import Diagnostic, Severity
+from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import TracedDocument
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import NamedTuple
-from podplan.lint.policy import Policy, policy
-from podplan.lint.policy_validation import AS_FORM, FORM, faults
-from podplan.lint.vap_import import BINDING_KIND, POLICY_KIND, is_admission, named, read_vap
-from podplan.lint.vap_import import code as vap_code
-from podplan.schema import check_against
-from podplan.workspace.files import NoSuchPath, expand, read_inside, root_of
-from podplan.yaml import read
+from podplan.lint.policy import Policy, parse_policy
+from podplan.lint.policy_validation import FORM_RULE_BY_SCHEMA_RULE, POLICY_FORM_RULE, validate_policy
+from podplan.lint.vap_import import (
+    BINDING_KIND,
+    POLICY_KIND,
+    get_document_name,
+    import_vap,
+    is_admission_document,
+)
+from podplan.lint.vap_import import build_rule_code as vap_code
+from podplan.schema import validate_against
+from podplan.workspace.files import PathNotFound, expand_paths, find_root, read_inside_root
+from podplan.yaml import parse_yaml
 
 ADMISSION_GROUP = "admissionregistration.k8s.io"
 # By one of these a file of our form is known, also where the others are forgotten.
-OF_POLICIES = frozenset({"id", "check", "schema", "cel", "scope", "message", "severity"})
+POLICY_KEYS = frozenset({"id", "check", "schema", "cel", "scope", "message", "severity"})
 
 
-class Organisation(NamedTuple):
+class CustomPolicies(NamedTuple):
     """Policies, what is wrong with the files they are in, and the texts of these files."""
 
     policies: tuple[Policy, ...] = ()
-    problems: tuple[tuple[Doc, Problem], ...] = ()
-    texts: Mapping[str, str] = {}
+    diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...] = ()
+    file_texts: Mapping[str, str] = {}
 
 
-def organisation(folders: Sequence[str], known: Iterable[str]) -> Organisation:
+def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) -> CustomPolicies:
     """The policies in folders; ``known`` are codes and names that are taken.
 
     Raises RequestError for a folder or file that cannot be read, or is not YAML, NoSuchPath and
     BoundExceeded.
     """
     policies: list[Policy] = []
-    problems: list[tuple[Doc, Problem]] = []
-    texts: dict[str, str] = {}
-    taken = set(known)
+    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    file_texts: dict[str, str] = {}
+    used_names = set(reserved_names)
     for folder in folders:
-        docs = list(_docs(folder, texts))
+        docs = list(_read_documents(folder, file_texts))
         if not any(doc.data is not None for doc in docs):
-            raise NoSuchPath(f'there is no policy in "{folder}"')
+            raise PathNotFound(f'there is no policy in "{folder}"')
         for doc in docs:
-            if not is_admission(doc.data) and _is_policy(doc.data):
-                found = _problems(doc, taken)
-                problems += ((doc, problem) for problem in found)
-                if not found:
-                    own = policy(doc.data, doc.name)._replace(origin=doc, tests=doc)
-                    taken |= {own.rule.code, own.rule.name}
-                    policies.append(own)
-        problems += ((doc, problem) for doc in docs for problem in _unread(doc.data))
-        tests, wrong = _tests(docs)
-        problems += wrong
-        if any(is_admission(doc.data) for doc in docs):
-            admission = read_vap(docs)
-            problems += admission.problems
+            if not is_admission_document(doc.data) and _is_policy(doc.data):
+                doc_diagnostics = _validate_document(doc, used_names)
+                diagnostics += ((doc, problem) for problem in doc_diagnostics)
+                if not doc_diagnostics:
+                    custom_policy = parse_policy(doc.data, doc.name)._replace(origin_doc=doc, tests_doc=doc)
+                    used_names |= {custom_policy.rule.code, custom_policy.rule.name}
+                    policies.append(custom_policy)
+        diagnostics += ((doc, problem) for doc in docs for problem in _diagnose_unknown_document(doc.data))
+        tests, test_diagnostics = _collect_tests(docs)
+        diagnostics += test_diagnostics
+        if any(is_admission_document(doc.data) for doc in docs):
+            imported = import_vap(docs)
+            diagnostics += imported.diagnostics
             policies += (
-                one._replace(origin=admission.origins[one.rule.code], tests=tests.get(one.rule.code))
-                for one in admission.policies
+                one._replace(
+                    origin_doc=imported.origin_docs[one.rule.code], tests_doc=tests.get(one.rule.code)
+                )
+                for one in imported.policies
             )
-    return Organisation(tuple(policies), tuple(problems), texts)
+    return CustomPolicies(tuple(policies), tuple(diagnostics), file_texts)
 
 
-def _docs(folder: str, texts: dict[str, str]) -> Iterator[Doc]:
-    for path in expand([folder]):
+def _read_documents(folder: str, file_texts: dict[str, str]) -> Iterator[TracedDocument]:
+    for path in expand_paths([folder]):
         try:
-            source = read(read_inside(root_of(folder), path), path)
+            source = parse_yaml(read_inside_root(find_root(folder), path), path)
         except OSError as error:
-            raise RequestError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-        broken = [fault for fault in source.faults if RULES[fault.rule].severity is Severity.ERROR]
-        if broken:
-            raise RequestError(f"{path}:{broken[0].span.line}: {broken[0].message}")
-        texts[path] = source.text
+            raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        errors = [
+            fault for fault in source.diagnostics if BUILTIN_RULES[fault.rule].severity is Severity.ERROR
+        ]
+        if errors:
+            raise UsageError(f"{path}:{errors[0].span.line}: {errors[0].message}")
+        file_texts[path] = source.text
         for document in source.documents:
-            yield Doc(path, document.data, source=document)
+            yield TracedDocument(path, document.data, source=document)
 
 
 def _is_policy(data: object) -> bool:
@@ -89,59 +99,73 @@ def _is_policy(data: object) -> bool:
     return (
         isinstance(data, dict)
         and "apiVersion" not in data
-        and not _is_test(data)
-        and bool(OF_POLICIES & data.keys())
+        and not _is_policy_test(data)
+        and bool(POLICY_KEYS & data.keys())
     )
 
 
-def _unread(data: object) -> Iterator[Problem]:
+def _diagnose_unknown_document(data: object) -> Iterator[Diagnostic]:
     """What to say of a document that is neither a policy nor examples nor can be params: nothing asks it."""
-    if data is None or is_admission(data) or _is_policy(data) or _is_test(data):
+    if data is None or is_admission_document(data) or _is_policy(data) or _is_policy_test(data):
         return
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str) or "apiVersion" not in data:
-        yield Problem(FORM, "this is no policy: it has neither an id, nor an apiVersion and a kind")
+        yield Diagnostic(
+            POLICY_FORM_RULE, "this is no policy: it has neither an id, nor an apiVersion and a kind"
+        )
     elif data["kind"].endswith("List"):
-        yield Problem(
-            FORM, "a list of objects is not read here; write each as a document of its own", ("kind",)
+        yield Diagnostic(
+            POLICY_FORM_RULE,
+            "a list of objects is not read here; write each as a document of its own",
+            ("kind",),
         )
     elif str(data["apiVersion"]).startswith(f"{ADMISSION_GROUP}/"):
-        near = did_you_mean(data["kind"], (POLICY_KIND, BINDING_KIND))
-        yield Problem(FORM, f"podplan does not evaluate a {data['kind']}{near}", ("kind",))
+        suggestion = suggest_phrase(data["kind"], (POLICY_KIND, BINDING_KIND))
+        yield Diagnostic(
+            POLICY_FORM_RULE, f"podplan does not evaluate a {data['kind']}{suggestion}", ("kind",)
+        )
 
 
-def _tests(docs: Sequence[Doc]) -> tuple[dict[str, Doc], list[tuple[Doc, Problem]]]:
+def _collect_tests(
+    docs: Sequence[TracedDocument],
+) -> tuple[dict[str, TracedDocument], list[tuple[TracedDocument, Diagnostic]]]:
     """The examples of the admission policies of a folder by their codes, and what is wrong with them."""
-    tests: dict[str, Doc] = {}
-    problems: list[tuple[Doc, Problem]] = []
-    names = {named(doc) for doc in docs if is_admission(doc.data) and doc.data["kind"] == POLICY_KIND}
-    for doc in (doc for doc in docs if _is_test(doc.data)):
-        found = check_against("PolicyTest", doc.data, AS_FORM)
-        problems += ((doc, problem) for problem in found)
-        if found:
+    tests: dict[str, TracedDocument] = {}
+    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    policy_names = {
+        get_document_name(doc)
+        for doc in docs
+        if is_admission_document(doc.data) and doc.data["kind"] == POLICY_KIND
+    }
+    for doc in (doc for doc in docs if _is_policy_test(doc.data)):
+        doc_diagnostics = validate_against("PolicyTest", doc.data, FORM_RULE_BY_SCHEMA_RULE)
+        diagnostics += ((doc, problem) for problem in doc_diagnostics)
+        if doc_diagnostics:
             continue
         name = doc.data["policy"]
-        first = tests.setdefault(vap_code(name), doc)
-        if name not in names:
-            message = f'there is no {POLICY_KIND} "{name}" in this folder{did_you_mean(name, names)}'
-            problems.append((doc, Problem(FORM, message, ("policy",))))
-        elif first is not doc:
-            message = f'the policy "{name}" has examples in {first.name} already'
-            problems.append((doc, Problem(FORM, message, ("policy",))))
-    return tests, problems
+        first_doc = tests.setdefault(vap_code(name), doc)
+        if name not in policy_names:
+            message = f'there is no {POLICY_KIND} "{name}" in this folder{suggest_phrase(name, policy_names)}'
+            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("policy",))))
+        elif first_doc is not doc:
+            message = f'the policy "{name}" has examples in {first_doc.name} already'
+            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("policy",))))
+    return tests, diagnostics
 
 
-def _is_test(data: object) -> bool:
+def _is_policy_test(data: object) -> bool:
     """Whether a document means to be the examples of an admission policy."""
     return isinstance(data, dict) and "apiVersion" not in data and {"policy", "examples"} <= data.keys()
 
 
-def _problems(doc: Doc, taken: set[str]) -> list[Problem]:
+def _validate_document(doc: TracedDocument, used_names: set[str]) -> list[Diagnostic]:
     try:
-        found = faults(doc.data)
-    except BoundExceeded as error:
-        raise error.in_file(doc.name) from None
-    if not any(problem.path[:1] in ((), ("id",), ("name",)) for problem in found):
+        diagnostics = validate_policy(doc.data)
+    except LimitExceeded as error:
+        raise error.with_file(doc.name) from None
+    if not any(problem.path[:1] in ((), ("id",), ("name",)) for problem in diagnostics):
         for key in ("id", "name"):
-            if doc.data[key] in taken:
-                found.append(Problem(FORM, f'{key} "{doc.data[key]}" is that of another policy', (key,)))
-    return found
+            if doc.data[key] in used_names:
+                diagnostics.append(
+                    Diagnostic(POLICY_FORM_RULE, f'{key} "{doc.data[key]}" is that of another policy', (key,))
+                )
+    return diagnostics

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from podplan.core.builtin_rules import Rule
-from podplan.core.findings import Problem
-from podplan.core.provenance import Doc, Place
-from podplan.core.replica_groups import Group
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import DocumentPath, TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 
 
-class Seen(NamedTuple):
+class DocumentDiagnostic(NamedTuple):
     """A problem, the document it was seen in, and the level of that document.
 
     ``level`` is file, profile, cr or lowered; ``group`` are the lowered objects that it is about. ``rule`` is
@@ -19,21 +19,21 @@ class Seen(NamedTuple):
     """
 
     level: str
-    doc: Doc
-    problem: Problem
-    group: Group | None = None
+    doc: TracedDocument
+    diagnostic: Diagnostic
+    group: ReplicaGroup | None = None
     rule: Rule | None = None
-    also: tuple[tuple[Place, str], ...] = ()
-    change_in: Doc | None = None
-    about: tuple[str, ...] = ()
+    extra_places: tuple[tuple[DocumentPath, str], ...] = ()
+    change_doc: TracedDocument | None = None
+    related_files: tuple[str, ...] = ()
 
 
-class Sighting(NamedTuple):
+class VariantDiagnostic(NamedTuple):
     """Something seen in one variant of a document, or in it as a whole (None).
 
     ``object`` is the CR or Kubernetes object that it is in.
     """
 
     variant: str | None
-    seen: Seen
+    document_diagnostic: DocumentDiagnostic
     object: dict[str, Any] | None

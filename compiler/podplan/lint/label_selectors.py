@@ -9,59 +9,63 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 
-def is_selected(body: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
+def is_selected(body: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
     """Whether an object is one that the policy with this body is about, as far as is known.
 
     Of a namespace only its name is known, so what asks for other labels of it counts as fulfilled; so does
     everything where the object does not say its namespace.
     """
-    metadata = whole.get("metadata")
+    metadata = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    names = body.get("resourceNames", {}).get(whole.get("kind"))
+    names = body.get("resourceNames", {}).get(document.get("kind"))
     if names and metadata.get("name") not in names:
         return False
     labels = metadata.get("labels")
     if not all(
-        matches(selector, labels if isinstance(labels, dict) else {})
+        matches_selector(selector, labels if isinstance(labels, dict) else {})
         for selector in body.get("objectSelectors", ())
     ):
         return False
     namespace = metadata.get("namespace")
     return not isinstance(namespace, str) or all(
-        matches(_about_the_name(selector), {NAMESPACE_NAME: namespace})
+        matches_selector(_restrict_to_name_label(selector), {NAMESPACE_NAME_LABEL: namespace})
         for selector in body.get("namespaceSelectors", ())
     )
 
 
-def matches(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+def matches_selector(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
     """Whether labels fulfil a selector; an empty one takes all."""
-    wanted = selector.get("matchLabels") or {}
-    return all(labels.get(key) == value for key, value in wanted.items()) and all(
-        _fulfils(one, labels) for one in selector.get("matchExpressions") or ()
+    required_labels = selector.get("matchLabels") or {}
+    return all(labels.get(key) == value for key, value in required_labels.items()) and all(
+        _matches_expression(one, labels) for one in selector.get("matchExpressions") or ()
     )
 
 
-def unknown_keys(selector: Mapping[str, Any]) -> Iterator[str]:
+def iter_unknown_label_keys(selector: Mapping[str, Any]) -> Iterator[str]:
     """The labels of a namespace that a selector asks for and nobody knows offline."""
-    yield from (key for key in selector.get("matchLabels") or {} if key != NAMESPACE_NAME)
-    for one in selector.get("matchExpressions") or ():
-        if one.get("key") != NAMESPACE_NAME:
-            yield str(one.get("key"))
+    yield from (key for key in selector.get("matchLabels") or {} if key != NAMESPACE_NAME_LABEL)
+    for expression in selector.get("matchExpressions") or ():
+        if expression.get("key") != NAMESPACE_NAME_LABEL:
+            yield str(expression.get("key"))
 
 
-def _about_the_name(selector: Mapping[str, Any]) -> dict[str, Any]:
+def _restrict_to_name_label(selector: Mapping[str, Any]) -> dict[str, Any]:
     labels, expressions = selector.get("matchLabels") or {}, selector.get("matchExpressions") or ()
     return {
-        "matchLabels": {key: value for key, value in labels.items() if key == NAMESPACE_NAME},
-        "matchExpressions": [one for one in expressions if one.get("key") == NAMESPACE_NAME],
+        "matchLabels": {key: value for key, value in labels.items() if key == NAMESPACE_NAME_LABEL},
+        "matchExpressions": [one for one in expressions if one.get("key") == NAMESPACE_NAME_LABEL],
     }
 
 
-def _fulfils(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
-    key, operator, values = str(one.get("key")), one.get("operator"), one.get("values") or ()
+def _matches_expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+    key, operator, values = (
+        str(expression.get("key")),
+        expression.get("operator"),
+        expression.get("values") or (),
+    )
     if operator == "In":
         return key in labels and labels[key] in values
     if operator == "NotIn":

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from podplan.core.builtin_rules import RULES, Rule
-from podplan.core.findings import Problem
-from podplan.core.provenance import Doc
+from podplan.core.builtin_rules import BUILTIN_RULES, Rule
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.lint.policy import Policy
-from podplan.lint.rule_selection import Ruling, Selection, ruling, with_changes
-from podplan.workspace.globs import matches
+from podplan.lint.rule_selection import ResolvedRules, RuleSelection, narrow_selection, resolve_rules
+from podplan.workspace.globs import matches_glob
 
 if TYPE_CHECKING:
-    from podplan.lint.baseline import Entry
+    from podplan.lint.baseline import BaselineEntry
 
 # What silences findings in a file; most files have neither, and need none of the modules that read them.
-COMMENT = "podplan:"
-ANNOTATION = "lint.podplan.dev/ignore"
+COMMENT_MARKER = "podplan:"
+IGNORE_ANNOTATION = "lint.podplan.dev/ignore"
 
 
-class Section(NamedTuple):
+class PathSelection(NamedTuple):
     """Other settings for some files: patterns below ``folder`` (absolute), and changes to a Selection."""
 
     folder: str
@@ -29,7 +29,7 @@ class Section(NamedTuple):
     changes: Mapping[str, Any]
 
 
-class Terms(NamedTuple):
+class LintConfig(NamedTuple):
     """What flags and configuration say about rules and suppressions.
 
     ``known`` are all policies, on or not; they are not asked where ``asks_policies`` is false. ``today`` is
@@ -38,47 +38,49 @@ class Terms(NamedTuple):
     ``standard`` is the Pod Security Standard that all namespaces enforce by the configuration, "" for none.
     """
 
-    known: tuple[Policy, ...] = ()
-    asks_policies: bool = True
-    selection: Selection = Selection()
-    sections: tuple[Section, ...] = ()
+    all_policies: tuple[Policy, ...] = ()
+    policies_enabled: bool = True
+    selection: RuleSelection = RuleSelection()
+    path_selections: tuple[PathSelection, ...] = ()
     require_reasons: bool = True
-    heed_ignores: bool = True
+    respect_suppressions: bool = True
     today: str = ""
-    baseline: tuple[Entry, ...] | None = None
-    policy_faults: tuple[tuple[Doc, Problem], ...] = ()
+    baseline: tuple[BaselineEntry, ...] | None = None
+    policy_diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...] = ()
     policy_texts: Mapping[str, str] = {}
-    standard: str = ""
+    pod_security_standard: str = ""
 
 
-def rules(terms: Terms) -> list[Rule]:
+def list_all_rules(config: LintConfig) -> list[Rule]:
     """All rules there are."""
-    return [*RULES.values(), *(policy.rule for policy in terms.known)]
+    return [*BUILTIN_RULES.values(), *(policy.rule for policy in config.all_policies)]
 
 
-def default_ruling(terms: Terms) -> Ruling:
+def resolve_default_rules(config: LintConfig) -> ResolvedRules:
     """What holds where no section matches. Raises RequestError."""
-    return ruling_under(terms, ())
+    return resolve_rules_for_selections(config, ())
 
 
-def ruling_under(terms: Terms, sections: tuple[int, ...]) -> Ruling:
+def resolve_rules_for_selections(config: LintConfig, selection_numbers: tuple[int, ...]) -> ResolvedRules:
     """What holds where some of the sections match, in their order. Raises RequestError."""
-    selection = terms.selection
-    for number in sections:
-        selection = with_changes(selection, terms.sections[number].changes)
-    found = ruling(terms.known, selection)
-    return found if terms.asks_policies else found._replace(policies=())
+    selection = config.selection
+    for number in selection_numbers:
+        selection = narrow_selection(selection, config.path_selections[number].changes)
+    resolved = resolve_rules(config.all_policies, selection)
+    return resolved if config.policies_enabled else resolved._replace(policies=())
 
 
-def sections_of(terms: Terms, file: str) -> tuple[int, ...]:
+def find_matching_selections(config: LintConfig, file: str) -> tuple[int, ...]:
     """Which of the sections match a file."""
-    if not terms.sections:
+    if not config.path_selections:
         return ()
     path = os.path.realpath(file)
-    return tuple(number for number, section in enumerate(terms.sections) if _matches(section, path))
+    return tuple(
+        number for number, section in enumerate(config.path_selections) if _selection_matches(section, path)
+    )
 
 
-def _matches(section: Section, path: str) -> bool:
-    relative = os.path.relpath(path, section.folder).replace(os.sep, "/")
-    inside = not relative.startswith("../")
-    return inside and any(matches(relative, pattern) for pattern in section.patterns)
+def _selection_matches(path_selection: PathSelection, path: str) -> bool:
+    relative = os.path.relpath(path, path_selection.folder).replace(os.sep, "/")
+    is_inside = not relative.startswith("../")
+    return is_inside and any(matches_glob(relative, pattern) for pattern in path_selection.patterns)

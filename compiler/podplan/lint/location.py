@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 from podplan.core.findings import Location, TextPath, value_at
-from podplan.core.provenance import Doc, Path, Place, Step, origin_of, trace
-from podplan.core.text_diff import stretches
+from podplan.core.provenance import (
+    DocumentPath,
+    Path,
+    TracedDocument,
+    TraceStep,
+    find_origin,
+    trace_to_source,
+)
+from podplan.core.text_diff import iter_diff_ranges
 from podplan.core.typing import NamedTuple
 
 
-class Source(NamedTuple):
+class SourceLocation(NamedTuple):
     """Where a path of some document comes from: the place in the file, and the documents on the way."""
 
     location: Location
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
 
 
-def locate(doc: Doc, path: Path, on_key: bool = False) -> Source:
+def locate(doc: TracedDocument, path: Path, at_key: bool = False) -> SourceLocation:
     """The place in a file for ``path`` in ``doc``; climbs to where the nearest part was written.
 
     Every document but that of the flags traces to a file at its root. Raises LookupError for the latter.
     """
-    found = find_source(doc, path, on_key)
-    if found is None:
+    source_location = find_source_location(doc, path, at_key)
+    if source_location is None:
         raise LookupError(f"{doc.name} comes from no file")
-    return found
+    return source_location
 
 
-def find_source(doc: Doc, path: Path, on_key: bool = False) -> Source | None:
+def find_source_location(doc: TracedDocument, path: Path, at_key: bool = False) -> SourceLocation | None:
     """The same, or None for what only a flag gave."""
     for cut in range(len(path), -1, -1):
-        steps = trace(doc, path[:cut])
+        steps = trace_to_source(doc, path[:cut])
         end = steps[-1]
         if end.doc.source is not None:
             whole = cut == len(path)
             within = _within(doc, path, end) if whole and isinstance(path, TextPath) else None
-            where = within or _location(end.doc, end.path, on_key and whole)
-            return Source(where, tuple(steps))
+            where = within or _build_location(end.doc, end.path, at_key and whole)
+            return SourceLocation(where, tuple(steps))
     return None
 
 
-def _within(doc: Doc, path: TextPath, end: Step) -> Location | None:
+def _within(doc: TracedDocument, path: TextPath, end: TraceStep) -> Location | None:
     """The place of a range of a text, None where it is all of it, or nobody wrote it as it is."""
     source, made, written = end.doc.source, value_at(doc.data, path), value_at(end.doc.data, end.path)
     if source is None or not isinstance(made, str) or not isinstance(written, str):
@@ -67,7 +74,7 @@ def range_before(made: str, written: str, wanted: tuple[int, int]) -> tuple[int,
     before, after = made.split("\n"), written.split("\n")
     number = made.count("\n", 0, start)
     shift = 0
-    for stretch in stretches(before, after):
+    for stretch in iter_diff_ranges(before, after):
         if stretch.start > number:
             break
         if number < stretch.end:
@@ -84,27 +91,27 @@ def range_before(made: str, written: str, wanted: tuple[int, int]) -> tuple[int,
     return first + column, first + min(column + end - start, len(line))
 
 
-def _location(doc: Doc, path: Path, on_key: bool) -> Location:
+def _build_location(doc: TracedDocument, path: Path, at_key: bool) -> Location:
     """The place of a value; of a block below its key, the key: there something is missing or too much."""
     source = doc.source
     assert source is not None
-    span = source.span(path, on_key=on_key)
-    if not on_key:
-        key = source.heading(path)
+    span = source.span(path, on_key=at_key)
+    if not at_key:
+        key = source.key_span(path)
         if key is not None and key.line < span.line:
             span = key
     return Location(source.file, span.line, span.column, span.end_line, span.end_column, path)
 
 
-def other_places(doc: Doc, path: Path) -> list[Place]:
+def find_contributing_places(doc: TracedDocument, path: Path) -> list[DocumentPath]:
     """The further places that a computed value was worked out from, beside the one it is reported at."""
-    places: list[Place] = []
+    places: list[DocumentPath] = []
     while doc.source is None:
-        origin, rest = origin_of(doc, path)
-        if origin.how == "computed" and not rest:
-            places += origin.places[1:]
-        if not origin.places:
+        origin, remaining_path = find_origin(doc, path)
+        if origin.derivation == "computed" and not remaining_path:
+            places += origin.sources[1:]
+        if not origin.sources:
             break
-        place = origin.places[0]
-        doc, path = place.doc, (*place.path, *rest) if origin.how == "copied" else place.path
+        place = origin.sources[0]
+        doc, path = place.doc, (*place.path, *remaining_path) if origin.derivation == "copied" else place.path
     return places

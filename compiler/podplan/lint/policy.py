@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.builtin_rules import Rule
-from podplan.core.findings import Problem, Severity
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
+from podplan.core.findings import Diagnostic, Severity
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import re
 
-MAX_VALUE = 500  # characters
-PLACEHOLDER = pattern(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
+MAX_VALUE_LENGTH = 500  # characters
+PLACEHOLDER = compile_lazily(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
-class Scope(NamedTuple):
+class PolicyScope(NamedTuple):
     """Which documents a policy looks at; see schemas/Policy.json."""
 
     level: str
@@ -34,7 +34,7 @@ class Policy(NamedTuple):
     """
 
     rule: Rule
-    scope: Scope
+    scope: PolicyScope
     evaluator: str
     body: Any
     params: Mapping[str, Any]
@@ -44,29 +44,29 @@ class Policy(NamedTuple):
     preview: bool
     needs: tuple[str, ...]
     file: str
-    origin: Doc | None = None
+    origin_doc: TracedDocument | None = None
     admission: Mapping[str, Any] | str | None = None
     help_for: Mapping[str, str] = {}
-    tests: Doc | None = None
+    tests_doc: TracedDocument | None = None
     fix: Mapping[str, Any] | None = None
 
 
 class PolicyError(Exception):
     """A policy that could not be evaluated; ``problems`` have paths in the document of the policy itself."""
 
-    def __init__(self, policy: Policy, problems: tuple[Problem, ...]) -> None:
-        super().__init__(f"{policy.file}: {problems[0].message}")
-        self.policy, self.problems = policy, problems
+    def __init__(self, policy: Policy, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__(f"{policy.file}: {diagnostics[0].message}")
+        self.policy, self.diagnostics = policy, diagnostics
 
 
-def policy(data: Mapping[str, Any], file: str) -> Policy:
+def parse_policy(data: Mapping[str, Any], file: str) -> Policy:
     """The policy that a file with the form of schemas/Policy.json describes."""
     scope = data["scope"]
     evaluator = next(key for key in ("check", "schema", "cel") if key in data)
     rule = Rule(data["id"], data["name"], Severity[data["severity"].upper()], data["summary"], data["basis"])
     return Policy(
         rule,
-        Scope(scope["level"], frozenset(scope.get("kinds", ())), scope.get("containers", "")),
+        PolicyScope(scope["level"], frozenset(scope.get("kinds", ())), scope.get("containers", "")),
         evaluator,
         data[evaluator],
         data.get("params", {}),
@@ -82,26 +82,26 @@ def policy(data: Mapping[str, Any], file: str) -> Policy:
     )
 
 
-def filled(template: str, values: Mapping[str, Any]) -> str:
+def fill_placeholders(template: str, values: Mapping[str, Any]) -> str:
     """``template`` with each ``{name}`` that ``values`` has replaced; nothing else is special in it.
 
     A value is cut that nobody would read to its end; a ``message`` is one of CEL, which is cut already.
     """
 
-    def value(match: re.Match[str]) -> str:
+    def replace_placeholder(match: re.Match[str]) -> str:
         name = match[1]
         if name not in values:
             return match[0]
         text = str(values[name])
-        return text if len(text) <= MAX_VALUE or name == "message" else f"{text[:MAX_VALUE]}…"
+        return text if len(text) <= MAX_VALUE_LENGTH or name == "message" else f"{text[:MAX_VALUE_LENGTH]}…"
 
-    return PLACEHOLDER.sub(value, template)
+    return PLACEHOLDER.sub(replace_placeholder, template)
 
 
-def in_general(data: Mapping[str, Any], template: str) -> str:
+def fill_generic_placeholders(data: Mapping[str, Any], template: str) -> str:
     """``template`` of the policy with ``data`` as people read it where there is no finding: on its page.
 
     A placeholder without words of its own in ``placeholders`` becomes its name in capitals.
     """
-    words: Mapping[str, str] = data.get("placeholders", {})
-    return PLACEHOLDER.sub(lambda match: words.get(match[1], match[1].upper()), template)
+    placeholder_words: Mapping[str, str] = data.get("placeholders", {})
+    return PLACEHOLDER.sub(lambda match: placeholder_words.get(match[1], match[1].upper()), template)

@@ -9,38 +9,43 @@ from functools import cache
 
 from podplan.core import bundled
 from podplan.core.typing import Any
-from podplan.lint.policy import Policy, policy
-from podplan.yaml import read
+from podplan.lint.policy import Policy, parse_policy
+from podplan.yaml import parse_yaml
 
-INDEX = "index.json"
-NOT_IN_INDEX = frozenset({"why", "links", "examples", "proof", "placeholders"})
+INDEX_FILE = "index.json"
+EXCLUDED_KEYS = frozenset({"why", "links", "examples", "proof", "placeholders"})
 
 
 @cache
-def ours() -> tuple[Policy, ...]:
+def load_builtin_policies() -> tuple[Policy, ...]:
     """The policies that podplan ships, in the order of their ids.
 
     They come from the index, which `make policies` writes from the files: one short file is read faster than
     a hundred.
     """
-    return tuple(policy(data, f"{data['id']}.yaml") for data in json.loads(bundled.read("policies", INDEX)))
+    return tuple(
+        parse_policy(data, f"{data['id']}.yaml")
+        for data in json.loads(bundled.read_bundled_file("policies", INDEX_FILE))
+    )
 
 
-def whole() -> list[dict[str, Any]]:
+def load_policy_documents() -> list[dict[str, Any]]:
     """The data of every policy file, with reasons and examples, in the order of their ids."""
-    folder = bundled.folder("policies")
+    folder = bundled.find_bundled_folder("policies")
     names = sorted(name for name in os.listdir(folder) if name.endswith(".yaml"))
-    return [one(name.removesuffix(".yaml")) for name in names]
+    return [load_policy_document(name.removesuffix(".yaml")) for name in names]
 
 
-def one(code: str) -> dict[str, Any]:
+def load_policy_document(code: str) -> dict[str, Any]:
     """The data of the file of one policy. Raises FileNotFoundError."""
-    source = read(bundled.read("policies", f"{code}.yaml").encode(), f"policies/{code}.yaml")
+    source = parse_yaml(
+        bundled.read_bundled_file("policies", f"{code}.yaml").encode(), f"policies/{code}.yaml"
+    )
     data: dict[str, Any] = source.documents[0].data
     return data
 
 
-def index(files: Iterable[Mapping[str, Any]]) -> str:
+def render_index(files: Iterable[Mapping[str, Any]]) -> str:
     """The text of the index: one policy a line, without what only people need."""
-    kept = [{key: data[key] for key in data if key not in NOT_IN_INDEX} for data in files]
-    return "[\n" + ",\n".join(json.dumps(data, ensure_ascii=False) for data in kept) + "\n]\n"
+    indexed = [{key: data[key] for key in data if key not in EXCLUDED_KEYS} for data in files]
+    return "[\n" + ",\n".join(json.dumps(data, ensure_ascii=False) for data in indexed) + "\n]\n"

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from podplan.core.builtin_rules import RULES, Rule
-from podplan.core.errors import RequestError
+from podplan.core.builtin_rules import BUILTIN_RULES, Rule
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
-from podplan.core.suggestions import did_you_mean
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import mapping
+from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.policy import Policy
-from podplan.lint.target import Job
+from podplan.lint.target import LoweredJob
 
 PRESETS = ("default", "strict", "audit")
 # What breaks these was not read or not evaluated, so that nothing else was found; they cannot be turned off.
-UNSILENCED = frozenset({"YAML001", "YAML003", "YAML009", "YAML013", "PROF017", "POLICY001"})
-STANDARDS = ("baseline", "restricted")
-PRIVILEGED = "privileged"
+UNSUPPRESSIBLE_RULES = frozenset({"YAML001", "YAML003", "YAML009", "YAML013", "PROF017", "POLICY001"})
+POD_SECURITY_STANDARDS = ("baseline", "restricted")
+PRIVILEGED_LEVEL = "privileged"
 
 
-class Selection(NamedTuple):
+class RuleSelection(NamedTuple):
     """What is asked for: ``select`` replaces the preset, ``extend_select`` adds, ``ignore`` takes away.
 
     Each is codes, names or prefixes of codes (SEC, DIST0); ALL is every rule. ``severities`` gives rules
@@ -35,139 +35,147 @@ class Selection(NamedTuple):
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = {}
     mandatory: tuple[str, ...] = ()
-    wider: Selection | None = None
+    outer: RuleSelection | None = None
 
     @property
-    def selects(self) -> bool:
+    def replaces_preset(self) -> bool:
         """Whether the preset is replaced, here or in a wider place."""
-        return any(one.select for one in _outwards(self))
+        return any(one.select for one in _iter_outer_selections(self))
 
 
-class Ruling(NamedTuple):
+class ResolvedRules(NamedTuple):
     """What holds for a file: the ``policies`` that are on, and what ``changes`` for the rules in rules.py.
 
     ``changes`` has another severity by code, or None for a rule that is off.
     """
 
     policies: tuple[Policy, ...] = ()
-    changes: Mapping[str, Severity | None] = {}
+    changed_severities: Mapping[str, Severity | None] = {}
 
     @property
-    def codes(self) -> frozenset[str]:
+    def enabled_codes(self) -> frozenset[str]:
         """The codes of all rules that are on."""
-        own = {code for code in RULES if self.changes.get(code, Severity.ERROR) is not None}
-        return frozenset(own | {policy.rule.code for policy in self.policies})
+        builtin_codes = {
+            code for code in BUILTIN_RULES if self.changed_severities.get(code, Severity.ERROR) is not None
+        }
+        return frozenset(builtin_codes | {policy.rule.code for policy in self.policies})
 
 
-def ruling(policies: Iterable[Policy], selection: Selection) -> Ruling:
+def resolve_rules(policies: Iterable[Policy], selection: RuleSelection) -> ResolvedRules:
     """What a selection comes to. Raises RequestError for a text that means no rule."""
-    return Ruling(tuple(selected(policies, selection)), _changes(selection))
+    return ResolvedRules(tuple(select_policies(policies, selection)), _find_changed_severities(selection))
 
 
-def selected(policies: Iterable[Policy], selection: Selection) -> list[Policy]:
+def select_policies(policies: Iterable[Policy], selection: RuleSelection) -> list[Policy]:
     """The policies that are on, with the severities that they have in this run. Raises RequestError."""
     policies = list(policies)
-    rules = [*RULES.values(), *(policy.rule for policy in policies)]
+    rules = [*BUILTIN_RULES.values(), *(policy.rule for policy in policies)]
     texts = (*selection.select, *selection.extend_select, *selection.ignore, *selection.severities)
     for text in (*texts, *selection.mandatory):
-        demand_known(text, rules)
-    if selection == Selection(selection.preset, selection.preview):
+        require_known_rule(text, rules)
+    if selection == RuleSelection(selection.preset, selection.preview):
         return [policy for policy in policies if _is_in_preset(policy, selection)]
     return [
-        _graded_policy(policy, selection)
+        _apply_policy_severity(policy, selection)
         for policy in policies
-        if _is_on(policy.rule, selection, not selection.selects and _is_in_preset(policy, selection))
+        if _is_enabled(
+            policy.rule, selection, not selection.replaces_preset and _is_in_preset(policy, selection)
+        )
     ]
 
 
-def means(text: str, rule: Rule) -> bool:
+def matches_rule(text: str, rule: Rule) -> bool:
     """Whether a code, a prefix of codes, a name or ALL means a rule."""
-    return _specificity(rule, text) >= 0
+    return _match_length(rule, text) >= 0
 
 
-def raised(policies: Iterable[Policy], standard: str) -> tuple[Policy, ...]:
+def enforce_standard(policies: Iterable[Policy], standard: str) -> tuple[Policy, ...]:
     """The policies where namespaces enforce a Pod Security Standard, such as "restricted@1.34" or "baseline".
 
     What the namespace refuses is an error, by the rules of that version.
     """
     level, _, version = standard.partition("@")
-    enforced = STANDARDS[: STANDARDS.index(level) + 1]
+    enforced_levels = POD_SECURITY_STANDARDS[: POD_SECURITY_STANDARDS.index(level) + 1]
     return tuple(
         policy._replace(
             rule=policy.rule._replace(severity=Severity.ERROR),
             params={**policy.params, "enforced": level, **({"version": version} if version else {})},
         )
-        if policy.body == "pod-security" and policy.params.get("level") in enforced
+        if policy.body == "pod-security" and policy.params.get("level") in enforced_levels
         else policy
         for policy in policies
     )
 
 
-def eased(policies: Iterable[Policy]) -> tuple[Policy, ...]:
+def relax_for_privileged(policies: Iterable[Policy]) -> tuple[Policy, ...]:
     """The policies for a privileged namespace: it refuses nothing, so what baseline forbids is an info."""
     return tuple(
         policy._replace(rule=policy.rule._replace(severity=Severity.INFO))
-        if policy.body == "pod-security" and policy.origin is None
+        if policy.body == "pod-security" and policy.origin_doc is None
         else policy
         for policy in policies
     )
 
 
-def enforced(job: Job) -> str:
+def find_enforced_level(job: LoweredJob) -> str:
     """The level of Pod Security that the namespace of a job enforces by the inventory; "" for unknown."""
-    metadata = mapping(job.cr.data, "metadata") if job.cr is not None else {}
-    namespaces = mapping(job.inventory.data.get("spec"), "namespaces") if job.inventory is not None else {}
-    level = mapping(namespaces, str(metadata.get("namespace"))).get("podSecurity")
-    return level if level in (*STANDARDS, PRIVILEGED) else ""
+    metadata = get_mapping(job.cr.data, "metadata") if job.cr is not None else {}
+    namespaces = (
+        get_mapping(job.inventory.data.get("spec"), "namespaces") if job.inventory is not None else {}
+    )
+    level = get_mapping(namespaces, str(metadata.get("namespace"))).get("podSecurity")
+    return level if level in (*POD_SECURITY_STANDARDS, PRIVILEGED_LEVEL) else ""
 
 
-def _changes(selection: Selection) -> dict[str, Severity | None]:
-    changes: dict[str, Severity | None] = {}
-    if selection == Selection(selection.preset, selection.preview):
-        return changes
-    for rule in RULES.values():
+def _find_changed_severities(selection: RuleSelection) -> dict[str, Severity | None]:
+    changed: dict[str, Severity | None] = {}
+    if selection == RuleSelection(selection.preset, selection.preview):
+        return changed
+    for rule in BUILTIN_RULES.values():
         # What select leaves out is silent, but for the errors: they keep a document from being checked.
-        by_default = not selection.selects or rule.severity is Severity.ERROR
-        if rule.code not in UNSILENCED and not _is_on(rule, selection, by_default):
-            changes[rule.code] = None
-        elif (now := _graded(rule, selection).severity) is not rule.severity:
-            changes[rule.code] = now
-    return changes
+        by_default = not selection.replaces_preset or rule.severity is Severity.ERROR
+        if rule.code not in UNSUPPRESSIBLE_RULES and not _is_enabled(rule, selection, by_default):
+            changed[rule.code] = None
+        elif (new_severity := _apply_rule_severity(rule, selection).severity) is not rule.severity:
+            changed[rule.code] = new_severity
+    return changed
 
 
-def _is_in_preset(policy: Policy, selection: Selection) -> bool:
+def _is_in_preset(policy: Policy, selection: RuleSelection) -> bool:
     in_preset = PRESETS.index(policy.preset) <= PRESETS.index(selection.preset)
     return in_preset and (selection.preview or not policy.preview)
 
 
-def _is_on(rule: Rule, selection: Selection, by_default: bool) -> bool:
+def _is_enabled(rule: Rule, selection: RuleSelection, is_default: bool) -> bool:
     """The longest code or prefix that speaks of a rule decides; of equal ones, ignore wins."""
-    if _longest(rule, selection.mandatory) >= 0:
+    if _find_longest_match(rule, selection.mandatory) >= 0:
         return True
-    for one in _outwards(selection):
-        chosen = max(_longest(rule, one.select), _longest(rule, one.extend_select))
-        left_out = _longest(rule, one.ignore)
-        if max(chosen, left_out) > -1:
-            return chosen > left_out
-        if one.select:
+    for layer in _iter_outer_selections(selection):
+        selected_length = max(
+            _find_longest_match(rule, layer.select), _find_longest_match(rule, layer.extend_select)
+        )
+        ignored_length = _find_longest_match(rule, layer.ignore)
+        if max(selected_length, ignored_length) > -1:
+            return selected_length > ignored_length
+        if layer.select:
             break
-    return by_default
+    return is_default
 
 
-def _outwards(selection: Selection) -> Iterator[Selection]:
+def _iter_outer_selections(selection: RuleSelection) -> Iterator[RuleSelection]:
     """A selection and the wider ones; a loop, for each [[paths]] of a podplan.toml may have made one."""
-    wider: Selection | None = selection
-    while wider is not None:
-        yield wider
-        wider = wider.wider
+    current: RuleSelection | None = selection
+    while current is not None:
+        yield current
+        current = current.outer
 
 
-def _longest(rule: Rule, texts: Collection[str]) -> int:
+def _find_longest_match(rule: Rule, texts: Collection[str]) -> int:
     """The length of the most specific text that means the rule; -1 for none, 0 for ALL."""
-    return max([_specificity(rule, text) for text in texts]) if texts else -1
+    return max([_match_length(rule, text) for text in texts]) if texts else -1
 
 
-def _specificity(rule: Rule, text: str) -> int:
+def _match_length(rule: Rule, text: str) -> int:
     if text == "ALL":
         return 0
     if text == rule.name:
@@ -175,35 +183,35 @@ def _specificity(rule: Rule, text: str) -> int:
     return len(text) if rule.code.startswith(text) else -1
 
 
-def _graded_policy(policy: Policy, selection: Selection) -> Policy:
-    rule = _graded(policy.rule, selection)
+def _apply_policy_severity(policy: Policy, selection: RuleSelection) -> Policy:
+    rule = _apply_rule_severity(policy.rule, selection)
     return policy if rule is policy.rule else policy._replace(rule=rule)
 
 
-def _graded(rule: Rule, selection: Selection) -> Rule:
-    texts = [text for text in selection.severities if _specificity(rule, text) >= 0]
+def _apply_rule_severity(rule: Rule, selection: RuleSelection) -> Rule:
+    texts = [text for text in selection.severities if _match_length(rule, text) >= 0]
     if not texts:
         return rule
-    most = max(texts, key=lambda text: _specificity(rule, text))
-    return rule._replace(severity=selection.severities[most])
+    best_match = max(texts, key=lambda text: _match_length(rule, text))
+    return rule._replace(severity=selection.severities[best_match])
 
 
-def demand_known(text: str, rules: Iterable[Rule]) -> None:
+def require_known_rule(text: str, rules: Iterable[Rule]) -> None:
     """Raises RequestError where a code, prefix or name means none of the rules."""
     rules = list(rules)
-    if not text or not any(means(text, rule) for rule in rules):
-        raise RequestError(f'no rule has the code, prefix or name "{text}"{meant(text, rules)}')
+    if not text or not any(matches_rule(text, rule) for rule in rules):
+        raise UsageError(f'no rule has the code, prefix or name "{text}"{suggest_rule(text, rules)}')
 
 
-def meant(text: str, rules: Iterable[Rule]) -> str:
+def suggest_rule(text: str, rules: Iterable[Rule]) -> str:
     """``; did you mean "x"?`` with the code or name that is most like ``text``, else where to look."""
     words = (word for rule in rules for word in (rule.code, rule.name))
-    return did_you_mean(text, words) or "; podplan rules lists them"
+    return suggest_phrase(text, words) or "; podplan rules lists them"
 
 
-def with_changes(selection: Selection, changes: Mapping[str, Any]) -> Selection:
+def narrow_selection(selection: RuleSelection, changes: Mapping[str, Any]) -> RuleSelection:
     """The selection for a narrower place, which says ``changes`` and leaves the rest to the wider one."""
-    return Selection(
+    return RuleSelection(
         preset=changes.get("preset", selection.preset),
         preview=changes.get("preview", selection.preview),
         select=changes.get("select", ()),
@@ -211,5 +219,5 @@ def with_changes(selection: Selection, changes: Mapping[str, Any]) -> Selection:
         ignore=changes.get("ignore", ()),
         severities={**selection.severities, **changes.get("severities", {})},
         mandatory=selection.mandatory,
-        wider=selection,
+        outer=selection,
     )

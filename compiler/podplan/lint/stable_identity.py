@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Anchor, Finding, value_at
-from podplan.core.lazy_regex import pattern
-from podplan.core.path_syntax import Names, show
+from podplan.core.findings import Finding, StableIdentity, value_at
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.path_syntax import EntryNameCounts, format_path
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.workspace.documents import identity
+from podplan.workspace.documents import identify_object
 
 if TYPE_CHECKING:
     from podplan.redaction.redactor import Redactor
 
 # The rules whose findings lie on a secret.
-ON_SECRETS = frozenset({"PROF107", "SEC021"})
-_QUOTED = pattern(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
+SECRET_VALUE_RULES = frozenset({"PROF107", "SEC021"})
+_QUOTED_OR_NUMBER = compile_lazily(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
-def anchor(found: Finding, data: Any, names: Names, secrets: Redactor | None) -> Anchor:
+def build_anchor(
+    finding: Finding, data: Any, names: EntryNameCounts, redactor: Redactor | None
+) -> StableIdentity:
     """The anchor of a finding in a document with such data, without the ``secrets``; ``names`` are those of
     selecting.show."""
-    path = found.location.path
+    path = finding.location.path
     document = data if isinstance(data, dict) else None
-    is_secret = found.rule in ON_SECRETS or (document is not None and document.get("kind") == "Secret")
-    counting = _counting(value_at(data, path), found.message)
-    return Anchor(
-        identity(document) if document is not None else None,
-        show(data, path, names),
-        None if is_secret else secrets.value(counting) if secrets else counting,
+    is_secret = finding.rule in SECRET_VALUE_RULES or (
+        document is not None and document.get("kind") == "Secret"
+    )
+    significant_value = _select_significant_value(value_at(data, path), finding.message)
+    return StableIdentity(
+        identify_object(document) if document is not None else None,
+        format_path(data, path, names),
+        None if is_secret else redactor.redact_value(significant_value) if redactor else significant_value,
         is_secret,
     )
 
 
-def _counting(value: Any, message: str) -> Any:
+def _select_significant_value(value: Any, message: str) -> Any:
     """What of a value counts: all of it, but of a mapping only the names and numbers in the message.
 
     Most findings about a mapping say what it lacks; else each change of something else in it made them new.
     """
-    return _QUOTED.findall(message) if isinstance(value, dict) else value
+    return _QUOTED_OR_NUMBER.findall(message) if isinstance(value, dict) else value

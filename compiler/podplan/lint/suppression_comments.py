@@ -10,24 +10,26 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
 from podplan.core.findings import Location, Path
-from podplan.core.limits import MAX_SUPPRESSIONS, BoundExceeded, beyond
+from podplan.core.limits import MAX_SUPPRESSIONS, LimitExceeded, limit_exceeded
 from podplan.core.typing import NamedTuple
-from podplan.lint.suppression_syntax import DIRECTIVE, Written, directive
-from podplan.yaml import Lines, Source
-from podplan.yaml.comments import MARKER, Comment, Node, comments, nodes
+from podplan.lint.suppression_syntax import DIRECTIVE_PATTERN, SuppressionDirective, parse_directive
+from podplan.yaml import LineIndex, SourceFile
+from podplan.yaml.comments import DOCUMENT_MARKER, Comment, NodeSpan, find_nodes, iter_comments
 
-_NOTHING_BELOW = "nothing stands below this comment that it could cover; put it above the key it is about"
+_NOTHING_BELOW_MESSAGE = (
+    "nothing stands below this comment that it could cover; put it above the key it is about"
+)
 
 
-class Cover(NamedTuple):
+class CoveredRange(NamedTuple):
     """What a comment covers: lines and columns 1-based, from ``first`` up to ``last``, and what is in there.
 
     ``document`` is the index of the document and ``path`` leads to the node; None for a mere line, or for a
     whole file.
     """
 
-    first: tuple[int, int]
-    last: tuple[int, int]
+    start: tuple[int, int]
+    end: tuple[int, int]
     document: int | None = None
     path: Path | None = None
 
@@ -35,89 +37,100 @@ class Cover(NamedTuple):
 class SuppressionComment(NamedTuple):
     """A comment that suppresses, or tries to: what is written, where, and what it covers."""
 
-    written: Written
+    directive: SuppressionDirective
     location: Location
-    cover: Cover
+    covered_range: CoveredRange
 
 
-class _Text(NamedTuple):
+class _FileContext(NamedTuple):
     """What comments may be about: the nodes of a file in order, the offsets where its documents end, by their
     index, and those of its markers.
     """
 
     file: str
-    lines: Lines
-    nodes: Sequence[Node]
-    ends: Mapping[int, int]
+    lines: LineIndex
+    nodes: Sequence[NodeSpan]
+    document_ends: Mapping[int, int]
     markers: Sequence[int]
 
 
-_END = (2**62, 0)
-WHOLE_FILE = Cover((0, 0), _END)
+_END_POSITION = (2**62, 0)
+WHOLE_FILE_RANGE = CoveredRange((0, 0), _END_POSITION)
 
 
-def suppressions(source: Source) -> list[SuppressionComment]:
+def find_suppression_comments(source: SourceFile) -> list[SuppressionComment]:
     """The comments of a file that suppress findings, in order. Raises BoundExceeded."""
     text = source.text
-    candidates = sum(directive(match["body"]) is not None for match in DIRECTIVE.finditer(text))
+    candidates = sum(parse_directive(match["body"]) is not None for match in DIRECTIVE_PATTERN.finditer(text))
     if not candidates:
         return []
     if candidates > MAX_SUPPRESSIONS:
-        bound = f"more than {MAX_SUPPRESSIONS:,} comments that ignore findings"
-        message = beyond("suppressions", f"{bound}; turn the rules off in podplan.toml instead")
-        raise BoundExceeded(message).in_file(source.file)
-    found = [node for document in source.documents for node in nodes(document)]
-    ends: dict[int, int] = {}
-    for node in found:
-        ends[node.document] = max(node.end, ends.get(node.document, 0))
-    markers = [marker.start() for marker in MARKER.finditer(text)]
-    about = _Text(source.file, Lines(text), found, ends, markers)
+        limit_text = f"more than {MAX_SUPPRESSIONS:,} comments that ignore findings"
+        message = limit_exceeded("suppressions", f"{limit_text}; turn the rules off in podplan.toml instead")
+        raise LimitExceeded(message).with_file(source.file)
+    file_nodes = [node for document in source.documents for node in find_nodes(document)]
+    document_ends: dict[int, int] = {}
+    for node in file_nodes:
+        document_ends[node.document] = max(node.end, document_ends.get(node.document, 0))
+    markers = [marker.start() for marker in DOCUMENT_MARKER.finditer(text)]
+    context = _FileContext(source.file, LineIndex(text), file_nodes, document_ends, markers)
     return [
-        _suppression(written, comment, comment.start + match.start(), about)
-        for comment in comments(text, source.documents)
-        if (match := DIRECTIVE.search(comment.text)) and (written := directive(match["body"]))
+        _build_suppression_comment(written, comment, comment.start + match.start(), context)
+        for comment in iter_comments(text, source.documents)
+        if (match := DIRECTIVE_PATTERN.search(comment.text)) and (written := parse_directive(match["body"]))
     ]
 
 
-def _suppression(written: Written, comment: Comment, start: int, about: _Text) -> SuppressionComment:
+def _build_suppression_comment(
+    directive: SuppressionDirective, comment: Comment, start: int, context: _FileContext
+) -> SuppressionComment:
     """What is written from the offset ``start`` in ``comment`` on, and what it covers."""
     end = comment.start + len(comment.text)
-    if written.fault or written.whole_file:
-        cover = WHOLE_FILE
-    elif not comment.alone or start > comment.start:
-        cover = _beside(comment.line_start, start, about)
+    if directive.error or directive.whole_file:
+        covered_range = WHOLE_FILE_RANGE
+    elif not comment.is_own_line or start > comment.start:
+        covered_range = _find_range_on_line(comment.line_start, start, context)
     else:
-        below = _below(end, about)
-        cover = below or WHOLE_FILE
-        written = written if below else Written(fault=_NOTHING_BELOW)
-    span = about.lines.span(start, end)
-    where = Location(about.file, span.line, span.column, span.end_line, span.end_column, cover.path or ())
-    return SuppressionComment(written, where, cover)
+        range_below = _find_range_below(end, context)
+        covered_range = range_below or WHOLE_FILE_RANGE
+        directive = directive if range_below else SuppressionDirective(error=_NOTHING_BELOW_MESSAGE)
+    span = context.lines.build_span(start, end)
+    location = Location(
+        context.file, span.line, span.column, span.end_line, span.end_column, covered_range.path or ()
+    )
+    return SuppressionComment(directive, location, covered_range)
 
 
-def _beside(line_start: int, start: int, about: _Text) -> Cover:
+def _find_range_on_line(line_start: int, start: int, context: _FileContext) -> CoveredRange:
     """What begins on the line of a comment at its end; where nothing does, the line itself."""
-    nodes, lines = about.nodes, about.lines
-    line, column = lines.at(start)
+    nodes, lines = context.nodes, context.lines
+    line, column = lines.line_and_column(start)
     first = bisect_left(nodes, (line_start,))
     if first == len(nodes) or nodes[first].start >= start:
-        return Cover((line, 1), (line, column))
+        return CoveredRange((line, 1), (line, column))
     node = nodes[first]
-    last = max(lines.at(node.end), (line, column))
-    return Cover((line, 1), last, node.document, node.path)
+    last = max(lines.line_and_column(node.end), (line, column))
+    return CoveredRange((line, 1), last, node.document, node.path)
 
 
-def _below(end: int, about: _Text) -> Cover | None:
+def _find_range_below(end: int, context: _FileContext) -> CoveredRange | None:
     """What begins below a comment on a line of its own, in the same document; None for nothing."""
-    nodes, lines = about.nodes, about.lines
+    nodes, lines = context.nodes, context.lines
     following = bisect_right(nodes, (end,))
     if following == len(nodes):
         return None
     node = nodes[following]
-    first = following == 0 or nodes[following - 1].document != node.document
+    is_first = following == 0 or nodes[following - 1].document != node.document
     # A comment above the marker of the first document belongs to that document, as a licence header does.
-    if following and bisect_left(about.markers, end) < bisect_left(about.markers, node.start):
+    if following and bisect_left(context.markers, end) < bisect_left(context.markers, node.start):
         return None
-    if first:
-        return Cover(lines.at(end), lines.at(about.ends[node.document]), node.document, ())
-    return Cover((lines.at(node.start)[0], 1), lines.at(node.end), node.document, node.path)
+    if is_first:
+        return CoveredRange(
+            lines.line_and_column(end),
+            lines.line_and_column(context.document_ends[node.document]),
+            node.document,
+            (),
+        )
+    return CoveredRange(
+        (lines.line_and_column(node.start)[0], 1), lines.line_and_column(node.end), node.document, node.path
+    )

@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from podplan.core.lazy_regex import pattern
-from podplan.core.suggestions import nearest
-from podplan.core.truncation import shortened
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.suggestions import suggest_name
+from podplan.core.truncation import truncate
 from podplan.core.typing import NamedTuple
 
-FORM = "# podplan: ignore[RULE] until=YYYY-MM-DD -- reason"
-ANNOTATION_FORM = '"RULE=reason; RULE=reason"'
+COMMENT_SYNTAX = "# podplan: ignore[RULE] until=YYYY-MM-DD -- reason"
+ANNOTATION_SYNTAX = '"RULE=reason; RULE=reason"'
 
-DIRECTIVE = pattern(r"(?:(?<=[ \t\r\n\ufeff])|\A)#[ \t]*podplan:[ \t]*(?P<body>[^\r\n]*)")
-_WORD = pattern(r"[A-Za-z_-]*")
-_BRACKETS = pattern(r"[ \t]*\[([^\]]*)\][ \t]*")
-_UNTIL = pattern(r"until=(\S+)[ \t]*")
-_REASON = pattern(r"--[ \t]*")
-_LATE_UNTIL = pattern(r"\buntil(?:\s*=)?\s*\d{4}-")
-_WORDS = ("ignore", "ignore-file")
+DIRECTIVE_PATTERN = compile_lazily(r"(?:(?<=[ \t\r\n\ufeff])|\A)#[ \t]*podplan:[ \t]*(?P<body>[^\r\n]*)")
+_WORD_PATTERN = compile_lazily(r"[A-Za-z_-]*")
+_BRACKETS_PATTERN = compile_lazily(r"[ \t]*\[([^\]]*)\][ \t]*")
+_UNTIL_PATTERN = compile_lazily(r"until=(\S+)[ \t]*")
+_REASON_PATTERN = compile_lazily(r"--[ \t]*")
+_MISPLACED_UNTIL_PATTERN = compile_lazily(r"\buntil(?:\s*=)?\s*\d{4}-")
+_DIRECTIVE_WORDS = ("ignore", "ignore-file")
 
 
-class Written(NamedTuple):
+class SuppressionDirective(NamedTuple):
     """What a comment or an annotation asks for; ``fault`` says why it cannot be read, and is "" if it can.
 
     ``rules`` are codes, names or prefixes as written. ``until`` is YYYY-MM-DD or "".
@@ -30,38 +30,44 @@ class Written(NamedTuple):
 
     whole_file: bool = False
     rules: tuple[str, ...] = ()
-    until: str = ""
+    expiry_date: str = ""
     reason: str = ""
-    fault: str = ""
+    error: str = ""
 
 
-def directive(body: str) -> Written | None:
+def parse_directive(body: str) -> SuppressionDirective | None:
     """What stands after ``# podplan:`` in a comment; None for a comment that is no suppression."""
-    word = _WORD.match(body)
-    said = word[0] if word else ""
-    if said not in _WORDS:
-        return _misspelt(said)
-    brackets = _BRACKETS.match(body, len(said))
-    rules = _listed(brackets[1]) if brackets else ()
+    word = _WORD_PATTERN.match(body)
+    keyword = word[0] if word else ""
+    if keyword not in _DIRECTIVE_WORDS:
+        return _report_misspelling(keyword)
+    brackets = _BRACKETS_PATTERN.match(body, len(keyword))
+    rules = _split_rules(brackets[1]) if brackets else ()
     if brackets is None or not rules:
-        return Written(fault=f"this does not say which rules to ignore; the form is {FORM}")
-    at = brackets.end()
-    until = _UNTIL.match(body, at)
+        return SuppressionDirective(
+            error=f"this does not say which rules to ignore; the form is {COMMENT_SYNTAX}"
+        )
+    position = brackets.end()
+    until = _UNTIL_PATTERN.match(body, position)
     if until is not None:
-        at = until.end()
-        if not is_day(until[1]):
-            return Written(fault=f'until wants a day as YYYY-MM-DD, not "{until[1]}"')
-    rest = body[at:].rstrip()
-    dashes = _REASON.match(rest)
-    if rest and dashes is None:
-        return Written(fault=f'this cannot be read from "{_short(rest)}" on; the form is {FORM}')
-    reason = rest[dashes.end() :] if dashes else ""
-    if _LATE_UNTIL.search(reason):
-        return Written(fault=f"until stands before the reason, or it is part of it; the form is {FORM}")
-    return Written(said == "ignore-file", rules, until[1] if until else "", reason)
+        position = until.end()
+        if not is_calendar_date(until[1]):
+            return SuppressionDirective(error=f'until wants a day as YYYY-MM-DD, not "{until[1]}"')
+    remainder = body[position:].rstrip()
+    dashes = _REASON_PATTERN.match(remainder)
+    if remainder and dashes is None:
+        return SuppressionDirective(
+            error=f'this cannot be read from "{_truncate_quoted(remainder)}" on; the form is {COMMENT_SYNTAX}'
+        )
+    reason = remainder[dashes.end() :] if dashes else ""
+    if _MISPLACED_UNTIL_PATTERN.search(reason):
+        return SuppressionDirective(
+            error=f"until stands before the reason, or it is part of it; the form is {COMMENT_SYNTAX}"
+        )
+    return SuppressionDirective(keyword == "ignore-file", rules, until[1] if until else "", reason)
 
 
-def annotation(value: object) -> Iterator[Written]:
+def parse_annotation(value: object) -> Iterator[SuppressionDirective]:
     """What an annotation asks for, one rule after the other."""
     if not isinstance(value, str):
         return
@@ -70,13 +76,13 @@ def annotation(value: object) -> Iterator[Written]:
             continue
         rule, _, reason = part.partition("=")
         if not re.fullmatch(r"[\w:.-]+", rule.strip()):
-            fault = f'"{_short(part.strip())}" is not RULE=reason; the form is {ANNOTATION_FORM}'
-            yield Written(fault=fault)
+            error = f'"{_truncate_quoted(part.strip())}" is not RULE=reason; the form is {ANNOTATION_SYNTAX}'
+            yield SuppressionDirective(error=error)
         else:
-            yield Written(rules=(rule.strip(),), reason=reason.strip())
+            yield SuppressionDirective(rules=(rule.strip(),), reason=reason.strip())
 
 
-def is_day(text: str) -> bool:
+def is_calendar_date(text: str) -> bool:
     """Whether a text is a day of the calendar, written YYYY-MM-DD."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return False
@@ -89,16 +95,20 @@ def is_day(text: str) -> bool:
     return True
 
 
-def _misspelt(word: str) -> Written | None:
-    meant = "ignore" if word.startswith("ignore") else nearest(word, list(_WORDS)) if word else ""
-    if not meant:
+def _report_misspelling(word: str) -> SuppressionDirective | None:
+    suggestion = (
+        "ignore" if word.startswith("ignore") else suggest_name(word, list(_DIRECTIVE_WORDS)) if word else ""
+    )
+    if not suggestion:
         return None
-    return Written(fault=f'podplan knows no "{_short(word)}" here; did you mean "{meant}"?')
+    return SuppressionDirective(
+        error=f'podplan knows no "{_truncate_quoted(word)}" here; did you mean "{suggestion}"?'
+    )
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _split_rules(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule.strip() for rule in text.split(",") if rule.strip()))
 
 
-def _short(text: str) -> str:
-    return shortened(text, 41)
+def _truncate_quoted(text: str) -> str:
+    return truncate(text, 41)

@@ -5,134 +5,161 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from podplan.core.builtin_rules import RULES
+from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Finding
-from podplan.core.provenance import Doc
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, NamedTuple
-from podplan.lint.lint_config import ANNOTATION, COMMENT, Terms, ruling_under, sections_of
+from podplan.lint.lint_config import (
+    COMMENT_MARKER,
+    IGNORE_ANNOTATION,
+    LintConfig,
+    find_matching_selections,
+    resolve_rules_for_selections,
+)
 from podplan.lint.policy import Policy
-from podplan.lint.rule_selection import PRIVILEGED, Ruling, eased, raised
-from podplan.workspace.documents import identity
-from podplan.yaml import Source
+from podplan.lint.rule_selection import (
+    PRIVILEGED_LEVEL,
+    ResolvedRules,
+    enforce_standard,
+    relax_for_privileged,
+)
+from podplan.workspace.documents import identify_object
+from podplan.yaml import SourceFile
 
 if TYPE_CHECKING:
-    from podplan.lint.suppressions import Page, Suppression
+    from podplan.lint.suppressions import FileSuppressions, Suppression
 
 
-class Marked(NamedTuple):
+class SuppressionState(NamedTuple):
     """What grows in a run, as plain data; ``rulings`` are what those that were asked for depend on."""
 
-    rulings: tuple[tuple[tuple[int, ...], str], ...]
-    undecided: set[str]
-    pages: dict[str, Page]
+    rule_keys: tuple[tuple[tuple[int, ...], str], ...]
+    undecided_rules: set[str]
+    file_suppressions: dict[str, FileSuppressions]
     annotations: dict[Suppression, str]
-    faults: dict[Finding, None]
-    dated: bool
+    findings: dict[Finding, None]
+    has_expiry_dates: bool
     used: set[Suppression]
     refused: dict[Suppression, str]
 
 
-class Silences:
+class SuppressionTracker:
     """What grows in a run: the suppressions of the files that are checked, and what each of them did."""
 
-    def __init__(self, policies: Sequence[Policy], terms: Terms) -> None:
-        self.terms = terms if terms.known else terms._replace(known=tuple(policies))
-        self.undecided: set[str] = set()
-        self._rulings: dict[tuple[tuple[int, ...], str], Ruling] = {}
-        self._all_on = not terms.known
-        self._pages: dict[str, Page] = {}
+    def __init__(self, policies: Sequence[Policy], config: LintConfig) -> None:
+        self.config = config if config.all_policies else config._replace(all_policies=tuple(policies))
+        self.undecided_rules: set[str] = set()
+        self._resolved_rules: dict[tuple[tuple[int, ...], str], ResolvedRules] = {}
+        self._all_enabled = not config.all_policies
+        self._file_suppressions: dict[str, FileSuppressions] = {}
         self._annotations: dict[Suppression, str] = {}
-        self._faults: dict[Finding, None] = {}
-        self._dated = False
+        self._findings: dict[Finding, None] = {}
+        self._has_expiry_dates = False
         self._used: set[Suppression] = set()
         self._refused: dict[Suppression, str] = {}
 
-    def ruling(self, file: str, standard: str = "") -> Ruling:
+    def resolve_rules(self, file: str, pod_security_standard: str = "") -> ResolvedRules:
         """Which rules are on for a file. Raises RequestError.
 
         ``standard`` is the Pod Security Standard that a namespace enforces: what it refuses is an error. Of a
         privileged one nothing is, unless the configuration says of all namespaces what they enforce.
         """
-        return self._ruling((sections_of(self.terms, file), standard))
+        return self._resolve_by_key((find_matching_selections(self.config, file), pod_security_standard))
 
-    def _ruling(self, key: tuple[tuple[int, ...], str]) -> Ruling:
-        if key not in self._rulings:
-            sections, standard = key
-            known = _under(standard, self.terms)
-            terms = self.terms._replace(known=known)
-            self._rulings[key] = Ruling(known) if self._all_on else ruling_under(terms, sections)
-        return self._rulings[key]
+    def _resolve_by_key(self, key: tuple[tuple[int, ...], str]) -> ResolvedRules:
+        if key not in self._resolved_rules:
+            sections, pod_security_standard = key
+            policies = _apply_standard(pod_security_standard, self.config)
+            config = self.config._replace(all_policies=policies)
+            self._resolved_rules[key] = (
+                ResolvedRules(policies)
+                if self._all_enabled
+                else resolve_rules_for_selections(config, sections)
+            )
+        return self._resolved_rules[key]
 
-    def marked(self) -> Marked:
+    def export_state(self) -> SuppressionState:
         """What is known here of a part of the files, for a run of which they are a part."""
-        return Marked(
-            tuple(self._rulings),
-            self.undecided,
-            self._pages,
+        return SuppressionState(
+            tuple(self._resolved_rules),
+            self.undecided_rules,
+            self._file_suppressions,
             self._annotations,
-            self._faults,
-            self._dated,
+            self._findings,
+            self._has_expiry_dates,
             self._used,
             self._refused,
         )
 
-    def add(self, marked: Marked) -> None:
+    def merge_state(self, state: SuppressionState) -> None:
         """Takes over what is known of a part of the files. Raises RequestError."""
-        for key in marked.rulings:
-            self._ruling(key)
-        self.undecided |= marked.undecided
-        self._pages |= marked.pages
-        self._annotations |= marked.annotations
-        self._faults |= marked.faults
-        self._dated = self._dated or marked.dated
-        self._used |= marked.used
-        self._refused |= marked.refused
+        for key in state.rule_keys:
+            self._resolve_by_key(key)
+        self.undecided_rules |= state.undecided_rules
+        self._file_suppressions |= state.file_suppressions
+        self._annotations |= state.annotations
+        self._findings |= state.findings
+        self._has_expiry_dates = self._has_expiry_dates or state.has_expiry_dates
+        self._used |= state.used
+        self._refused |= state.refused
 
-    def anywhere(self) -> list[Policy]:
+    def find_enabled_policies(self) -> list[Policy]:
         """The policies that are on for some file of those asked for so far."""
-        on = {policy.rule.code: policy for ruling in self._rulings.values() for policy in ruling.policies}
-        return list(on.values())
+        enabled = {
+            policy.rule.code: policy for ruling in self._resolved_rules.values() for policy in ruling.policies
+        }
+        return list(enabled.values())
 
-    def open(self, source: Source) -> bool:
+    def load_suppressions(self, source: SourceFile) -> bool:
         """Looks for suppressions in a file that is checked; whether there are any. Raises BoundExceeded."""
-        found = self._read(source)
-        if found is None:
+        file_suppressions = self._read_suppressions(source)
+        if file_suppressions is None:
             return False
-        self._faults.update(dict.fromkeys(found.faults))
-        self._pages[_real(source.file)] = found
-        return bool(found.suppressions or found.faults)
+        self._findings.update(dict.fromkeys(file_suppressions.findings))
+        self._file_suppressions[_to_absolute_path(source.file)] = file_suppressions
+        return bool(file_suppressions.suppressions or file_suppressions.findings)
 
-    def has(self, file: str) -> bool:
+    def has_suppressions(self, file: str) -> bool:
         """Whether there are any in a file that was opened."""
-        page = self._pages.get(_real(file))
-        return page is not None and bool(page.suppressions or page.faults)
+        file_suppressions = self._file_suppressions.get(_to_absolute_path(file))
+        return file_suppressions is not None and bool(
+            file_suppressions.suppressions or file_suppressions.findings
+        )
 
-    def graded(self, file: str, findings: Iterable[Finding]) -> list[Finding]:
+    def apply_severities(self, file: str, findings: Iterable[Finding]) -> list[Finding]:
         """The findings about a file without those of rules that are off for it, in its own severities."""
-        changes = self.ruling(file).changes
-        kept = []
-        for found in findings:
-            severity = changes.get(found.rule, found.severity) if found.rule in RULES else found.severity
+        changed_severities = self.resolve_rules(file).changed_severities
+        kept_findings = []
+        for finding in findings:
+            severity = (
+                changed_severities.get(finding.rule, finding.severity)
+                if finding.rule in BUILTIN_RULES
+                else finding.severity
+            )
             if severity is not None:
-                kept.append(found if severity is found.severity else found._replace(severity=severity))
-        return kept
+                kept_findings.append(
+                    finding if severity is finding.severity else finding._replace(severity=severity)
+                )
+        return kept_findings
 
-    def annotated(self, file: str, docs: Iterable[Doc], findings: Iterable[Finding]) -> list[Finding]:
+    def apply_annotations(
+        self, file: str, docs: Iterable[TracedDocument], findings: Iterable[Finding]
+    ) -> list[Finding]:
         """The findings about objects of a file, without what the annotations of these silence."""
         suppressions = {key: usable for doc in docs for key, usable in self.annotations(file, doc)}
         return self.without_annotated(suppressions, findings)
 
-    def annotations(self, file: str, doc: Doc) -> Iterator[tuple[str, list[Suppression]]]:
+    def annotations(self, file: str, doc: TracedDocument) -> Iterator[tuple[str, list[Suppression]]]:
         """The suppressions in the annotations of an object of a file, if it has any."""
-        if not (self.terms.heed_ignores and _is_annotated(doc)):
+        if not (self.config.respect_suppressions and _has_ignore_annotation(doc)):
             return
-        from podplan.lint.suppressions import annotated
+        from podplan.lint.suppressions import read_annotation_suppressions
 
-        usable, faults = annotated(doc, self.terms)
+        usable, faults = read_annotation_suppressions(doc, self.config)
         if usable:
-            yield _key(identity(doc.data)), usable
+            yield _identity_key(identify_object(doc.data)), usable
         self._annotations.update(dict.fromkeys(usable, file))
-        self._faults.update(dict.fromkeys(faults))
+        self._findings.update(dict.fromkeys(faults))
 
     def without_annotated(
         self, suppressions: Mapping[str, list[Suppression]], findings: Iterable[Finding]
@@ -140,98 +167,130 @@ class Silences:
         """The findings without what such suppressions silence."""
         if not suppressions:
             return list(findings)
-        return [self._silenced(found, suppressions.get(_key(found.object), ())) for found in findings]
+        return [
+            self._suppress(found, suppressions.get(_identity_key(found.object), ())) for found in findings
+        ]
 
-    def settled(
-        self, findings: Iterable[Finding], texts: Mapping[str, str], source_of: Callable[[str], Source | None]
+    def apply_comments_and_baseline(
+        self,
+        findings: Iterable[Finding],
+        texts: Mapping[str, str],
+        source_of: Callable[[str], SourceFile | None],
     ) -> list[Finding]:
         """The findings, marked where comments or the baseline silence them.
 
         ``source_of`` gives the files that were read because others refer to them.
         """
-        kept = []
-        pages: dict[str, Page | None] = {}
-        for found in findings:
-            file = found.location.file
-            if file not in pages:
-                pages[file] = self._page(file, source_of)
-            there = pages[file]
-            if there is not None and there.suppressions:
-                found = self._silenced(found, there.suppressions, there)
-            kept.append(found)
-        if not self.terms.baseline:
-            return kept
-        from podplan.lint.baseline import without_known
-        from podplan.lint.suppressions import may_be_silenced
+        kept_findings = []
+        suppressions_by_file: dict[str, FileSuppressions | None] = {}
+        for finding in findings:
+            file = finding.location.file
+            if file not in suppressions_by_file:
+                suppressions_by_file[file] = self._find_file_suppressions(file, source_of)
+            file_suppressions = suppressions_by_file[file]
+            if file_suppressions is not None and file_suppressions.suppressions:
+                finding = self._suppress(finding, file_suppressions.suppressions, file_suppressions)
+            kept_findings.append(finding)
+        if not self.config.baseline:
+            return kept_findings
+        from podplan.lint.baseline import suppress_known_findings
+        from podplan.lint.suppressions import is_suppressible
 
-        return without_known(
-            kept, self.terms.baseline, texts, lambda found: may_be_silenced(found, self.terms)
+        return suppress_known_findings(
+            kept_findings, self.config.baseline, texts, lambda found: is_suppressible(found, self.config)
         )
 
-    def _page(self, file: str, source_of: Callable[[str], Source | None]) -> Page | None:
+    def _find_file_suppressions(
+        self, file: str, source_of: Callable[[str], SourceFile | None]
+    ) -> FileSuppressions | None:
         """The suppressions in a file, checked or only referred to."""
-        if not self.terms.heed_ignores or _real(file) in self._pages:
-            return self._pages.get(_real(file))
+        if not self.config.respect_suppressions or _to_absolute_path(file) in self._file_suppressions:
+            return self._file_suppressions.get(_to_absolute_path(file))
         source = source_of(file)
-        return self._read(source) if source is not None else None
+        return self._read_suppressions(source) if source is not None else None
 
-    def _read(self, source: Source) -> Page | None:
+    def _read_suppressions(self, source: SourceFile) -> FileSuppressions | None:
         """The suppressions in the comments of a file; None where none are heeded."""
-        if not self.terms.heed_ignores or COMMENT not in source.text:
+        if not self.config.respect_suppressions or COMMENT_MARKER not in source.text:
             return None
-        from podplan.lint.suppressions import page
+        from podplan.lint.suppressions import read_file_suppressions
 
-        found = page(source, self.terms)
-        self._dated = self._dated or found.dated
-        return found
+        file_suppressions = read_file_suppressions(source, self.config)
+        self._has_expiry_dates = self._has_expiry_dates or file_suppressions.has_expiry_dates
+        return file_suppressions
 
-    def _silenced(
-        self, found: Finding, suppressions: Iterable[Suppression], there: Page | None = None
+    def _suppress(
+        self,
+        finding: Finding,
+        suppressions: Iterable[Suppression],
+        file_suppressions: FileSuppressions | None = None,
     ) -> Finding:
-        from podplan.lint.suppressions import Marks, silenced
+        from podplan.lint.suppressions import SuppressionUsage, suppress_finding
 
-        return silenced(found, suppressions, self.terms, Marks(self._used, self._refused), there)
+        return suppress_finding(
+            finding, suppressions, self.config, SuppressionUsage(self._used, self._refused), file_suppressions
+        )
 
-    def faults(self, is_whole: Callable[[str], bool]) -> list[Finding]:
+    def collect_suppression_findings(self, is_whole: Callable[[str], bool]) -> list[Finding]:
         """What is wrong with the suppressions; ``is_whole`` tells if all was seen that a file is about."""
-        if not self._pages and not self._annotations and not self._faults:
+        if not self._file_suppressions and not self._annotations and not self._findings:
             return []
-        from podplan.lint.suppressions import Marks, hygiene
+        from podplan.lint.suppressions import SuppressionUsage, iter_suppression_findings
 
-        found, marks = list(self._faults), Marks(self._used, self._refused)
-        for there in self._pages.values():
-            for file in {one.location.file for one in there.suppressions}:
-                found += hygiene(there.suppressions, marks, self._on(file, is_whole), self.terms, there.text)
-        for one, file in self._annotations.items():
-            found += hygiene([one], marks, self._on(file, is_whole), self.terms)
-        return [graded for fault in found for graded in self.graded(fault.location.file, [fault])]
+        suppression_findings, usage = list(self._findings), SuppressionUsage(self._used, self._refused)
+        for file_suppressions in self._file_suppressions.values():
+            for file in {one.location.file for one in file_suppressions.suppressions}:
+                suppression_findings += iter_suppression_findings(
+                    file_suppressions.suppressions,
+                    usage,
+                    self._find_enabled_codes(file, is_whole),
+                    self.config,
+                    file_suppressions.text,
+                )
+        for suppression, file in self._annotations.items():
+            suppression_findings += iter_suppression_findings(
+                [suppression], usage, self._find_enabled_codes(file, is_whole), self.config
+            )
+        return [
+            graded
+            for fault in suppression_findings
+            for graded in self.apply_severities(fault.location.file, [fault])
+        ]
 
     @property
     def today(self) -> str:
         """The day by which suppressions were judged; "" where it made no difference."""
-        return self.terms.today if self._dated else ""
+        return self.config.today if self._has_expiry_dates else ""
 
-    def _on(self, file: str, is_whole: Callable[[str], bool]) -> frozenset[str]:
-        return self.ruling(file).codes - self.undecided if is_whole(file) else frozenset()
+    def _find_enabled_codes(self, file: str, is_whole: Callable[[str], bool]) -> frozenset[str]:
+        return (
+            self.resolve_rules(file).enabled_codes - self.undecided_rules if is_whole(file) else frozenset()
+        )
 
 
-def _under(standard: str, terms: Terms) -> tuple[Policy, ...]:
+def _apply_standard(pod_security_standard: str, config: LintConfig) -> tuple[Policy, ...]:
     """The policies with the severities that the standard of a namespace gives them; "" for none."""
-    if standard == PRIVILEGED:
-        return terms.known if terms.standard else eased(terms.known)
-    return raised(terms.known, standard) if standard else tuple(terms.known)
+    if pod_security_standard == PRIVILEGED_LEVEL:
+        return (
+            config.all_policies if config.pod_security_standard else relax_for_privileged(config.all_policies)
+        )
+    return (
+        enforce_standard(config.all_policies, pod_security_standard)
+        if pod_security_standard
+        else tuple(config.all_policies)
+    )
 
 
-def _is_annotated(doc: Doc) -> bool:
+def _has_ignore_annotation(doc: TracedDocument) -> bool:
     metadata = doc.data.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return isinstance(annotations, dict) and ANNOTATION in annotations
+    return isinstance(annotations, dict) and IGNORE_ANNOTATION in annotations
 
 
-def _key(named: Mapping[str, object] | None) -> str:
-    return repr(named)  # the parts may be anything that somebody wrote
+def _identity_key(object_identity: Mapping[str, object] | None) -> str:
+    return repr(object_identity)  # the parts may be anything that somebody wrote
 
 
-def _real(file: str) -> str:
+def _to_absolute_path(file: str) -> str:
     """A file by one name, however it was referred to."""
     return os.path.abspath(file)

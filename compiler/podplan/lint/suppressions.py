@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.core.builtin_rules import RULES, Rule
+from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.findings import Finding, Location
-from podplan.core.provenance import Doc
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
-from podplan.lint.lint_config import ANNOTATION, Terms, rules
+from podplan.lint.lint_config import IGNORE_ANNOTATION, LintConfig, list_all_rules
 from podplan.lint.location import locate
-from podplan.lint.rule_selection import UNSILENCED, means, meant
-from podplan.lint.suppression_comments import Cover, SuppressionComment, suppressions
-from podplan.lint.suppression_syntax import ANNOTATION_FORM, FORM, annotation
-from podplan.yaml import Source
-from podplan.yaml.edits.comments import without_rule
+from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES, matches_rule, suggest_rule
+from podplan.lint.suppression_comments import CoveredRange, SuppressionComment, find_suppression_comments
+from podplan.lint.suppression_syntax import ANNOTATION_SYNTAX, COMMENT_SYNTAX, parse_annotation
+from podplan.yaml import SourceFile
+from podplan.yaml.edits.comments import remove_rule_from_comment
 
 
 class Suppression(NamedTuple):
@@ -30,23 +30,23 @@ class Suppression(NamedTuple):
 
     rule: str
     reason: str
-    until: str
+    expiry_date: str
     location: Location
-    cover: Cover | None
-    alone: bool
+    covered_range: CoveredRange | None
+    is_only_rule: bool
 
 
-class Page(NamedTuple):
+class FileSuppressions(NamedTuple):
     """The suppressions in one file, what is wrong with others, line and index of each document, the text."""
 
     suppressions: tuple[Suppression, ...]
-    faults: tuple[Finding, ...]
-    documents: tuple[tuple[int, int], ...]
-    dated: bool
+    findings: tuple[Finding, ...]
+    document_starts: tuple[tuple[int, int], ...]
+    has_expiry_dates: bool
     text: str
 
 
-class Marks(NamedTuple):
+class SuppressionUsage(NamedTuple):
     """What became of suppressions in a run: some silenced something, and some were not allowed to.
 
     ``refused`` has the code of the mandatory rule for each of these.
@@ -56,131 +56,168 @@ class Marks(NamedTuple):
     refused: dict[Suppression, str]
 
 
-def page(source: Source, terms: Terms) -> Page:
+def read_file_suppressions(source: SourceFile, config: LintConfig) -> FileSuppressions:
     """The suppressions of a file. Raises BoundExceeded."""
-    found = suppressions(source)
-    kept: list[Suppression] = []
-    faults: list[Finding] = []
-    for comment in found:
-        usable, wrong = _judged(comment, terms)
-        kept += usable
-        faults += wrong
-    starts = tuple((document.span(()).line, document.index) for document in source.documents) if found else ()
-    dated = any(comment.written.until for comment in found)
-    return Page(tuple(kept), tuple(faults), starts, dated, source.text)
+    comments = find_suppression_comments(source)
+    accepted: list[Suppression] = []
+    findings: list[Finding] = []
+    for comment in comments:
+        usable, comment_findings = _validate_comment(comment, config)
+        accepted += usable
+        findings += comment_findings
+    document_starts = (
+        tuple((document.span(()).line, document.index) for document in source.documents) if comments else ()
+    )
+    has_expiry_dates = any(comment.directive.expiry_date for comment in comments)
+    return FileSuppressions(tuple(accepted), tuple(findings), document_starts, has_expiry_dates, source.text)
 
 
-def annotated(doc: Doc, terms: Terms) -> tuple[list[Suppression], list[Finding]]:
+def read_annotation_suppressions(
+    doc: TracedDocument, config: LintConfig
+) -> tuple[list[Suppression], list[Finding]]:
     """The suppressions in the annotation of a CR or an object, and what is wrong with it."""
     metadata = doc.data.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(annotations, dict) or ANNOTATION not in annotations:
+    if not isinstance(annotations, dict) or IGNORE_ANNOTATION not in annotations:
         return [], []
-    where = locate(doc, ("metadata", "annotations", ANNOTATION)).location
-    parts = list(annotation(annotations[ANNOTATION]))
-    kept: list[Suppression] = []
-    faults: list[Finding] = []
-    for written in parts:
-        usable, wrong = _judged(
-            SuppressionComment(written, where, Cover((0, 0), (0, 0))), terms, ANNOTATION_FORM
+    location = locate(doc, ("metadata", "annotations", IGNORE_ANNOTATION)).location
+    parts = list(parse_annotation(annotations[IGNORE_ANNOTATION]))
+    accepted: list[Suppression] = []
+    findings: list[Finding] = []
+    for directive in parts:
+        usable, part_findings = _validate_comment(
+            SuppressionComment(directive, location, CoveredRange((0, 0), (0, 0))), config, ANNOTATION_SYNTAX
         )
-        kept += (one._replace(cover=None, alone=len(parts) == 1) for one in usable)
-        faults += wrong
-    return kept, faults
+        accepted += (one._replace(covered_range=None, is_only_rule=len(parts) == 1) for one in usable)
+        findings += part_findings
+    return accepted, findings
 
 
-def silenced(
-    found: Finding, suppressions: Iterable[Suppression], terms: Terms, marks: Marks, page: Page | None = None
+def suppress_finding(
+    finding: Finding,
+    suppressions: Iterable[Suppression],
+    config: LintConfig,
+    usage: SuppressionUsage,
+    file_suppressions: FileSuppressions | None = None,
 ) -> Finding:
     """The finding, marked as suppressed if one of the suppressions covers it; ``page`` is that of its file.
 
     The first one gives the reason, and all of them count as used.
     """
-    rule = Rule(found.rule, found.name, found.severity, "")
-    covering = [one for one in suppressions if _means(one.rule, rule) and _covers(one, found, page)]
-    if not covering or _is_fixed(rule):
-        return found
-    if any(means(text, rule) for text in terms.selection.mandatory):
-        marks.refused.update(dict.fromkeys(covering, rule.code))
-        return found
-    marks.used.update(covering)
-    if found.suppressed:
-        return found
-    return found._replace(suppressed=True, reason=covering[0].reason or "no reason given")
+    rule = Rule(finding.rule, finding.name, finding.severity, "")
+    covering = [
+        one
+        for one in suppressions
+        if _matches_rule(one.rule, rule) and _covers(one, finding, file_suppressions)
+    ]
+    if not covering or _is_unsuppressible(rule):
+        return finding
+    if any(matches_rule(text, rule) for text in config.selection.mandatory):
+        usage.refused.update(dict.fromkeys(covering, rule.code))
+        return finding
+    usage.used.update(covering)
+    if finding.suppressed:
+        return finding
+    return finding._replace(suppressed=True, reason=covering[0].reason or "no reason given")
 
 
-def hygiene(
-    suppressions: Iterable[Suppression], marks: Marks, on: frozenset[str], terms: Terms, text: str = ""
+def iter_suppression_findings(
+    suppressions: Iterable[Suppression],
+    usage: SuppressionUsage,
+    enabled_codes: frozenset[str],
+    config: LintConfig,
+    text: str = "",
 ) -> Iterator[Finding]:
     """What is wrong with suppressions that did nothing, as far as their rules were ``on``.
 
     ``text`` is that of the file, for those that are comments.
     """
-    for one in suppressions:
-        if one in marks.refused:
-            code = marks.refused[one]
+    for suppression in suppressions:
+        if suppression in usage.refused:
+            code = usage.refused[suppression]
             message = f"{code} is mandatory here, so that it cannot be ignored; mend what it says"
-            yield _finding("LINT006", message, one.location)
-        elif one not in marks.used and any(
-            _means(one.rule, rule) and rule.code in on for rule in rules(terms)
+            yield _build_finding("LINT006", message, suppression.location)
+        elif suppression not in usage.used and any(
+            _matches_rule(suppression.rule, rule) and rule.code in enabled_codes
+            for rule in list_all_rules(config)
         ):
-            what = "the comment" if one.cover else "the annotation"
-            cure = f"remove {what}" if one.alone else f'remove "{one.rule}" from {what}'
-            message = f'"{one.rule}" finds nothing here that could be ignored; {cure}'
-            fix = without_rule(text, one.location, one.rule, one.alone) if one.cover else None
-            yield _finding("LINT005", message, one.location)._replace(fix=fix)
+            carrier = "the comment" if suppression.covered_range else "the annotation"
+            remedy = (
+                f"remove {carrier}"
+                if suppression.is_only_rule
+                else f'remove "{suppression.rule}" from {carrier}'
+            )
+            message = f'"{suppression.rule}" finds nothing here that could be ignored; {remedy}'
+            fix = (
+                remove_rule_from_comment(
+                    text, suppression.location, suppression.rule, suppression.is_only_rule
+                )
+                if suppression.covered_range
+                else None
+            )
+            yield _build_finding("LINT005", message, suppression.location)._replace(fix=fix)
 
 
-def _judged(
-    comment: SuppressionComment, terms: Terms, form: str = FORM
+def _validate_comment(
+    comment: SuppressionComment, config: LintConfig, syntax: str = COMMENT_SYNTAX
 ) -> tuple[list[Suppression], list[Finding]]:
     """The suppressions that a comment amounts to, and what is wrong with it."""
-    written, where, cover = comment
-    if written.fault:
-        return [], [_finding("LINT001", written.fault, where)]
-    if terms.require_reasons and not written.reason:
-        message = f"this does not say why, so that it silences nothing; the form is {form}"
-        return [], [_finding("LINT003", message, where)]
-    if terms.today and written.until and written.until < terms.today:
+    directive, location, covered_range = comment
+    if directive.error:
+        return [], [_build_finding("LINT001", directive.error, location)]
+    if config.require_reasons and not directive.reason:
+        message = f"this does not say why, so that it silences nothing; the form is {syntax}"
+        return [], [_build_finding("LINT003", message, location)]
+    if config.today and directive.expiry_date and directive.expiry_date < config.today:
         message = (
-            f"this was to be mended by {written.until}, and today is {terms.today}; mend it or give a new day"
+            f"this was to be mended by {directive.expiry_date}, and today is {config.today}; mend it or give"
+            " a new day"
         )
-        return [], [_finding("LINT004", message, where)]
-    kept: list[Suppression] = []
-    faults: list[Finding] = []
-    for text in written.rules:
-        rules_meant = [rule for rule in rules(terms) if _means(text, rule)]
+        return [], [_build_finding("LINT004", message, location)]
+    accepted: list[Suppression] = []
+    findings: list[Finding] = []
+    for text in directive.rules:
+        rules_meant = [rule for rule in list_all_rules(config) if _matches_rule(text, rule)]
         if not rules_meant:
-            message = f'no rule has the code, group or name "{text[:100]}"{meant(text, rules(terms))}'
-            faults.append(_finding("LINT002", message, where))
-        elif fixed := _why_never(rules_meant, terms):
-            faults.append(_finding("LINT006", f'"{text}" {fixed}', where))
+            message = (
+                "no rule has the code, group or name"
+                f' "{text[:100]}"{suggest_rule(text, list_all_rules(config))}'
+            )
+            findings.append(_build_finding("LINT002", message, location))
+        elif refusal := _explain_unsuppressible(rules_meant, config):
+            findings.append(_build_finding("LINT006", f'"{text}" {refusal}', location))
         else:
-            alone = len(written.rules) == 1
-            kept.append(Suppression(text, written.reason, written.until, where, cover, alone))
-    return kept, faults
+            is_only_rule = len(directive.rules) == 1
+            accepted.append(
+                Suppression(
+                    text, directive.reason, directive.expiry_date, location, covered_range, is_only_rule
+                )
+            )
+    return accepted, findings
 
 
-def _why_never(found: list[Rule], terms: Terms) -> str:
+def _explain_unsuppressible(matched_rules: list[Rule], config: LintConfig) -> str:
     """Why none of the rules may be ignored, as the rest of a sentence; "" where some may."""
-    if all(_is_fixed(rule) for rule in found):
+    if all(_is_unsuppressible(rule) for rule in matched_rules):
         return "cannot be ignored: it tells what was not checked, or how suppressions are used"
-    if all(any(means(text, rule) for text in terms.selection.mandatory) for rule in found):
+    if all(any(matches_rule(text, rule) for text in config.selection.mandatory) for rule in matched_rules):
         return "is mandatory here, so it cannot be ignored; mend what it says"
     return ""
 
 
-def may_be_silenced(found: Finding, terms: Terms) -> bool:
+def is_suppressible(finding: Finding, config: LintConfig) -> bool:
     """Whether a comment, an annotation or the baseline may silence a finding."""
-    rule = Rule(found.rule, found.name, found.severity, "")
-    return not (_is_fixed(rule) or any(means(text, rule) for text in terms.selection.mandatory))
+    rule = Rule(finding.rule, finding.name, finding.severity, "")
+    return not (
+        _is_unsuppressible(rule) or any(matches_rule(text, rule) for text in config.selection.mandatory)
+    )
 
 
-def _is_fixed(rule: Rule) -> bool:
-    return rule.code in UNSILENCED or rule.code.startswith("LINT")
+def _is_unsuppressible(rule: Rule) -> bool:
+    return rule.code in UNSUPPRESSIBLE_RULES or rule.code.startswith("LINT")
 
 
-def _means(text: str, rule: Rule) -> bool:
+def _matches_rule(text: str, rule: Rule) -> bool:
     """Whether a suppression's word means a rule: code, name, or the group and first digits of the code."""
     if text == rule.name:
         return True
@@ -188,28 +225,30 @@ def _means(text: str, rule: Rule) -> bool:
     return text.startswith(letters) and rule.code.startswith(text)
 
 
-def _covers(one: Suppression, found: Finding, page: Page | None) -> bool:
-    cover, where = one.cover, found.location
-    if cover is None:
+def _covers(suppression: Suppression, finding: Finding, file_suppressions: FileSuppressions | None) -> bool:
+    covered_range, location = suppression.covered_range, finding.location
+    if covered_range is None:
         return True
-    if page is None:
+    if file_suppressions is None:
         return False
-    if cover.first <= (where.line, where.column) < cover.last:
+    if covered_range.start <= (location.line, location.column) < covered_range.end:
         return True
     # A node behind an alias stands elsewhere in the text.
-    path = cover.path
+    path = covered_range.path
     return (
         path is not None
-        and where.path[: len(path)] == path
-        and found.anchor is not None
-        and cover.document == _document_at(page, where.line)
+        and location.path[: len(path)] == path
+        and finding.identity is not None
+        and covered_range.document == _find_document_index(file_suppressions, location.line)
     )
 
 
-def _document_at(page: Page, line: int) -> int | None:
-    return next((index for start, index in reversed(page.documents) if start <= line), None)
+def _find_document_index(file_suppressions: FileSuppressions, line: int) -> int | None:
+    return next(
+        (index for start, index in reversed(file_suppressions.document_starts) if start <= line), None
+    )
 
 
-def _finding(code: str, message: str, where: Location) -> Finding:
-    rule = RULES[code]
-    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, where, "file")
+def _build_finding(code: str, message: str, location: Location) -> Finding:
+    rule = BUILTIN_RULES[code]
+    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file")

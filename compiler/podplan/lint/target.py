@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from podplan.core.provenance import Doc, Path
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import Path, TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar, cast
 from podplan.kubernetes import DEFAULT_VERSION
 
 T = TypeVar("T")
 U = TypeVar("U")
 
-FEW = 16
+CACHE_SIZE = 16
 
 
-class Job(NamedTuple):
+class LoweredJob(NamedTuple):
     """One CR with all that it lowers to.
 
     ``profile`` is the resolved profile it was compiled from, None for a hand-written CR. ``inventory`` is the
@@ -25,21 +25,21 @@ class Job(NamedTuple):
     None for a new one.
     """
 
-    cr: Doc | None
-    groups: tuple[Group, ...]
-    profile: Doc | None = None
-    inventory: Doc | None = None
-    version: str = DEFAULT_VERSION
-    gitops: str = "none"
-    compared: bool = False
-    before: Doc | None = None
+    cr: TracedDocument | None
+    groups: tuple[ReplicaGroup, ...]
+    profile: TracedDocument | None = None
+    inventory: TracedDocument | None = None
+    kubernetes_version: str = DEFAULT_VERSION
+    gitops_tool: str = "none"
+    has_base: bool = False
+    base_cr: TracedDocument | None = None
 
     @property
-    def pods(self) -> list[Group]:
-        return _pods(self)
+    def pods(self) -> list[ReplicaGroup]:
+        return _find_pods(self)
 
 
-def for_one(function: Callable[[U], T]) -> Callable[[U], T]:
+def cache_latest(function: Callable[[U], T]) -> Callable[[U], T]:
     """``function`` of a job, or the like, worked out once for all that ask for it of the same one in a row.
 
     The last one that was asked for is kept, and compared as an object.
@@ -47,53 +47,53 @@ def for_one(function: Callable[[U], T]) -> Callable[[U], T]:
     latest: Any = function  # what nobody asks for
     result = cast("T", None)
 
-    def remembered(one: U) -> T:
+    def cached_call(argument: U) -> T:
         nonlocal latest, result
-        if latest is not one:
-            result = function(one)
-            latest = one
+        if latest is not argument:
+            result = function(argument)
+            latest = argument
         return result
 
-    return remembered
+    return cached_call
 
 
-def for_few(function: Callable[[U], T]) -> Callable[[U], T]:
+def cache_recent(function: Callable[[U], T]) -> Callable[[U], T]:
     """The same where a few take turns: of more than FEW, the one that came first is worked out anew."""
-    kept: dict[int, tuple[U, T]] = {}  # each with what it is of, so that nothing else gets its id
+    cache: dict[int, tuple[U, T]] = {}  # each with what it is of, so that nothing else gets its id
 
-    def remembered(one: U) -> T:
-        known = kept.get(id(one))
-        if known is None:
-            known = one, function(one)
-            if len(kept) >= FEW:
-                del kept[next(iter(kept))]
-            kept[id(one)] = known
-        return known[1]
+    def cached_call(argument: U) -> T:
+        cached = cache.get(id(argument))
+        if cached is None:
+            cached = argument, function(argument)
+            if len(cache) >= CACHE_SIZE:
+                del cache[next(iter(cache))]
+            cache[id(argument)] = cached
+        return cached[1]
 
-    return remembered
+    return cached_call
 
 
-@for_one
-def _pods(job: Job) -> list[Group]:
+@cache_latest
+def _find_pods(job: LoweredJob) -> list[ReplicaGroup]:
     return [group for group in job.groups if group.doc.data["kind"] == "Pod"]
 
 
-class Subject(NamedTuple):
+class Target(NamedTuple):
     """A document that a policy is applied to; ``base`` is where the paths of its hits begin.
 
     ``data`` is the value at ``base``: the whole document, or one container of a Pod. ``kept`` is
     what was kept of all variants of a profile, for checks about it as a whole.
     """
 
-    doc: Doc
-    job: Job
-    group: Group | None = None
-    base: Path = ()
+    doc: TracedDocument
+    job: LoweredJob
+    group: ReplicaGroup | None = None
+    base_path: Path = ()
     data: Any = None
     kept: Any = None
 
 
-class Hit(NamedTuple):
+class Violation(NamedTuple):
     """Where a document breaks a policy: a path below the subject's base, and values for the message.
 
     ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
@@ -106,13 +106,13 @@ class Hit(NamedTuple):
 
     path: Path
     values: Mapping[str, Any] = {}
-    related: Iterable[tuple[Doc, Path, str]] = ()
-    on_key: bool = False
-    doc: Doc | None = None
-    group: Group | None = None
+    related: Iterable[tuple[TracedDocument, Path, str]] = ()
+    at_key: bool = False
+    doc: TracedDocument | None = None
+    group: ReplicaGroup | None = None
     change: tuple[str, Path, Any] | None = None
     more_changes: tuple[tuple[str, Path, Any], ...] = ()
     safe: bool = False
-    change_in: Doc | None = None
-    by_choice: bool = False
-    about: Iterable[str] = ()
+    change_doc: TracedDocument | None = None
+    report_at_selector: bool = False
+    related_files: Iterable[str] = ()

@@ -7,30 +7,41 @@ from collections.abc import Iterable
 from podplan.core.findings import Severity
 from podplan.core.typing import Any
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.lint.admission_policy import for_admission, resources, why_not
-from podplan.lint.cel.text import with_name
-from podplan.lint.policy import Policy, filled
+from podplan.lint.admission_policy import (
+    find_export_obstacle,
+    find_policy_resources,
+    resolve_admission_policy,
+)
+from podplan.lint.cel.text import rename_variable
+from podplan.lint.policy import Policy, fill_placeholders
 
 API_VERSION = "admissionregistration.k8s.io/v1"
-_ACTIONS = {Severity.ERROR: "Deny", Severity.WARNING: "Warn", Severity.INFO: "Audit"}
-_LISTS = {"all": ("containers",), "init": ("initContainers",), "every": ("initContainers", "containers")}
+_VALIDATION_ACTIONS = {Severity.ERROR: "Deny", Severity.WARNING: "Warn", Severity.INFO: "Audit"}
+_CONTAINER_LISTS = {
+    "all": ("containers",),
+    "init": ("initContainers",),
+    "every": ("initContainers", "containers"),
+}
 
 
 def export_vap(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> list[dict[str, Any]]:
     """A ValidatingAdmissionPolicy and its binding for each policy that ``why_not`` has nothing against."""
     exported: list[dict[str, Any]] = []
-    for policy in (for_admission(one, version) for one in policies):
-        if not why_not(policy):
-            exported += (_policy(policy), _binding(policy))
+    for policy in (resolve_admission_policy(one, version) for one in policies):
+        if not find_export_obstacle(policy):
+            exported += (_build_policy(policy), _build_binding(policy))
     return exported
 
 
-def reasons(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> dict[str, str]:
+def find_export_obstacles(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> dict[str, str]:
     """Why each policy is not exported, by its code; "" for those that are."""
-    return {policy.rule.code: why_not(for_admission(policy, version)) for policy in policies}
+    return {
+        policy.rule.code: find_export_obstacle(resolve_admission_policy(policy, version))
+        for policy in policies
+    }
 
 
-def _head(kind: str, policy: Policy) -> dict[str, Any]:
+def _build_head(kind: str, policy: Policy) -> dict[str, Any]:
     rule = policy.rule
     metadata = {
         "name": f"podplan-{rule.code.lower()}",
@@ -40,10 +51,10 @@ def _head(kind: str, policy: Policy) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata}
 
 
-def _policy(policy: Policy) -> dict[str, Any]:
+def _build_policy(policy: Policy) -> dict[str, Any]:
     body = policy.body
     groups: dict[tuple[str, str], list[str]] = {}
-    for resource in resources(policy):
+    for resource in find_policy_resources(policy):
         plurals = groups.setdefault((resource.group, resource.version), [])
         plurals.append(resource.plural)
         if "ephemeralContainers" in str(body):
@@ -64,50 +75,53 @@ def _policy(policy: Policy) -> dict[str, Any]:
     }
     if not policy.scope.containers:
         variables = [
-            {**variable, "expression": _with_untyped_jobs(policy, variable["expression"])}
+            {**variable, "expression": _make_object_dynamic(policy, variable["expression"])}
             for variable in body.get("variables", ())
         ]
         conditions = [dict(condition) for condition in body.get("matchConditions", ())]
         spec |= {"variables": variables} if variables else {}
         spec |= {"matchConditions": conditions} if conditions else {}
-    spec["validations"] = [_validation(policy, one) for one in body["validations"]]
-    return {**_head("ValidatingAdmissionPolicy", policy), "spec": spec}
+    spec["validations"] = [_build_validation(policy, one) for one in body["validations"]]
+    return {**_build_head("ValidatingAdmissionPolicy", policy), "spec": spec}
 
 
-def _binding(policy: Policy) -> dict[str, Any]:
-    head = _head("ValidatingAdmissionPolicyBinding", policy)
-    spec = {"policyName": head["metadata"]["name"], "validationActions": [_ACTIONS[policy.rule.severity]]}
+def _build_binding(policy: Policy) -> dict[str, Any]:
+    head = _build_head("ValidatingAdmissionPolicyBinding", policy)
+    spec = {
+        "policyName": head["metadata"]["name"],
+        "validationActions": [_VALIDATION_ACTIONS[policy.rule.severity]],
+    }
     return {**head, "spec": spec}
 
 
-def _validation(policy: Policy, one: dict[str, Any]) -> dict[str, Any]:
-    said = one.get("message") or policy.rule.summary
+def _build_validation(policy: Policy, policy_validation: dict[str, Any]) -> dict[str, Any]:
+    default_message = policy_validation.get("message") or policy.rule.summary
     validation = {
-        "expression": _with_untyped_jobs(policy, one["expression"]),
-        "message": filled(policy.message, {"message": said}),
+        "expression": _make_object_dynamic(policy, policy_validation["expression"]),
+        "message": fill_placeholders(policy.message, {"message": default_message}),
     }
     if policy.scope.containers:
-        validation["expression"] = _of_each_container(policy, one["expression"])
-    elif "messageExpression" in one:
-        validation["messageExpression"] = _with_untyped_jobs(policy, one["messageExpression"])
+        validation["expression"] = _expand_over_containers(policy, policy_validation["expression"])
+    elif "messageExpression" in policy_validation:
+        validation["messageExpression"] = _make_object_dynamic(policy, policy_validation["messageExpression"])
     return validation
 
 
-def _with_untyped_jobs(policy: Policy, expression: str) -> str:
+def _make_object_dynamic(policy: Policy, expression: str) -> str:
     """An expression about jobs, which names fields that not every kind of job has.
 
     With the type that the API server takes from the CustomResourceDefinition of each kind, such a field would
     be a warning in status.typeChecking.
     """
-    return with_name(expression, "object", "dyn(object)") if policy.scope.level == "cr" else expression
+    return rename_variable(expression, "object", "dyn(object)") if policy.scope.level == "cr" else expression
 
 
-def _of_each_container(policy: Policy, expression: str) -> str:
+def _expand_over_containers(policy: Policy, expression: str) -> str:
     """An expression about one container as one about all containers of a Pod."""
     conditions = [one["expression"] for one in policy.body.get("matchConditions", ())]
-    unless = "".join(f"!({with_name(text, 'object', 'container')}) || " for text in conditions)
-    demand = f"{unless}({with_name(expression, 'object', 'container')})"
+    preconditions = "".join(f"!({rename_variable(text, 'object', 'container')}) || " for text in conditions)
+    condition = f"{preconditions}({rename_variable(expression, 'object', 'container')})"
     return " && ".join(
-        f"object.spec.?{listed}.orValue([]).all(container, {demand})"
-        for listed in _LISTS[policy.scope.containers]
+        f"object.spec.?{listed}.orValue([]).all(container, {condition})"
+        for listed in _CONTAINER_LISTS[policy.scope.containers]
     )

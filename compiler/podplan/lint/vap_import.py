@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.core.builtin_rules import Rule
-from podplan.core.findings import Path, Problem, Severity
-from podplan.core.limits import BoundExceeded
-from podplan.core.provenance import Doc
+from podplan.core.findings import Diagnostic, Path, Severity
+from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.api_resources import Resource, meant
-from podplan.lint.checks.by_cel import fault_problem, rules_of
-from podplan.lint.label_selectors import unknown_keys
-from podplan.lint.policy import Policy, Scope
-from podplan.lint.vap_validation import form_problems
+from podplan.lint.api_resources import ApiResource, match_resources
+from podplan.lint.checks.by_cel import build_expression_diagnostic, build_rules
+from podplan.lint.label_selectors import iter_unknown_label_keys
+from podplan.lint.policy import Policy, PolicyScope
+from podplan.lint.vap_validation import validate_form
 
 POLICY_KIND, BINDING_KIND = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 API_VERSIONS = ("admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1")
 _SEVERITIES = {"Deny": Severity.ERROR, "Warn": Severity.WARNING, "Audit": Severity.INFO}
 
 
-class Admission(NamedTuple):
+class ImportedPolicies(NamedTuple):
     """What the admission policies of a folder come to.
 
     ``policies`` are ready for the engine; ``origins`` leads from the code of each to its document, for the
@@ -34,101 +34,120 @@ class Admission(NamedTuple):
     """
 
     policies: tuple[Policy, ...]
-    origins: Mapping[str, Doc]
-    problems: tuple[tuple[Doc, Problem], ...]
+    origin_docs: Mapping[str, TracedDocument]
+    diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...]
 
 
-def is_admission(data: object) -> bool:
+def is_admission_document(data: object) -> bool:
     """Whether a document means to be an admission policy or a binding, of whatever apiVersion."""
     return isinstance(data, dict) and data.get("kind") in (POLICY_KIND, BINDING_KIND)
 
 
-def read_vap(docs: Iterable[Doc]) -> Admission:
+def import_vap(docs: Iterable[TracedDocument]) -> ImportedPolicies:
     """The policies of the documents of one folder: policies, bindings, and the objects that are their params.
 
     Raises RequestError without the extra, and BoundExceeded.
     """
     docs = tuple(docs)
-    problems: list[tuple[Doc, Problem]] = []
-    sound: list[Doc] = []
+    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    valid_docs: list[TracedDocument] = []
     for doc in docs:
-        if is_admission(doc.data):
-            found = list(form_problems(doc.data, API_VERSIONS))
-            problems += ((doc, problem) for problem in found)
-            if not found:
-                sound.append(doc)
-    bindings = [doc for doc in sound if doc.data["kind"] == BINDING_KIND]
-    declared = [doc for doc in sound if doc.data["kind"] == POLICY_KIND]
-    everything = {named(doc) for doc in docs if is_admission(doc.data) and doc.data["kind"] == POLICY_KIND}
+        if is_admission_document(doc.data):
+            form_diagnostics = list(validate_form(doc.data, API_VERSIONS))
+            diagnostics += ((doc, problem) for problem in form_diagnostics)
+            if not form_diagnostics:
+                valid_docs.append(doc)
+    bindings = [doc for doc in valid_docs if doc.data["kind"] == BINDING_KIND]
+    policy_docs = [doc for doc in valid_docs if doc.data["kind"] == POLICY_KIND]
+    policy_names = {
+        get_document_name(doc)
+        for doc in docs
+        if is_admission_document(doc.data) and doc.data["kind"] == POLICY_KIND
+    }
     for binding in bindings:
-        if binding.data["spec"]["policyName"] not in everything:
+        if binding.data["spec"]["policyName"] not in policy_names:
             name = binding.data["spec"]["policyName"]
             message = f'the binding is for the policy "{name}", which is not in this folder'
-            problems.append((binding, Problem("POLICY001", message, ("spec", "policyName"))))
+            diagnostics.append((binding, Diagnostic("POLICY001", message, ("spec", "policyName"))))
     policies: list[Policy] = []
-    for doc in declared:
-        own = [binding for binding in bindings if binding.data["spec"]["policyName"] == named(doc)]
-        for where, result in _policies(doc, own, docs):
+    for doc in policy_docs:
+        policy_bindings = [
+            binding for binding in bindings if binding.data["spec"]["policyName"] == get_document_name(doc)
+        ]
+        for problem_doc, result in _import_policy(doc, policy_bindings, docs):
             if isinstance(result, Policy):
                 policies.append(result)
             else:
-                problems.append((where, result))
-    return Admission(tuple(policies), {code(named(doc)): doc for doc in declared}, tuple(problems))
+                diagnostics.append((problem_doc, result))
+    return ImportedPolicies(
+        tuple(policies),
+        {build_rule_code(get_document_name(doc)): doc for doc in policy_docs},
+        tuple(diagnostics),
+    )
 
 
-def code(name: str) -> str:
+def build_rule_code(name: str) -> str:
     """The rule code of an admission policy."""
     return f"VAP:{name}"
 
 
-def named(doc: Doc) -> str:
+def get_document_name(doc: TracedDocument) -> str:
     """The name of a policy or binding, "" where it has none."""
     metadata = doc.data.get("metadata")
     return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
 
 
-def _policies(doc: Doc, bindings: list[Doc], docs: tuple[Doc, ...]) -> Iterator[tuple[Doc, Policy | Problem]]:
+def _import_policy(
+    doc: TracedDocument, bindings: list[TracedDocument], docs: tuple[TracedDocument, ...]
+) -> Iterator[tuple[TracedDocument, Policy | Diagnostic]]:
     """The policies that a document and its bindings make, and what is to be said of them."""
-    from podplan.lint.cel.sandbox import faults
+    from podplan.lint.cel.sandbox import find_compile_errors
 
     spec = doc.data["spec"]
-    body = _body(spec)
+    body = _build_body(spec)
     try:
-        found = [fault_problem(body, fault) for fault in faults(rules_of(body))]
-    except BoundExceeded as error:
-        raise error.in_file(doc.name) from None
-    yield from ((doc, problem) for problem in found)
-    yield from ((doc, problem) for problem in _ignored(spec, ("spec",)))
-    resources = meant(spec.get("matchConstraints", {}).get("resourceRules") or ())
+        expression_diagnostics = [
+            build_expression_diagnostic(body, fault) for fault in find_compile_errors(build_rules(body))
+        ]
+    except LimitExceeded as error:
+        raise error.with_file(doc.name) from None
+    yield from ((doc, problem) for problem in expression_diagnostics)
+    yield from ((doc, problem) for problem in _iter_ignored_parts(spec, ("spec",)))
+    resources = match_resources(spec.get("matchConstraints", {}).get("resourceRules") or ())
     if not resources:
         message = "the policy is about creating neither training jobs nor anything that they become"
-        yield doc, Problem("POLICY002", message, ("spec", "matchConstraints"))
+        yield doc, Diagnostic("POLICY002", message, ("spec", "matchConstraints"))
     elif not bindings:
-        message = f'no {BINDING_KIND} in this folder names the policy "{named(doc)}", so nothing enforces it'
-        yield doc, Problem("POLICY002", message, ("metadata", "name"))
-    elif not found:
-        for binding in sorted(bindings, key=_severity, reverse=True):
-            yield from _bound(doc, binding, body, resources, docs)
+        message = (
+            f'no {BINDING_KIND} in this folder names the policy "{get_document_name(doc)}", so nothing'
+            " enforces it"
+        )
+        yield doc, Diagnostic("POLICY002", message, ("metadata", "name"))
+    elif not expression_diagnostics:
+        for binding in sorted(bindings, key=_find_severity, reverse=True):
+            yield from _import_binding(doc, binding, body, resources, docs)
 
 
-def _bound(
-    doc: Doc,
-    binding: Doc,
+def _import_binding(
+    doc: TracedDocument,
+    binding: TracedDocument,
     body: dict[str, Any],
-    resources: dict[Resource, tuple[str, ...]],
-    docs: tuple[Doc, ...],
-) -> Iterator[tuple[Doc, Policy | Problem]]:
+    resources: dict[ApiResource, tuple[str, ...]],
+    docs: tuple[TracedDocument, ...],
+) -> Iterator[tuple[TracedDocument, Policy | Diagnostic]]:
     """The policies of one binding: one for each level of document and each object of params."""
-    spec, own = doc.data["spec"], binding.data["spec"]
-    constraints = [spec.get("matchConstraints") or {}, own.get("matchResources") or {}]
+    spec, binding_spec = doc.data["spec"], binding.data["spec"]
+    constraints = [spec.get("matchConstraints") or {}, binding_spec.get("matchResources") or {}]
     yield from (
         (binding, problem)
-        for problem in _ignored_selectors(own.get("matchResources") or {}, ("spec", "matchResources"))
+        for problem in _iter_ignored_selectors(
+            binding_spec.get("matchResources") or {}, ("spec", "matchResources")
+        )
     )
     if constraints[1].get("resourceRules"):
-        narrower = meant(constraints[1]["resourceRules"])
+        narrower = match_resources(constraints[1]["resourceRules"])
         resources = {one: (*resources[one], *narrower[one]) for one in resources if one in narrower}
-    for excluded in (meant(one.get("excludeResourceRules") or ()) for one in constraints):
+    for excluded in (match_resources(one.get("excludeResourceRules") or ()) for one in constraints):
         resources = {one: names for one, names in resources.items() if excluded.get(one) != ()}
     body = {
         **body,
@@ -141,66 +160,68 @@ def _bound(
     }
     bodies = [body]
     if "paramKind" in spec:
-        given = _params(spec["paramKind"], own.get("paramRef"), docs)
-        if isinstance(given, Problem):
-            yield binding, given
+        param_objects = _find_param_objects(spec["paramKind"], binding_spec.get("paramRef"), docs)
+        if isinstance(param_objects, Diagnostic):
+            yield binding, param_objects
             return
-        bodies = [{**body, "paramObject": param} for param in given]
-    severity = _severity(binding)
-    name = named(doc)
+        bodies = [{**body, "paramObject": param} for param in param_objects]
+    severity = _find_severity(binding)
+    name = get_document_name(doc)
     summary = f"The {POLICY_KIND} {name} of this repository."
-    for one in bodies:
+    for policy_body in bodies:
         for level in dict.fromkeys(resource.level for resource in resources):
             kinds = frozenset(resource.kind for resource in resources if resource.level == level)
-            rule = Rule(code(name), name, severity, summary)
-            scope = Scope(level, kinds, "")
+            rule = Rule(build_rule_code(name), name, severity, summary)
+            scope = PolicyScope(level, kinds, "")
             yield (
                 doc,
-                Policy(rule, scope, "cel", one, {}, "{message}", "", "default", False, (), doc.name),
+                Policy(rule, scope, "cel", policy_body, {}, "{message}", "", "default", False, (), doc.name),
             )
 
 
-def _severity(binding: Doc) -> Severity:
+def _find_severity(binding: TracedDocument) -> Severity:
     return max(_SEVERITIES[action] for action in binding.data["spec"]["validationActions"])
 
 
-def _body(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _build_body(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What ``by_cel`` needs of the spec of a policy."""
     body = {key: spec[key] for key in ("variables", "matchConditions", "validations") if spec.get(key)}
     return {"validations": [], **body, "at": ("spec",), "failurePolicy": spec.get("failurePolicy", "Fail")}
 
 
-def _ignored(spec: Mapping[str, Any], at: Path) -> Iterator[Problem]:
+def _iter_ignored_parts(spec: Mapping[str, Any], base_path: Path) -> Iterator[Diagnostic]:
     """The parts of a policy that mean nothing offline."""
     if spec.get("auditAnnotations"):
         message = "auditAnnotations are for the audit log of an API server; podplan leaves them out"
-        yield Problem("POLICY003", message, (*at, "auditAnnotations"), on_key=True)
-    yield from _ignored_selectors(spec.get("matchConstraints") or {}, (*at, "matchConstraints"))
+        yield Diagnostic("POLICY003", message, (*base_path, "auditAnnotations"), on_key=True)
+    yield from _iter_ignored_selectors(spec.get("matchConstraints") or {}, (*base_path, "matchConstraints"))
 
 
-def _ignored_selectors(constraints: Mapping[str, Any], at: Path) -> Iterator[Problem]:
-    keys = list(unknown_keys(constraints.get("namespaceSelector") or {}))
+def _iter_ignored_selectors(constraints: Mapping[str, Any], base_path: Path) -> Iterator[Diagnostic]:
+    keys = list(iter_unknown_label_keys(constraints.get("namespaceSelector") or {}))
     if keys:
         message = f'the label "{keys[0]}" of a namespace is not known offline; the policy is applied in all'
-        yield Problem("POLICY003", message, (*at, "namespaceSelector"), on_key=True)
-    named = [one for one in constraints.get("excludeResourceRules") or () if one.get("resourceNames")]
-    if named:
+        yield Diagnostic("POLICY003", message, (*base_path, "namespaceSelector"), on_key=True)
+    named_exclusions = [
+        one for one in constraints.get("excludeResourceRules") or () if one.get("resourceNames")
+    ]
+    if named_exclusions:
         message = (
             "excludeResourceRules with resourceNames are left out; the policy is applied to these names too"
         )
-        yield Problem("POLICY003", message, (*at, "excludeResourceRules"), on_key=True)
+        yield Diagnostic("POLICY003", message, (*base_path, "excludeResourceRules"), on_key=True)
 
 
-def _params(
-    kind: Mapping[str, Any], reference: Mapping[str, Any] | None, docs: tuple[Doc, ...]
-) -> list[Any] | Problem:
+def _find_param_objects(
+    kind: Mapping[str, Any], reference: Mapping[str, Any] | None, docs: tuple[TracedDocument, ...]
+) -> list[Any] | Diagnostic:
     """The objects of params that a binding names; a problem where there are none and that is not allowed."""
-    from podplan.lint.label_selectors import matches
+    from podplan.lint.label_selectors import matches_selector
 
     if reference is None:
         return [None]
     path: Path = ("spec", "paramRef")
-    found = []
+    objects = []
     for doc in docs:
         data = doc.data
         if not isinstance(data, dict) or not isinstance(data.get("metadata"), dict):
@@ -208,17 +229,22 @@ def _params(
         if (data.get("apiVersion"), data.get("kind")) != (kind.get("apiVersion"), kind.get("kind")):
             continue
         metadata = data["metadata"]
-        named = (
+        is_selected = (
             metadata.get("name") == reference["name"]
             if "name" in reference
-            else (matches(reference.get("selector") or {}, metadata.get("labels") or {}))
+            else (matches_selector(reference.get("selector") or {}, metadata.get("labels") or {}))
         )
-        here = "namespace" not in reference or metadata.get("namespace") in (None, reference["namespace"])
-        if named and here:
-            found.append(data)
-    if found or reference.get("parameterNotFoundAction") == "Allow":
-        return found
-    what = f'"{reference["name"]}"' if "name" in reference else "that its selector selects"
-    return Problem(
-        "POLICY001", f"no {kind.get('kind')} {what} in this folder; put the params beside the policy", path
+        is_in_namespace = "namespace" not in reference or metadata.get("namespace") in (
+            None,
+            reference["namespace"],
+        )
+        if is_selected and is_in_namespace:
+            objects.append(data)
+    if objects or reference.get("parameterNotFoundAction") == "Allow":
+        return objects
+    description = f'"{reference["name"]}"' if "name" in reference else "that its selector selects"
+    return Diagnostic(
+        "POLICY001",
+        f"no {kind.get('kind')} {description} in this folder; put the params beside the policy",
+        path,
     )

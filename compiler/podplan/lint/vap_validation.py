@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from podplan.core.findings import Problem
+from podplan.core.findings import Diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_SELECTOR = {
+_STRING_LIST_SCHEMA = {"type": "array", "items": {"type": "string"}}
+_LABEL_SELECTOR_SCHEMA = {
     "type": "object",
     "properties": {
         "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -24,70 +24,70 @@ _SELECTOR = {
                 "properties": {
                     "key": {"type": "string"},
                     "operator": {"enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
-                    "values": _TEXTS,
+                    "values": _STRING_LIST_SCHEMA,
                 },
             },
         },
     },
     "additionalProperties": False,
 }
-_RULES = {
+_RESOURCE_RULES_SCHEMA = {
     "type": "array",
     "items": {
         "type": "object",
         "required": ["apiGroups", "apiVersions", "operations", "resources"],
         "properties": {
-            "apiGroups": _TEXTS,
-            "apiVersions": _TEXTS,
+            "apiGroups": _STRING_LIST_SCHEMA,
+            "apiVersions": _STRING_LIST_SCHEMA,
             "operations": {
                 "type": "array",
                 "items": {"enum": ["*", "CREATE", "UPDATE", "DELETE", "CONNECT"]},
             },
-            "resources": _TEXTS,
-            "resourceNames": _TEXTS,
+            "resources": _STRING_LIST_SCHEMA,
+            "resourceNames": _STRING_LIST_SCHEMA,
             "scope": {"enum": ["*", "Cluster", "Namespaced"]},
         },
         "additionalProperties": False,
     },
 }
-_MATCH = {
+_MATCH_RESOURCES_SCHEMA = {
     "type": "object",
     "properties": {
-        "resourceRules": _RULES,
-        "excludeResourceRules": _RULES,
-        "objectSelector": _SELECTOR,
-        "namespaceSelector": _SELECTOR,
+        "resourceRules": _RESOURCE_RULES_SCHEMA,
+        "excludeResourceRules": _RESOURCE_RULES_SCHEMA,
+        "objectSelector": _LABEL_SELECTOR_SCHEMA,
+        "namespaceSelector": _LABEL_SELECTOR_SCHEMA,
         "matchPolicy": {"enum": ["Exact", "Equivalent"]},
     },
     "additionalProperties": False,
 }
 
 
-def _named(*more: str) -> dict[str, Any]:
+def _build_named_expressions_schema(*extra_fields: str) -> dict[str, Any]:
     return {
         "type": "array",
         "items": {
             "type": "object",
             "required": ["name", "expression"],
-            "properties": {name: {"type": "string"} for name in ("name", "expression", *more)},
+            "properties": {name: {"type": "string"} for name in ("name", "expression", *extra_fields)},
             "additionalProperties": False,
         },
     }
 
 
-_METADATA = {
+_METADATA_SCHEMA = {
     "type": "object",
     "required": ["name"],
     "properties": {"name": {"type": "string", "minLength": 1}},
 }
-_POLICY = {
+_POLICY_SCHEMA = {
     "type": "object",
     "required": ["metadata", "spec"],
     "properties": {
         "apiVersion": {},
         "kind": {},
         "status": {},
-        "metadata": _METADATA,
+        "metadata": _METADATA_SCHEMA,
         "spec": {
             "type": "object",
             "required": ["matchConstraints"],
@@ -100,9 +100,9 @@ _POLICY = {
                     "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}},
                     "additionalProperties": False,
                 },
-                "matchConstraints": {**_MATCH, "required": ["resourceRules"]},
-                "matchConditions": _named(),
-                "variables": _named(),
+                "matchConstraints": {**_MATCH_RESOURCES_SCHEMA, "required": ["resourceRules"]},
+                "matchConditions": _build_named_expressions_schema(),
+                "variables": _build_named_expressions_schema(),
                 "validations": {
                     "type": "array",
                     "items": {
@@ -126,13 +126,13 @@ _POLICY = {
     },
     "additionalProperties": False,
 }
-_BINDING = {
+_BINDING_SCHEMA = {
     "type": "object",
     "required": ["metadata", "spec"],
     "properties": {
         "apiVersion": {},
         "kind": {},
-        "metadata": _METADATA,
+        "metadata": _METADATA_SCHEMA,
         "spec": {
             "type": "object",
             "required": ["policyName", "validationActions"],
@@ -145,12 +145,12 @@ _BINDING = {
                     "properties": {
                         "name": {"type": "string"},
                         "namespace": {"type": "string"},
-                        "selector": _SELECTOR,
+                        "selector": _LABEL_SELECTOR_SCHEMA,
                         "parameterNotFoundAction": {"enum": ["Allow", "Deny"]},
                     },
                     "additionalProperties": False,
                 },
-                "matchResources": _MATCH,
+                "matchResources": _MATCH_RESOURCES_SCHEMA,
                 "validationActions": {
                     "type": "array",
                     "minItems": 1,
@@ -166,23 +166,23 @@ _BINDING = {
 }
 
 
-def form_problems(data: Mapping[str, Any], api_versions: tuple[str, ...]) -> Iterator[Problem]:
+def validate_form(data: Mapping[str, Any], api_versions: tuple[str, ...]) -> Iterator[Diagnostic]:
     """What is wrong with the form of a ValidatingAdmissionPolicy or its binding."""
     if data["apiVersion"] not in api_versions:
         message = f'apiVersion "{data["apiVersion"]}" is not one of {" and ".join(api_versions)}'
-        yield Problem("POLICY001", message, ("apiVersion",))
+        yield Diagnostic("POLICY001", message, ("apiVersion",))
         return
-    from podplan.schema.errors import faults
-    from podplan.schema.messages import problems
+    from podplan.schema.errors import collect_errors
+    from podplan.schema.messages import build_diagnostics
 
     kind = str(data["kind"])
-    schema = _BINDING if kind.endswith("Binding") else _POLICY
-    for problem in problems(faults(_validator(kind), schema, data), schema, kind):
-        yield problem._replace(rule="POLICY001")
+    schema = _BINDING_SCHEMA if kind.endswith("Binding") else _POLICY_SCHEMA
+    for diagnostic in build_diagnostics(collect_errors(_get_validator(kind), schema, data), schema, kind):
+        yield diagnostic._replace(rule="POLICY001")
 
 
 @cache
-def _validator(kind: str) -> Draft202012Validator:
+def _get_validator(kind: str) -> Draft202012Validator:
     from jsonschema_rs import Draft202012Validator
 
-    return Draft202012Validator(_BINDING if kind.endswith("Binding") else _POLICY)
+    return Draft202012Validator(_BINDING_SCHEMA if kind.endswith("Binding") else _POLICY_SCHEMA)

@@ -2,64 +2,79 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, Doc, at, root, split
-from podplan.core.suggestions import meant_or_known
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, TracedDocument, attribute_to, build_traced_document, root_cursor
+from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
-from podplan.profile.merge import Problems, kept, merge
+from podplan.profile.merge import TracedDiagnostics, merge_values, preserve_null
 
-METADATA = ("namespace", "labels", "annotations")
-_NOT_SPEC = frozenset({*METADATA, "values"})
-_NEVER = ("extends", "environments")
+METADATA_FIELDS = ("namespace", "labels", "annotations")
+_NON_SPEC_FIELDS = frozenset({*METADATA_FIELDS, "values"})
+_FORBIDDEN_FIELDS = ("extends", "environments")
 
 
-def names(doc: Doc) -> list[str]:
+def list_environments(doc: TracedDocument) -> list[str]:
     """The environments of a profile as it stands after ``extends``, in the order of the file."""
-    return list(root(doc).get("spec", "environments").fields())
+    return list(root_cursor(doc).get("spec", "environments").fields())
 
 
-def under(doc: Doc, environment: str, problems: Problems) -> Doc | None:
+def apply_environment(
+    doc: TracedDocument, environment: str, diagnostics: TracedDiagnostics
+) -> TracedDocument | None:
     """``doc`` with the overlay of one environment merged in; None, and a problem, where there is no such."""
-    everything = root(doc).get("spec", "environments")
-    overlay = everything.get(environment)
+    environments = root_cursor(doc).get("spec", "environments")
+    overlay = environments.get(environment)
     if not overlay.exists:
-        known = meant_or_known(environment, names(doc)) or "; the profile has no environments"
-        message = f'there is no environment "{environment}"{known}'
-        place = everything if everything.exists else root(doc).get("spec")
-        problems.append((doc, Problem("PROF014", message, place.path, on_key=everything.exists)))
+        hint = suggest_or_list(environment, list_environments(doc)) or "; the profile has no environments"
+        message = f'there is no environment "{environment}"{hint}'
+        reported = environments if environments.exists else root_cursor(doc).get("spec")
+        diagnostics.append((doc, Diagnostic("PROF014", message, reported.path, on_key=environments.exists)))
         return None
     if not isinstance(overlay.value, dict):
         message = f'the environment "{environment}" is not a map of fields of the spec'
-        problems.append((doc, Problem("PROF001", message, overlay.path)))
+        diagnostics.append((doc, Diagnostic("PROF001", message, overlay.path)))
         return None
-    for key in _NEVER:
+    for key in _FORBIDDEN_FIELDS:
         if key in overlay.value:
             message = f'an environment may not have "{key}"; only the spec itself may'
-            problems.append((doc, Problem("PROF001", message, (*overlay.path, key), on_key=True)))
-    patch = _part(overlay, [key for key in overlay.value if key not in _NOT_SPEC and key not in _NEVER])
-    metadata = _part(overlay, [key for key in METADATA if key in overlay.value])
-    return patched(doc, root(patch), root(metadata), problems)
+            diagnostics.append((doc, Diagnostic("PROF001", message, (*overlay.path, key), on_key=True)))
+    patch = _extract_keys(
+        overlay,
+        [key for key in overlay.value if key not in _NON_SPEC_FIELDS and key not in _FORBIDDEN_FIELDS],
+    )
+    metadata = _extract_keys(overlay, [key for key in METADATA_FIELDS if key in overlay.value])
+    return apply_overlay(doc, root_cursor(patch), root_cursor(metadata), diagnostics)
 
 
-def values(doc: Doc, environment: str, problems: Problems) -> dict[str, Cursor]:
+def collect_param_values(
+    doc: TracedDocument, environment: str, diagnostics: TracedDiagnostics
+) -> dict[str, Cursor]:
     """The values of params that the overlay of an environment gives."""
-    given = root(doc).get("spec", "environments", environment, "values")
-    if given.exists and not isinstance(given.value, dict):
+    values_cursor = root_cursor(doc).get("spec", "environments", environment, "values")
+    if values_cursor.exists and not isinstance(values_cursor.value, dict):
         message = "values is not a map; write values: {param: value}"
-        problems.append((doc, Problem("PROF001", message, given.path)))
-    return {key: given.get(key) for key in given.value} if isinstance(given.value, dict) else {}
+        diagnostics.append((doc, Diagnostic("PROF001", message, values_cursor.path)))
+    return (
+        {key: values_cursor.get(key) for key in values_cursor.value}
+        if isinstance(values_cursor.value, dict)
+        else {}
+    )
 
 
-def patched(doc: Doc, spec: Cursor, metadata: Cursor, problems: Problems) -> Doc:
+def apply_overlay(
+    doc: TracedDocument, spec: Cursor, metadata: Cursor, diagnostics: TracedDiagnostics
+) -> TracedDocument:
     """``doc`` with a strict overlay over its spec and its metadata."""
-    whole = root(doc)
-    tree: dict[str, Any] = {key: kept(whole.get(key)) for key in whole.value}
+    profile = root_cursor(doc)
+    tree: dict[str, Any] = {key: preserve_null(profile.get(key)) for key in profile.value}
     if metadata.value:
-        tree["metadata"] = merge(whole.get("metadata"), metadata, problems, strict=True)
-    tree["spec"] = merge(whole.get("spec"), spec, problems, strict=True)
-    return split(at(whole, tree), doc.name)
+        tree["metadata"] = merge_values(profile.get("metadata"), metadata, diagnostics, strict=True)
+    tree["spec"] = merge_values(profile.get("spec"), spec, diagnostics, strict=True)
+    return build_traced_document(attribute_to(profile, tree), doc.name)
 
 
-def _part(overlay: Cursor, keys: list[str]) -> Doc:
+def _extract_keys(overlay: Cursor, keys: list[str]) -> TracedDocument:
     """Some keys of an overlay as a document of their own, each traced to where it is written."""
-    return split(at(overlay, {key: kept(overlay.get(key)) for key in keys}), overlay.doc.name)
+    return build_traced_document(
+        attribute_to(overlay, {key: preserve_null(overlay.get(key)) for key in keys}), overlay.doc.name
+    )

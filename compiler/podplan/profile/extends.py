@@ -4,137 +4,156 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from podplan.core.findings import Problem
-from podplan.core.limits import MAX_BASE_NODES, MAX_BASES, MAX_EXTENDS_DEPTH, beyond
-from podplan.core.provenance import Cursor, Doc, at, copied, root, split, trace
+from podplan.core.findings import Diagnostic
+from podplan.core.limits import MAX_BASE_NODES, MAX_BASES, MAX_EXTENDS_DEPTH, limit_exceeded
+from podplan.core.provenance import (
+    Cursor,
+    TracedDocument,
+    attribute_to,
+    build_traced_document,
+    copy_traced,
+    root_cursor,
+    trace_to_source,
+)
 from podplan.core.typing import Any
-from podplan.profile.merge import OPENING, Problems, kept, merge
+from podplan.profile.merge import OPENING, TracedDiagnostics, merge_values, preserve_null
 
-Load = Callable[[str, Doc], "Doc | Problem"]
-BASE_KINDS = ("JobProfileBase", "JobProfile")
-_INHERITED = ("namespace", "labels", "annotations")
+BaseLoader = Callable[[str, TracedDocument], "TracedDocument | Diagnostic"]
+EXTENDABLE_KINDS = ("JobProfileBase", "JobProfile")
+_INHERITED_METADATA = ("namespace", "labels", "annotations")
 
 
-def extend(profile: Doc, load: Load, problems: Problems) -> Doc:
+def merge_bases(
+    profile: TracedDocument, load_base: BaseLoader, diagnostics: TracedDiagnostics
+) -> TracedDocument:
     """``profile`` over its bases, as one document; the profile itself when it extends nothing.
 
     ``load(reference, from_doc)`` gives the document that a reference names, or a Problem. Faults go to
     ``problems``, at the entry of ``extends`` that leads to them, and that base is left out.
     """
-    return _Reading(load, problems).whole(profile, ())
+    return _BaseMerger(load_base, diagnostics).merge_document(profile, ())
 
 
-class _Reading:
+class _BaseMerger:
     """The bases read so far: a base that is reached on two ways is merged once."""
 
-    def __init__(self, load: Load, problems: Problems) -> None:
-        self.load = load
-        self.problems = problems
-        self.known: dict[tuple[Any, ...], Doc] = {}
-        self.steps = 0
-        self.laid = 0
+    def __init__(self, load_base: BaseLoader, diagnostics: TracedDiagnostics) -> None:
+        self.load_base = load_base
+        self.diagnostics = diagnostics
+        self.merged_documents: dict[tuple[Any, ...], TracedDocument] = {}
+        self.base_count = 0
+        self.merged_values = 0
 
-    def whole(self, doc: Doc, chain: tuple[Doc, ...]) -> Doc:
-        key = _key(doc)
-        if key not in self.known:
-            self.known[key] = self._merged(doc, (*chain, doc))
-        return self.known[key]
+    def merge_document(self, doc: TracedDocument, chain: tuple[TracedDocument, ...]) -> TracedDocument:
+        key = _document_key(doc)
+        if key not in self.merged_documents:
+            self.merged_documents[key] = self._merge_references(doc, (*chain, doc))
+        return self.merged_documents[key]
 
-    def _merged(self, doc: Doc, chain: tuple[Doc, ...]) -> Doc:
-        references = root(doc).get("spec", "extends")
+    def _merge_references(self, doc: TracedDocument, chain: tuple[TracedDocument, ...]) -> TracedDocument:
+        references = root_cursor(doc).get("spec", "extends")
         if not references.exists:
             return doc
         if not isinstance(references.value, list):
             message = "extends is not a list of files; write extends: [FILE]"
-            self.problems.append((doc, Problem("PROF001", message, references.path)))
+            self.diagnostics.append((doc, Diagnostic("PROF001", message, references.path)))
             return doc
-        self.steps += len(references.value)
-        if self.steps > MAX_BASES:
+        self.base_count += len(references.value)
+        if self.base_count > MAX_BASES:
             message = (
                 f"a profile may extend {MAX_BASES} bases at most, counting those of its bases; merge some"
             )
-            self.problems.append((doc, Problem("PROF017", beyond("bases", message), references.path)))
+            self.diagnostics.append(
+                (doc, Diagnostic("PROF017", limit_exceeded("bases", message), references.path))
+            )
             return doc
-        whole: Doc | None = None
+        merged: TracedDocument | None = None
         for entry in references.entries():
-            base = self._base(entry, chain)
+            base = self._load_base(entry, chain)
             if base is not None:
-                whole = base if whole is None else laid_over(whole, base, self.problems)
-                self.laid += len(whole.origins)
-            if self.laid > MAX_BASE_NODES:
+                merged = base if merged is None else overlay_profile(merged, base, self.diagnostics)
+                self.merged_values += len(merged.origins)
+            if self.merged_values > MAX_BASE_NODES:
                 message = (
                     f"the bases of a profile may come to {MAX_BASE_NODES} values at most, "
                     "counted anew at each base that is laid over others; merge some"
                 )
-                self.problems.append(
-                    (doc, Problem("PROF017", beyond("base-nodes", message), references.path))
+                self.diagnostics.append(
+                    (doc, Diagnostic("PROF017", limit_exceeded("base-nodes", message), references.path))
                 )
                 return doc
-        return doc if whole is None else laid_over(whole, doc, self.problems)
+        return doc if merged is None else overlay_profile(merged, doc, self.diagnostics)
 
-    def _base(self, entry: Cursor, chain: tuple[Doc, ...]) -> Doc | None:
+    def _load_base(self, entry: Cursor, chain: tuple[TracedDocument, ...]) -> TracedDocument | None:
         reference = entry.value
         if not isinstance(reference, str) or not reference:
-            return self._refused(entry, "PROF001", "an entry of extends is not the path of a file")
+            return self._report(entry, "PROF001", "an entry of extends is not the path of a file")
         if OPENING in reference:
-            return self._refused(entry, "PROF010", "extends may not hold an expression; name the file itself")
-        base = self.load(reference, entry.doc)
-        if isinstance(base, Problem):
-            place = base.path or entry.path
-            self.problems.append((entry.doc, base._replace(path=place)))
+            return self._report(entry, "PROF010", "extends may not hold an expression; name the file itself")
+        base = self.load_base(reference, entry.doc)
+        if isinstance(base, Diagnostic):
+            reported_path = base.path or entry.path
+            self.diagnostics.append((entry.doc, base._replace(path=reported_path)))
             return None
         kind = base.data.get("kind") if isinstance(base.data, dict) else None
-        if kind not in BASE_KINDS:
-            said = f"is a {kind}" if isinstance(kind, str) else "has no kind"
-            message = f"{reference} {said}, and only a JobProfileBase or a JobProfile can be extended"
-            return self._refused(entry, "PROF002", message)
-        keys = [_key(doc) for doc in chain]
-        if _key(base) in keys:
-            loop = [*chain[keys.index(_key(base)) :], base]
-            names = " → ".join(_file(doc) for doc in loop)
-            return self._refused(
+        if kind not in EXTENDABLE_KINDS:
+            actual = f"is a {kind}" if isinstance(kind, str) else "has no kind"
+            message = f"{reference} {actual}, and only a JobProfileBase or a JobProfile can be extended"
+            return self._report(entry, "PROF002", message)
+        keys = [_document_key(doc) for doc in chain]
+        if _document_key(base) in keys:
+            cycle = [*chain[keys.index(_document_key(base)) :], base]
+            names = " → ".join(_file_name(doc) for doc in cycle)
+            return self._report(
                 entry, "PROF002", f"extends goes in a circle: {names}; remove one of the steps"
             )
         if len(chain) > MAX_EXTENDS_DEPTH:
             message = f"extends is more than {MAX_EXTENDS_DEPTH} files deep; extend a base nearer to the root"
-            return self._refused(entry, "PROF017", beyond("extends-depth", message))
-        return self.whole(base, chain)
+            return self._report(entry, "PROF017", limit_exceeded("extends-depth", message))
+        return self.merge_document(base, chain)
 
-    def _refused(self, entry: Cursor, rule: str, message: str) -> Doc | None:
-        self.problems.append((entry.doc, Problem(rule, message, entry.path)))
+    def _report(self, entry: Cursor, rule: str, message: str) -> TracedDocument | None:
+        self.diagnostics.append((entry.doc, Diagnostic(rule, message, entry.path)))
         return None
 
 
-def laid_over(base: Doc, over: Doc, problems: Problems) -> Doc:
+def overlay_profile(
+    base: TracedDocument, over: TracedDocument, diagnostics: TracedDiagnostics
+) -> TracedDocument:
     """Two profiles as one: their specs merged, and of the metadata all but the name inherited."""
-    lower, upper = root(base), root(over)
+    lower, upper = root_cursor(base), root_cursor(over)
     tree: dict[str, Any] = {
-        key: kept(upper.get(key)) for key in upper.value if key not in ("metadata", "spec")
+        key: preserve_null(upper.get(key)) for key in upper.value if key not in ("metadata", "spec")
     }
-    tree["metadata"] = _metadata(lower.get("metadata"), upper.get("metadata"), problems)
-    tree["spec"] = _spec(lower.get("spec"), upper.get("spec"), problems)
-    return split(at(upper, tree), over.name)
+    tree["metadata"] = _merge_metadata(lower.get("metadata"), upper.get("metadata"), diagnostics)
+    tree["spec"] = _merge_spec(lower.get("spec"), upper.get("spec"), diagnostics)
+    return build_traced_document(attribute_to(upper, tree), over.name)
 
 
-def _metadata(base: Cursor, over: Cursor, problems: Problems) -> Any:
+def _merge_metadata(base: Cursor, over: Cursor, diagnostics: TracedDiagnostics) -> Any:
     if not isinstance(base.value, dict) or not (isinstance(over.value, dict) or not over.exists):
         return over
-    inherited = split(
-        at(base, {key: base.get(key) for key in _INHERITED if base.get(key).exists}), base.doc.name
+    inherited = build_traced_document(
+        attribute_to(base, {key: base.get(key) for key in _INHERITED_METADATA if base.get(key).exists}),
+        base.doc.name,
     )
-    return merge(root(inherited), over, problems) if over.exists else copied(root(inherited))
+    return (
+        merge_values(root_cursor(inherited), over, diagnostics)
+        if over.exists
+        else copy_traced(root_cursor(inherited))
+    )
 
 
-def _spec(base: Cursor, over: Cursor, problems: Problems) -> Any:
-    return merge(base, over, problems) if over.exists else kept(base)
+def _merge_spec(base: Cursor, over: Cursor, diagnostics: TracedDiagnostics) -> Any:
+    return merge_values(base, over, diagnostics) if over.exists else preserve_null(base)
 
 
-def _key(doc: Doc) -> tuple[Any, ...]:
-    last = trace(doc, ())[-1]
-    source = last.doc.source
-    return (source.file, source.index, last.path) if source is not None else (id(doc),)
+def _document_key(doc: TracedDocument) -> tuple[Any, ...]:
+    last_step = trace_to_source(doc, ())[-1]
+    source = last_step.doc.source
+    return (source.file, source.index, last_step.path) if source is not None else (id(doc),)
 
 
-def _file(doc: Doc) -> str:
-    source = trace(doc, ())[-1].doc.source
+def _file_name(doc: TracedDocument) -> str:
+    source = trace_to_source(doc, ())[-1].doc.source
     return source.file if source is not None else doc.name

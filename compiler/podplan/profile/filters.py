@@ -9,7 +9,13 @@ from jinja2 import Undefined
 
 from podplan.core.limits import MAX_EXPRESSION_RESULT
 from podplan.core.typing import Any, NoReturn
-from podplan.profile.values import Fault, as_text, settled, size, too_long
+from podplan.profile.values import (
+    ProfileExpressionError,
+    build_length_error,
+    measure_size,
+    require_plain_value,
+    to_text,
+)
 
 
 def is_number(value: Any) -> bool:
@@ -17,117 +23,117 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def fail(value: Undefined) -> NoReturn:
+def raise_undefined(value: Undefined) -> NoReturn:
     """Raises the Fault of a name that leads nowhere."""
-    raise Fault(value._undefined_message, "PROF009")
+    raise ProfileExpressionError(value._undefined_message, "PROF009")
 
 
-def _default(value: Any, fallback: Any) -> Any:
+def _default_filter(value: Any, fallback: Any) -> Any:
     return fallback if isinstance(value, Undefined) or value is None else value
 
 
-def _int(value: Any) -> int:
+def _int_filter(value: Any) -> int:
     if isinstance(value, str):
         if len(value) > 64:
-            raise Fault("the text is too long for a number")
+            raise ProfileExpressionError("the text is too long for a number")
         try:
             return int(value)
         except ValueError:
-            raise Fault(f'"{value}" is not a whole number') from None
+            raise ProfileExpressionError(f'"{value}" is not a whole number') from None
     if not is_number(value):
-        raise Fault("int takes text or a number")
+        raise ProfileExpressionError("int takes text or a number")
     return int(value)
 
 
-def _float(value: Any) -> float:
+def _float_filter(value: Any) -> float:
     if isinstance(value, str) and len(value) <= 64:
         try:
             return float(value)
         except ValueError:
-            raise Fault(f'"{value}" is not a number') from None
+            raise ProfileExpressionError(f'"{value}" is not a number') from None
     if not is_number(value):
-        raise Fault("float takes text or a number")
+        raise ProfileExpressionError("float takes text or a number")
     return float(value)
 
 
-def _replace(value: Any, old: Any, new: Any) -> str:
-    text, old, new = as_text(value), as_text(old), as_text(new)
+def _replace_filter(value: Any, old: Any, new: Any) -> str:
+    text, old, new = to_text(value), to_text(old), to_text(new)
     if not old:
-        raise Fault("replace needs the text that it replaces")
+        raise ProfileExpressionError("replace needs the text that it replaces")
     if len(text) + text.count(old) * (len(new) - len(old)) > MAX_EXPRESSION_RESULT:
-        raise too_long()
+        raise build_length_error()
     return text.replace(old, new)
 
 
-def _join(value: Any, separator: Any = "") -> str:
+def _join_filter(value: Any, separator: Any = "") -> str:
     if not isinstance(value, list):
-        raise Fault("join takes a list")
-    parts, between = [as_text(entry) for entry in value], as_text(separator)
-    if sum(map(len, parts)) + len(between) * len(parts) > MAX_EXPRESSION_RESULT:
-        raise too_long()
-    return between.join(parts)
+        raise ProfileExpressionError("join takes a list")
+    parts, separator_text = [to_text(entry) for entry in value], to_text(separator)
+    if sum(map(len, parts)) + len(separator_text) * len(parts) > MAX_EXPRESSION_RESULT:
+        raise build_length_error()
+    return separator_text.join(parts)
 
 
-def _round(value: Any, digits: Any = 0) -> Any:
+def _round_filter(value: Any, digits: Any = 0) -> Any:
     if not is_number(value) or type(digits) is not int or not 0 <= digits <= 15:
-        raise Fault("round takes a number, and how many digits stay (0 to 15)")
+        raise ProfileExpressionError("round takes a number, and how many digits stay (0 to 15)")
     return round(value, digits) if digits else round(value)
 
 
-def _tojson(value: Any) -> str:
-    size(value)
-    return json.dumps(settled(value), sort_keys=True, ensure_ascii=False, separators=(", ", ": "))
+def _tojson_filter(value: Any) -> str:
+    measure_size(value)
+    return json.dumps(require_plain_value(value), sort_keys=True, ensure_ascii=False, separators=(", ", ": "))
 
 
-def _extreme(choose: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def filtered(value: Any) -> Any:
+def _build_extreme_filter(choose: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def extreme_filter(value: Any) -> Any:
         if not isinstance(value, list) or not value:
-            raise Fault(f"{choose.__name__} takes a list that is not empty")
+            raise ProfileExpressionError(f"{choose.__name__} takes a list that is not empty")
         return choose(value)
 
-    return filtered
+    return extreme_filter
 
 
-def _length(value: Any) -> int:
+def _length_filter(value: Any) -> int:
     if not isinstance(value, str | list | dict):
-        raise Fault("length takes text, a list or a map")
+        raise ProfileExpressionError("length takes text, a list or a map")
     return len(value)
 
 
-def _abs(value: Any) -> Any:
+def _abs_filter(value: Any) -> Any:
     if not is_number(value):
-        raise Fault("abs takes a number")
+        raise ProfileExpressionError("abs takes a number")
     return abs(value)
 
 
-def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
+def _require_defined(function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter that refuses what is not there."""
 
-    def filtered(*arguments: Any) -> Any:
+    def strict_filter(*arguments: Any) -> Any:
         for argument in arguments:
             if isinstance(argument, Undefined):
-                fail(argument)
+                raise_undefined(argument)
         return function(*arguments)
 
-    return filtered
+    return strict_filter
 
 
-_NEEDS_VALUES: dict[str, Callable[..., Any]] = {
-    "int": _int,
-    "float": _float,
-    "string": as_text,
-    "lower": lambda value: as_text(value).lower(),
-    "upper": lambda value: as_text(value).upper(),
-    "replace": _replace,
-    "join": _join,
-    "round": _round,
-    "tojson": _tojson,
-    "min": _extreme(min),
-    "max": _extreme(max),
-    "length": _length,
-    "abs": _abs,
+_STRICT_FILTERS: dict[str, Callable[..., Any]] = {
+    "int": _int_filter,
+    "float": _float_filter,
+    "string": to_text,
+    "lower": lambda value: to_text(value).lower(),
+    "upper": lambda value: to_text(value).upper(),
+    "replace": _replace_filter,
+    "join": _join_filter,
+    "round": _round_filter,
+    "tojson": _tojson_filter,
+    "min": _build_extreme_filter(min),
+    "max": _build_extreme_filter(max),
+    "length": _length_filter,
+    "abs": _abs_filter,
 }
 FILTERS: dict[str, Callable[..., Any]] = {
-    "default": _default,
-    **{name: _strict(function) for name, function in _NEEDS_VALUES.items()},
+    "default": _default_filter,
+    **{name: _require_defined(function) for name, function in _STRICT_FILTERS.items()},
 }

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from itertools import product
 
-from podplan.core.findings import Problem
-from podplan.core.lazy_regex import pattern
-from podplan.core.limits import MAX_INSTANCES, beyond
-from podplan.core.provenance import Cursor, Doc, root
-from podplan.core.suggestions import meant_or_known
+from podplan.core.findings import Diagnostic
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.limits import MAX_INSTANCES, limit_exceeded
+from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-from podplan.profile.merge import OPENING, Problems
+from podplan.profile.merge import OPENING, TracedDiagnostics
 
-DEFAULT_INSTANCES = 8
-_LONGEST_VALUE = 40
-_NOT_DNS = pattern(r"[^a-z0-9]")
+DEFAULT_MAX_INSTANCES = 8
+_MAX_VALUE_LENGTH = 40
+_NON_DNS_CHARACTER = compile_lazily(r"[^a-z0-9]")
 
 
-class Instance(NamedTuple):
+class MatrixInstance(NamedTuple):
     """One combination.
 
     ``id`` is such as ``size-large.seed-1``; ``values`` are the places of the values, by axis and by the
@@ -34,213 +34,229 @@ class Instance(NamedTuple):
         return self.id.replace(".", "-")
 
 
-NONE = Instance("", {})
+SINGLE_INSTANCE = MatrixInstance("", {})
 
 
-def instances(doc: Doc, problems: Problems) -> list[Instance]:
+def expand_matrix(doc: TracedDocument, diagnostics: TracedDiagnostics) -> list[MatrixInstance]:
     """The instances of a profile in order of its axes, then those that ``include`` adds.
 
     A profile without a matrix has one, with the id "". Where the matrix is at fault the result is empty, and
     ``problems`` says why.
     """
-    matrix = root(doc).get("spec", "matrix")
+    matrix = root_cursor(doc).get("spec", "matrix")
     if not matrix.exists:
-        return [NONE]
-    own: Problems = []
-    found = _combined(matrix, own)
-    problems.extend(own)
-    return [] if own else found
+        return [SINGLE_INSTANCE]
+    matrix_diagnostics: TracedDiagnostics = []
+    matrix_instances = _combine_axes(matrix, matrix_diagnostics)
+    diagnostics.extend(matrix_diagnostics)
+    return [] if matrix_diagnostics else matrix_instances
 
 
-def _combined(matrix: Cursor, problems: Problems) -> list[Instance]:
-    def refuse(rule: str, message: str, place: Cursor, on_key: bool = False) -> None:
-        problems.append((place.doc, Problem(rule, message, place.path, on_key)))
+def _combine_axes(matrix: Cursor, diagnostics: TracedDiagnostics) -> list[MatrixInstance]:
+    def report(rule: str, message: str, cursor: Cursor, on_key: bool = False) -> None:
+        diagnostics.append((cursor.doc, Diagnostic(rule, message, cursor.path, on_key)))
 
     if not matrix.get("axes").exists:
-        refuse("PROF011", "a matrix needs axes; write axes: {name: [values]}", matrix, True)
+        report("PROF011", "a matrix needs axes; write axes: {name: [values]}", matrix, True)
         return []
-    axes = _axes(matrix.get("axes"), refuse)
-    if problems:
+    axes = _read_axes(matrix.get("axes"), report)
+    if diagnostics:
         return []
-    most = _most(matrix.get("maxInstances"), refuse)
+    max_instances = _read_max_instances(matrix.get("maxInstances"), report)
     count = 1
     for values in axes.values():
         count *= len(values)
     if count > MAX_INSTANCES:
         message = f"the axes make {count} combinations; use fewer values"
-        refuse("PROF017", beyond("instances", message), matrix.get("axes"), True)
+        report("PROF017", limit_exceeded("instances", message), matrix.get("axes"), True)
         return []
-    chosen = {
-        _key(combination): dict(zip(axes, combination, strict=True))
+    rows_by_key = {
+        _build_key(combination): dict(zip(axes, combination, strict=True))
         for combination in product(*axes.values())
     }
-    for entry in _rows(matrix.get("exclude"), refuse):
-        _exclude(entry, axes, chosen, refuse)
-    for entry in _rows(matrix.get("include"), refuse):
-        _include(entry, axes, chosen, refuse)
-    if not chosen and not problems:
-        refuse(
+    for entry in _read_rows(matrix.get("exclude"), report):
+        _apply_exclude(entry, axes, rows_by_key, report)
+    for entry in _read_rows(matrix.get("include"), report):
+        _apply_include(entry, axes, rows_by_key, report)
+    if not rows_by_key and not diagnostics:
+        report(
             "PROF011",
             "exclude leaves no instance; remove an entry, or the matrix",
             matrix.get("exclude"),
             True,
         )
-    if len(chosen) > most:
+    if len(rows_by_key) > max_instances:
         message = (
-            f"the matrix has {len(chosen)} instances, and at most {most} are allowed; "
-            f"raise matrix.maxInstances to {len(chosen)}, or use fewer values"
+            f"the matrix has {len(rows_by_key)} instances, and at most {max_instances} are allowed; "
+            f"raise matrix.maxInstances to {len(rows_by_key)}, or use fewer values"
         )
-        refuse("PROF012", message, matrix, True)
-    found = [Instance(_id({axis: row[axis] for axis in axes}), row) for row in chosen.values()]
-    _demand_unlike(found, axes, refuse)
-    return found
+        report("PROF012", message, matrix, True)
+    matrix_instances = [
+        MatrixInstance(_build_id({axis: row[axis] for axis in axes}), row) for row in rows_by_key.values()
+    ]
+    _require_distinct_labels(matrix_instances, axes, report)
+    return matrix_instances
 
 
-def _axes(axes: Cursor, refuse: Any) -> dict[str, list[Cursor]]:
+def _read_axes(axes: Cursor, report: Any) -> dict[str, list[Cursor]]:
     if not isinstance(axes.value, dict) or not axes.value:
-        refuse("PROF011", "a matrix needs axes; write axes: {name: [values]}", axes)
+        report("PROF011", "a matrix needs axes; write axes: {name: [values]}", axes)
         return {}
     result: dict[str, list[Cursor]] = {}
     for name in axes.value:
         axis = axes.get(name)
         if name == "id":
-            refuse(
+            report(
                 "PROF011", 'an axis may not be called "id": matrix.id is the id of the instance', axis, True
             )
         elif not isinstance(axis.value, list) or not axis.value:
-            refuse("PROF011", f'the axis "{name}" needs a list of values', axis)
+            report("PROF011", f'the axis "{name}" needs a list of values', axis)
         else:
-            result[name] = _values(name, axis, refuse)
+            result[name] = _read_axis_values(name, axis, report)
     return result
 
 
-def _values(name: str, axis: Cursor, refuse: Any) -> list[Cursor]:
-    seen: set[str] = set()
+def _read_axis_values(name: str, axis: Cursor, report: Any) -> list[Cursor]:
+    seen_values: set[str] = set()
     for value in axis.entries():
-        if _is_scalar(value, name, refuse):
-            if _text(value.value) in seen:
-                said = _text(value.value)
-                refuse("PROF011", f'the axis "{name}" has {said} twice, so two instances are equal', value)
-            seen.add(_text(value.value))
+        if _require_scalar(value, name, report):
+            if _encode_value(value.value) in seen_values:
+                value_text = _encode_value(value.value)
+                report(
+                    "PROF011", f'the axis "{name}" has {value_text} twice, so two instances are equal', value
+                )
+            seen_values.add(_encode_value(value.value))
     return axis.entries()
 
 
-def _is_scalar(value: Cursor, name: str, refuse: Any) -> bool:
+def _require_scalar(value: Cursor, name: str, report: Any) -> bool:
     if not isinstance(value.value, str | int | float | bool):
-        refuse("PROF011", f'a value of "{name}" is not text, a number or a boolean', value)
+        report("PROF011", f'a value of "{name}" is not text, a number or a boolean', value)
         return False
     if isinstance(value.value, str) and OPENING in value.value:
-        refuse("PROF010", "the matrix may not hold expressions; it is what expressions see", value)
+        report("PROF010", "the matrix may not hold expressions; it is what expressions see", value)
         return False
     return True
 
 
-def _most(bound: Cursor, refuse: Any) -> int:
-    if not bound.exists:
-        return DEFAULT_INSTANCES
-    value = bound.value
+def _read_max_instances(maximum: Cursor, report: Any) -> int:
+    if not maximum.exists:
+        return DEFAULT_MAX_INSTANCES
+    value = maximum.value
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_INSTANCES:
-        refuse("PROF012", f"maxInstances is a number from 1 to {MAX_INSTANCES}", bound)
+        report("PROF012", f"maxInstances is a number from 1 to {MAX_INSTANCES}", maximum)
         return MAX_INSTANCES
     return value
 
 
-def _rows(rows: Cursor, refuse: Any) -> list[dict[str, Cursor]]:
+def _read_rows(rows: Cursor, report: Any) -> list[dict[str, Cursor]]:
     """The entries of include or exclude; the entry itself under the key ""."""
     if not rows.exists:
         return []
     if not isinstance(rows.value, list) or len(rows.value) > MAX_INSTANCES:
-        refuse("PROF011", f"this is a list of at most {MAX_INSTANCES} maps such as {{axis: value}}", rows)
+        report("PROF011", f"this is a list of at most {MAX_INSTANCES} maps such as {{axis: value}}", rows)
         return []
     result = []
     for row in rows.entries():
         if not isinstance(row.value, dict) or not row.value:
-            refuse("PROF011", "an entry of include or exclude is a map such as {axis: value}", row)
-        elif all(_is_scalar(row.get(key), key, refuse) for key in row.value):
+            report("PROF011", "an entry of include or exclude is a map such as {axis: value}", row)
+        elif all(_require_scalar(row.get(key), key, report) for key in row.value):
             result.append({"": row, **{key: row.get(key) for key in row.value}})
     return result
 
 
-def _exclude(row: dict[str, Cursor], axes: Any, chosen: dict[Any, Any], refuse: Any) -> None:
+def _apply_exclude(row: dict[str, Cursor], axes: Any, rows_by_key: dict[Any, Any], report: Any) -> None:
     entry = row.pop("")
     for key in row:
         if key not in axes:
-            refuse("PROF011", f'there is no axis "{key}"{meant_or_known(key, axes)}', row[key], True)
+            report("PROF011", f'there is no axis "{key}"{suggest_or_list(key, axes)}', row[key], True)
             return
-    gone = _agreeing(row, axes, chosen)
-    if not gone:
-        refuse("PROF011", "exclude names a combination that the matrix does not have", entry)
-    for key in gone:
-        del chosen[key]
+    excluded = _find_matching(row, axes, rows_by_key)
+    if not excluded:
+        report("PROF011", "exclude names a combination that the matrix does not have", entry)
+    for key in excluded:
+        del rows_by_key[key]
 
 
-def _include(row: dict[str, Cursor], axes: Any, chosen: dict[Any, Any], refuse: Any) -> None:
+def _apply_include(row: dict[str, Cursor], axes: Any, rows_by_key: dict[Any, Any], report: Any) -> None:
     entry = row.pop("")
     if "id" in row:
-        refuse("PROF011", '"id" is the id of the instance, which podplan makes itself', row["id"], True)
+        report("PROF011", '"id" is the id of the instance, which podplan makes itself', row["id"], True)
         return
-    on_axes = {key: value for key, value in row.items() if key in axes}
-    more = {key: value for key, value in row.items() if key not in axes}
-    there = _agreeing(on_axes, axes, chosen)
-    if there and not more:
-        refuse("PROF011", "include names a combination that the matrix has already", entry)
-    elif there:
-        for key in there:
-            chosen[key] = {**chosen[key], **more}
-    elif len(on_axes) == len(axes):
+    axis_values = {key: value for key, value in row.items() if key in axes}
+    additional = {key: value for key, value in row.items() if key not in axes}
+    matching = _find_matching(axis_values, axes, rows_by_key)
+    if matching and not additional:
+        report("PROF011", "include names a combination that the matrix has already", entry)
+    elif matching:
+        for key in matching:
+            rows_by_key[key] = {**rows_by_key[key], **additional}
+    elif len(axis_values) == len(axes):
         combination = {axis: row[axis] for axis in axes}
-        chosen[_key(tuple(combination.values()))] = {**combination, **more}
+        rows_by_key[_build_key(tuple(combination.values()))] = {**combination, **additional}
     else:
-        missing = ", ".join(axis for axis in axes if axis not in row)
-        message = f"include agrees with no instance, and for a new one it lacks {missing}"
-        refuse("PROF011", message, entry)
+        missing_axes = ", ".join(axis for axis in axes if axis not in row)
+        message = f"include agrees with no instance, and for a new one it lacks {missing_axes}"
+        report("PROF011", message, entry)
 
 
-def _agreeing(row: dict[str, Cursor], axes: Any, chosen: dict[Any, Any]) -> list[Any]:
+def _find_matching(row: dict[str, Cursor], axes: Any, rows_by_key: dict[Any, Any]) -> list[Any]:
     """The keys of the combinations that have the values of ``row``."""
-    wanted = {axis: _text(row[axis].value) for axis in row}
-    if len(wanted) == len(axes):
-        key = tuple(wanted[axis] for axis in axes)
-        return [key] if key in chosen else []
-    places = [(index, wanted[axis]) for index, axis in enumerate(axes) if axis in wanted]
-    return [key for key in chosen if all(key[index] == text for index, text in places)]
+    expected = {axis: _encode_value(row[axis].value) for axis in row}
+    if len(expected) == len(axes):
+        key = tuple(expected[axis] for axis in axes)
+        return [key] if key in rows_by_key else []
+    positions = [(index, expected[axis]) for index, axis in enumerate(axes) if axis in expected]
+    return [key for key in rows_by_key if all(key[index] == text for index, text in positions)]
 
 
-def _key(combination: tuple[Cursor, ...]) -> tuple[str, ...]:
-    return tuple(_text(cursor.value) for cursor in combination)
+def _build_key(combination: tuple[Cursor, ...]) -> tuple[str, ...]:
+    return tuple(_encode_value(cursor.value) for cursor in combination)
 
 
-def _text(value: Any) -> str:
+def _encode_value(value: Any) -> str:
     """A value with its type: 1, "1" and true differ."""
     return json.dumps(value)
 
 
-def _id(values: dict[str, Cursor]) -> str:
-    return ".".join(f"{_dns(axis)}-{_dns(_plain(cursor.value))}" for axis, cursor in values.items())
+def _build_id(values: dict[str, Cursor]) -> str:
+    return ".".join(
+        f"{_to_dns_label(axis)}-{_to_dns_label(_format_value(cursor.value))}"
+        for axis, cursor in values.items()
+    )
 
 
-def _plain(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _dns(text: str) -> str:
+def _to_dns_label(text: str) -> str:
     """``text`` as a part of a DNS label: lower case, dashes for all else, long text cut."""
-    if len(text) > _LONGEST_VALUE:
+    if len(text) > _MAX_VALUE_LENGTH:
         from hashlib import sha256
 
-        text = f"{text[: _LONGEST_VALUE - 9]}-{sha256(text.encode()).hexdigest()[:8]}"
-    return _NOT_DNS.sub("-", text.lower()).rstrip("-") or "x"
+        text = f"{text[: _MAX_VALUE_LENGTH - 9]}-{sha256(text.encode()).hexdigest()[:8]}"
+    return _NON_DNS_CHARACTER.sub("-", text.lower()).rstrip("-") or "x"
 
 
-def _demand_unlike(found: list[Instance], axes: dict[str, list[Cursor]], refuse: Any) -> None:
-    first: dict[str, Instance] = {}
-    for instance in found:
-        other = first.setdefault(instance.label, instance)
+def _require_distinct_labels(
+    matrix_instances: list[MatrixInstance], axes: dict[str, list[Cursor]], report: Any
+) -> None:
+    first_by_label: dict[str, MatrixInstance] = {}
+    for instance in matrix_instances:
+        other = first_by_label.setdefault(instance.label, instance)
         if other is not instance:
-            axis = next(a for a in axes if _text(other.values[a].value) != _text(instance.values[a].value))
-            one, two = _text(other.values[axis].value), _text(instance.values[axis].value)
+            axis = next(
+                a
+                for a in axes
+                if _encode_value(other.values[a].value) != _encode_value(instance.values[a].value)
+            )
+            first_value, second_value = (
+                _encode_value(other.values[axis].value),
+                _encode_value(instance.values[axis].value),
+            )
             message = (
                 f'two instances would be called "{instance.label}": names keep only letters, digits and '
-                f"dashes of {one} and {two}; spell one of them in another way"
+                f"dashes of {first_value} and {second_value}; spell one of them in another way"
             )
-            refuse("PROF013", message, instance.values[axis])
+            report("PROF013", message, instance.values[axis])

@@ -6,26 +6,26 @@ null deletes. A change of type is a problem. docs/profile.md has the rules in wo
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, Doc, at, copied
-from podplan.core.suggestions import meant_or_known
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, TracedDocument, attribute_to, copy_traced
+from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
 
-Problems = list[tuple[Doc, Problem]]
+TracedDiagnostics = list[tuple[TracedDocument, Diagnostic]]
 
-KEYED = frozenset({"roles", "data", "ports"})
+KEYED_LISTS = frozenset({"roles", "data", "ports"})
 OPENING, CLOSING = "${{", "}}"
 
 # Spelled as in Kubernetes, where a quantity or a port may be a number or text.
-_KUBERNETES = frozenset({"resources", "pod", "container", "tensorboard", "generic"})
+_KUBERNETES_FIELDS = frozenset({"resources", "pod", "container", "tensorboard", "generic"})
 _NUMBER_OR_TEXT = frozenset({("shm",), ("processes",), ("deadline",)})
 # Where a null is an instruction to a later step: what it deletes is not in the profile.
-_PATCHES = frozenset({"pod", "container"})
+_PATCH_FIELDS = frozenset({"pod", "container"})
 # How many wrong names of one list are compared with those that it has, which takes milliseconds for each.
-_MOST_MEANT = 100
+_MAX_SUGGESTIONS = 100
 
 
-class Area(NamedTuple):
+class FieldArea(NamedTuple):
     """Where in the profile format a merge is.
 
     ``fields`` are those below the spec, the role or the overlay that was entered last. With ``keeps_nulls``
@@ -35,22 +35,26 @@ class Area(NamedTuple):
     fields: tuple[str, ...] = ()
     keeps_nulls: bool = False
 
-    def below(self, key: str) -> Area:
+    def child(self, key: str) -> FieldArea:
         if self.fields == ("environments",):
-            return Area((), True)
+            return FieldArea((), True)
         fields = (*self.fields, key)
-        return Area(fields, self.keeps_nulls or fields[0] in _PATCHES)
+        return FieldArea(fields, self.keeps_nulls or fields[0] in _PATCH_FIELDS)
 
-    def entry(self) -> Area:
+    def list_entry(self) -> FieldArea:
         """An entry of this list; a role has the fields of a spec, and may delete what the spec gives it."""
-        return Area((), True) if self.fields == ("roles",) else Area((*self.fields, "*"), self.keeps_nulls)
+        return (
+            FieldArea((), True)
+            if self.fields == ("roles",)
+            else FieldArea((*self.fields, "*"), self.keeps_nulls)
+        )
 
     @property
     def is_keyed(self) -> bool:
-        return len(self.fields) == 1 and self.fields[0] in KEYED
+        return len(self.fields) == 1 and self.fields[0] in KEYED_LISTS
 
     @property
-    def is_whole(self) -> bool:
+    def is_replaced_whole(self) -> bool:
         """Whether the value has several forms that must not mix, and so is replaced whole."""
         match self.fields:
             case ("run",) | ("env", _) | ("values", _) | ("params", _, _) | ("matrix", "axes", _):
@@ -58,14 +62,21 @@ class Area(NamedTuple):
         return False
 
     @property
-    def number_or_text(self) -> bool:
-        return self.fields in _NUMBER_OR_TEXT or (bool(self.fields) and self.fields[0] in _KUBERNETES)
+    def allows_number_or_text(self) -> bool:
+        return self.fields in _NUMBER_OR_TEXT or (bool(self.fields) and self.fields[0] in _KUBERNETES_FIELDS)
 
 
-SPEC = Area()
+SPEC_AREA = FieldArea()
 
 
-def merge(base: Cursor, over: Cursor, problems: Problems, *, strict: bool = False, area: Area = SPEC) -> Any:
+def merge_values(
+    base: Cursor,
+    over: Cursor,
+    diagnostics: TracedDiagnostics,
+    *,
+    strict: bool = False,
+    area: FieldArea = SPEC_AREA,
+) -> Any:
     """The marked tree of ``over`` laid over ``base``; each value notes the one that it replaces.
 
     Strict is the mode of environments and flags: they may only name entries, and delete fields, that are
@@ -73,113 +84,126 @@ def merge(base: Cursor, over: Cursor, problems: Problems, *, strict: bool = Fals
     """
     if not base.exists and not strict:
         return over
-    if area.is_whole:
-        return copied(over, over=(base,))
+    if area.is_replaced_whole:
+        return copy_traced(over, overridden=(base,))
     if isinstance(over.value, dict) and (isinstance(base.value, dict) or not base.exists):
-        return _map(base, over, problems, strict, area) if over.value else kept(base if base.exists else over)
+        return (
+            _merge_map(base, over, diagnostics, strict, area)
+            if over.value
+            else preserve_null(base if base.exists else over)
+        )
     if area.is_keyed and isinstance(over.value, list) and (isinstance(base.value, list) or not base.exists):
-        return _entries(base, over, problems, strict, area)
-    change = _change_of_type(base, over, area)
-    if change:
-        problems.append((over.doc, Problem("PROF003", change, over.path)))
+        return _merge_entries(base, over, diagnostics, strict, area)
+    type_change = _describe_type_change(base, over, area)
+    if type_change:
+        diagnostics.append((over.doc, Diagnostic("PROF003", type_change, over.path)))
         return base
-    return copied(over, over=(base,))
+    return copy_traced(over, overridden=(base,))
 
 
-def kept(cursor: Cursor) -> Any:
+def preserve_null(cursor: Cursor) -> Any:
     """``cursor`` as a leaf that stands even where it is null."""
-    return cursor if cursor.exists else at(cursor, None)
+    return cursor if cursor.exists else attribute_to(cursor, None)
 
 
-def _map(base: Cursor, over: Cursor, problems: Problems, strict: bool, area: Area) -> Any:
-    before = base.value or {}
+def _merge_map(
+    base: Cursor, over: Cursor, diagnostics: TracedDiagnostics, strict: bool, area: FieldArea
+) -> Any:
+    base_fields = base.value or {}
     result: dict[str, Any] = {}
-    for key in before:
+    for key in base_fields:
         if key not in over.value:
-            result[key] = kept(base.get(key))
+            result[key] = preserve_null(base.get(key))
         else:
-            _put(result, key, base.get(key), over.get(key), problems, strict, area)
+            _merge_key(result, key, base.get(key), over.get(key), diagnostics, strict, area)
     for key in over.value:
-        if key not in before:
-            _put(result, key, base.get(key), over.get(key), problems, strict, area)
+        if key not in base_fields:
+            _merge_key(result, key, base.get(key), over.get(key), diagnostics, strict, area)
     if not base.exists:
-        return at(over, result)
+        return attribute_to(over, result)
     # Whatever is missing from the map is best added where the map belongs: an overlay is only a difference.
-    return at((base, over) if strict else (over, base), result)
+    return attribute_to((base, over) if strict else (over, base), result)
 
 
-def _put(
+def _merge_key(
     result: dict[str, Any],
     key: str,
     base: Cursor,
     over: Cursor,
-    problems: Problems,
+    diagnostics: TracedDiagnostics,
     strict: bool,
-    area: Area,
+    area: FieldArea,
 ) -> None:
     if over.exists:
-        result[key] = merge(base, over, problems, strict=strict, area=area.below(key))
+        result[key] = merge_values(base, over, diagnostics, strict=strict, area=area.child(key))
     elif area.keeps_nulls or (not strict and not base.exists):
-        result[key] = at(over, None, over=(base,))
+        result[key] = attribute_to(over, None, overridden=(base,))
     elif not base.exists:
         message = f'null deletes "{key}", but there is nothing to delete; remove the line'
-        problems.append((over.doc, Problem("PROF004", message, over.path, on_key=True)))
+        diagnostics.append((over.doc, Diagnostic("PROF004", message, over.path, on_key=True)))
 
 
-def _entries(base: Cursor, over: Cursor, problems: Problems, strict: bool, area: Area) -> Any:
+def _merge_entries(
+    base: Cursor, over: Cursor, diagnostics: TracedDiagnostics, strict: bool, area: FieldArea
+) -> Any:
     field = area.fields[0]
-    there = [name for name in map(_name, base.entries()) if name is not None]
-    known = set(there)
+    base_names = [name for name in map(_find_entry_name, base.entries()) if name is not None]
+    known_names = set(base_names)
     patches: dict[str, Cursor] = {}
-    unknown = 0
+    unknown_count = 0
     for entry in over.entries():
-        name = _name(entry)
+        name = _find_entry_name(entry)
         if name is None:
             message = f'an entry of "{field}" has no name, by which such lists are merged; give it one'
-            problems.append((over.doc, Problem("PROF001", message, entry.path)))
+            diagnostics.append((over.doc, Diagnostic("PROF001", message, entry.path)))
         elif name in patches:
             message = f'"{field}" has two entries named "{name}"; merge them into one'
-            problems.append((over.doc, Problem("PROF001", message, (*entry.path, "name"))))
-        elif strict and name not in known:
-            unknown += 1
-            meant = meant_or_known(name, there) if unknown <= _MOST_MEANT else ""
-            message = f'"{field}" has no entry named "{name}" to overlay{meant}'
-            how = "an environment changes what the spec has; add the entry to the spec first"
-            problems.append((over.doc, Problem("PROF004", message, (*entry.path, "name"), help=how)))
+            diagnostics.append((over.doc, Diagnostic("PROF001", message, (*entry.path, "name"))))
+        elif strict and name not in known_names:
+            unknown_count += 1
+            hint = suggest_or_list(name, base_names) if unknown_count <= _MAX_SUGGESTIONS else ""
+            message = f'"{field}" has no entry named "{name}" to overlay{hint}'
+            instruction = "an environment changes what the spec has; add the entry to the spec first"
+            diagnostics.append(
+                (over.doc, Diagnostic("PROF004", message, (*entry.path, "name"), help=instruction))
+            )
         else:
             patches[name] = entry
     result: list[Any] = []
     for entry in base.entries():
-        patch = patches.pop(_name(entry) or "", None)
+        patch = patches.pop(_find_entry_name(entry) or "", None)
         if patch is None:
-            result.append(kept(entry))
+            result.append(preserve_null(entry))
         else:
-            result.append(merge(entry, patch, problems, strict=strict, area=area.entry()))
+            result.append(merge_values(entry, patch, diagnostics, strict=strict, area=area.list_entry()))
     result.extend(patches.values())
     if not base.exists:
-        return at(over, result)
-    return at((base, over) if strict else (over, base), result)
+        return attribute_to(over, result)
+    return attribute_to((base, over) if strict else (over, base), result)
 
 
-def _name(entry: Cursor) -> str | None:
+def _find_entry_name(entry: Cursor) -> str | None:
     name = entry.value.get("name") if isinstance(entry.value, dict) else None
     return name if isinstance(name, str) and name else None
 
 
-def _change_of_type(base: Cursor, over: Cursor, area: Area) -> str:
-    before, now = _form(base.value), _form(over.value)
-    if "" in (before, now) or before == now:
+def _describe_type_change(base: Cursor, over: Cursor, area: FieldArea) -> str:
+    base_type, new_type = _describe_type(base.value), _describe_type(over.value)
+    if "" in (base_type, new_type) or base_type == new_type:
         return ""
-    if area.number_or_text and {before, now} == {"a number", "text"}:
+    if area.allows_number_or_text and {base_type, new_type} == {"a number", "text"}:
         return ""
-    return f'"{_field(over)}" was {before} and becomes {now}; an overlay may not change the type'
+    return (
+        f'"{_find_field_name(over)}" was {base_type} and becomes {new_type}; an overlay may not change the'
+        " type"
+    )
 
 
-def _field(cursor: Cursor) -> str:
+def _find_field_name(cursor: Cursor) -> str:
     return str(next((step for step in reversed(cursor.path) if isinstance(step, str)), ""))
 
 
-def _form(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     """What a value is, in words; "" for what may still become anything."""
     if isinstance(value, str):
         return "" if is_expression(value) else "text"

@@ -5,79 +5,89 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from podplan.core.findings import Problem
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Cursor, Doc, Marked, computed, root
+from podplan.core.findings import Diagnostic
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import Cursor, Traced, TracedDocument, compute_traced, root_cursor
 from podplan.core.typing import Any
-from podplan.profile.expressions import Budget, Scope, Text, find, value_of
-from podplan.profile.matrix import Instance
-from podplan.profile.merge import Problems
-from podplan.profile.values import Fault, as_text
+from podplan.profile.expressions import (
+    ExpressionBudget,
+    ExpressionScope,
+    ParsedText,
+    evaluate_text,
+    find_expressions,
+)
+from podplan.profile.matrix import MatrixInstance
+from podplan.profile.merge import TracedDiagnostics
+from podplan.profile.values import ProfileExpressionError, to_text
 
-NONE, CONTENT_HASH = "none", "contentHash"
-_LABEL = pattern(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+NO_SUFFIX, CONTENT_HASH = "none", "contentHash"
+_DNS_LABEL = compile_lazily(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 
 
-def name(
-    whole: Cursor,
-    instance: Instance,
-    content: Callable[[], Any],
-    scope: Scope,
-    budget: Budget,
-    problems: Problems,
-) -> Marked | None:
+def build_name(
+    profile: Cursor,
+    instance: MatrixInstance,
+    build_content: Callable[[], Any],
+    scope: ExpressionScope,
+    budget: ExpressionBudget,
+    diagnostics: TracedDiagnostics,
+) -> Traced | None:
     """The marked name of an instance; None where the name stays as it is written.
 
     ``whole`` is the profile before its name, ``content`` gives the resolved spec for a contentHash.
     """
-    own = whole.get("metadata", "name")
-    if not isinstance(own.value, str):
+    written_name = profile.get("metadata", "name")
+    if not isinstance(written_name.value, str):
         return None
-    suffix, because = _suffix(
-        whole.get("spec", "naming", "suffix"), instance, content, scope, budget, problems
+    suffix, sources = _build_suffix(
+        profile.get("spec", "naming", "suffix"), instance, build_content, scope, budget, diagnostics
     )
-    return computed(lambda *_: f"{own.value}-{suffix}", own, *because) if suffix else None
+    return (
+        compute_traced(lambda *_: f"{written_name.value}-{suffix}", written_name, *sources)
+        if suffix
+        else None
+    )
 
 
-def _suffix(
-    written: Cursor,
-    instance: Instance,
-    content: Callable[[], Any],
-    scope: Scope,
-    budget: Budget,
-    problems: Problems,
+def _build_suffix(
+    suffix_cursor: Cursor,
+    instance: MatrixInstance,
+    build_content: Callable[[], Any],
+    scope: ExpressionScope,
+    budget: ExpressionBudget,
+    diagnostics: TracedDiagnostics,
 ) -> tuple[str, tuple[Cursor, ...]]:
-    if not written.exists:
+    if not suffix_cursor.exists:
         return instance.label, tuple(instance.values.values())
-    if written.value == NONE:
+    if suffix_cursor.value == NO_SUFFIX:
         return "", ()
-    if written.value == CONTENT_HASH:
-        return content_hash(content()), (written,)
-    plan = find(written, problems)
-    if not isinstance(plan, Text):
-        if not (isinstance(written.value, str) and "${{" in written.value):
+    if suffix_cursor.value == CONTENT_HASH:
+        return compute_content_hash(build_content()), (suffix_cursor,)
+    expressions = find_expressions(suffix_cursor, diagnostics)
+    if not isinstance(expressions, ParsedText):
+        if not (isinstance(suffix_cursor.value, str) and "${{" in suffix_cursor.value):
             message = (
-                f"naming.suffix is {NONE}, {CONTENT_HASH} or an expression such as ${{{{ params.run }}}}"
+                f"naming.suffix is {NO_SUFFIX}, {CONTENT_HASH} or an expression such as ${{{{ params.run }}}}"
             )
-            problems.append((written.doc, Problem("PROF001", message, written.path)))
+            diagnostics.append((suffix_cursor.doc, Diagnostic("PROF001", message, suffix_cursor.path)))
         return "", ()
     try:
-        text = as_text(value_of(written, plan, scope, budget).value)
-    except Fault as fault:
-        problems.append((written.doc, Problem(fault.rule, str(fault), written.path)))
+        text = to_text(evaluate_text(suffix_cursor, expressions, scope, budget).value)
+    except ProfileExpressionError as fault:
+        diagnostics.append((suffix_cursor.doc, Diagnostic(fault.rule, str(fault), suffix_cursor.path)))
         return "", ()
-    if not _LABEL.fullmatch(text):
+    if not _DNS_LABEL.fullmatch(text):
         message = (
             f'the suffix "{text[:60]}" cannot be part of a name; it needs lower-case letters, digits and '
             "dashes, "
             "with a letter or digit at both ends"
         )
-        problems.append((written.doc, Problem("PROF013", message, written.path)))
+        diagnostics.append((suffix_cursor.doc, Diagnostic("PROF013", message, suffix_cursor.path)))
         return "", ()
-    return text, (written,)
+    return text, (suffix_cursor,)
 
 
-def content_hash(spec: Any) -> str:
+def compute_content_hash(spec: Any) -> str:
     """The first 8 hex digits of the SHA-256 of ``spec`` as canonical JSON: keys sorted, no spaces, ASCII.
 
     The resolved spec of the profile is all that counts, ``job`` included: neither the metadata nor the
@@ -89,18 +99,20 @@ def content_hash(spec: Any) -> str:
     return sha256(canonical.encode()).hexdigest()[:8]
 
 
-def demand_unlike(named: list[tuple[Instance, Any]], doc: Doc, problems: Problems) -> None:
+def require_distinct_names(
+    named_instances: list[tuple[MatrixInstance, Any]], doc: TracedDocument, diagnostics: TracedDiagnostics
+) -> None:
     """That no two instances of one profile under one environment have the same name.
 
     ``named`` are the instances with their names, and ``doc`` is the profile that has them.
     """
-    first: dict[str, Instance] = {}
-    written = root(doc).get("metadata", "name")
-    for instance, text in named:
-        other = first.setdefault(text, instance) if isinstance(text, str) else instance
+    first_by_name: dict[str, MatrixInstance] = {}
+    name_cursor = root_cursor(doc).get("metadata", "name")
+    for instance, text in named_instances:
+        other = first_by_name.setdefault(text, instance) if isinstance(text, str) else instance
         if other is not instance:
             message = (
                 f'two instances, {other.id} and {instance.id}, have the name "{text}"; '
                 "leave naming.suffix out, or make it differ"
             )
-            problems.append((doc, Problem("PROF013", message, written.path)))
+            diagnostics.append((doc, Diagnostic("PROF013", message, name_cursor.path)))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, Doc, root
-from podplan.core.suggestions import meant_or_known
-from podplan.core.truncation import shortened
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.core.suggestions import suggest_or_list
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple, NoReturn
-from podplan.kubernetes.accessors import TYPES
-from podplan.profile.merge import OPENING, Problems
-from podplan.schema.walker import verdict
+from podplan.kubernetes.accessors import PYTHON_TYPES
+from podplan.profile.merge import OPENING, TracedDiagnostics
+from podplan.schema.walker import decide_validity
 
 # What a fragment may say. References are left out: a param is described where it stands.
-_PLAIN = frozenset(
+_PLAIN_KEYWORDS = frozenset(
     {
         *("type", "enum", "const", "default", "title", "description", "examples", "deprecated", "required"),
         *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -23,11 +23,11 @@ _PLAIN = frozenset(
         *("minProperties", "maxProperties"),
     }
 )
-_ONE_BELOW = frozenset({"items", "additionalProperties", "not", "propertyNames", "contains"})
-_LIST_BELOW = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
-_MAP_BELOW = frozenset({"properties", "patternProperties"})
-_KEYWORDS = _PLAIN | _ONE_BELOW | _LIST_BELOW | _MAP_BELOW
-_LONGEST_SHOWN = 60
+_SCHEMA_KEYWORDS = frozenset({"items", "additionalProperties", "not", "propertyNames", "contains"})
+_SCHEMA_LIST_KEYWORDS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SCHEMA_MAP_KEYWORDS = frozenset({"properties", "patternProperties"})
+_KEYWORDS = _PLAIN_KEYWORDS | _SCHEMA_KEYWORDS | _SCHEMA_LIST_KEYWORDS | _SCHEMA_MAP_KEYWORDS
+_MAX_SHOWN_LENGTH = 60
 
 
 class Param(NamedTuple):
@@ -36,60 +36,64 @@ class Param(NamedTuple):
     One whose schema is ``plain`` has no validator until a value is wrong.
     """
 
-    fragment: Cursor
+    declaration: Cursor
     validator: Any
-    plain: bool = False
+    is_plain: bool = False
 
 
-class Values(NamedTuple):
+class ParamValues(NamedTuple):
     """The value of each param and where it was given; ``missing`` are required ones that have none."""
 
     given: dict[str, Cursor]
     missing: tuple[str, ...]
 
 
-def declared(doc: Doc, problems: Problems) -> dict[str, Param] | None:
+def read_params(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str, Param] | None:
     """The params of a profile by name; None, with problems, where a declaration cannot be used."""
-    params = root(doc).get("spec", "params")
+    params = root_cursor(doc).get("spec", "params")
     if not params.exists:
         return {}
     if not isinstance(params.value, dict):
-        problems.append(
-            (doc, Problem("PROF001", "params is not a map; write params: {name: {type: …}}", params.path))
+        diagnostics.append(
+            (doc, Diagnostic("PROF001", "params is not a map; write params: {name: {type: …}}", params.path))
         )
         return None
-    before = len(problems)
-    result = {name: _declare(name, params.get(name), problems) for name in params.value}
-    return result if len(problems) == before else None
+    diagnostic_count = len(diagnostics)
+    result = {name: _read_param(name, params.get(name), diagnostics) for name in params.value}
+    return result if len(diagnostics) == diagnostic_count else None
 
 
-def _declare(name: str, fragment: Cursor, problems: Problems) -> Param:
-    if fragment.exists and not isinstance(fragment.value, dict):
+def _read_param(name: str, declaration: Cursor, diagnostics: TracedDiagnostics) -> Param:
+    if declaration.exists and not isinstance(declaration.value, dict):
         message = f'the param "{name}" is not a map; write {name}: {{type: …, default: …}}'
-        problems.append((fragment.doc, Problem("PROF007", message, fragment.path)))
-        return Param(fragment, None)
-    schema = fragment.otherwise({})
-    strange = _strange(fragment)
-    if strange:
-        place, message = strange
-        problems.append((fragment.doc, Problem("PROF007", f'param "{name}": {message}', place, on_key=True)))
-        return Param(fragment, None)
-    if _is_plain(schema):
-        return Param(fragment, None, plain=True)
-    return Param(fragment, _validator(name, fragment, schema, problems))
+        diagnostics.append((declaration.doc, Diagnostic("PROF007", message, declaration.path)))
+        return Param(declaration, None)
+    schema = declaration.value_or({})
+    unknown_keyword = _find_unknown_keyword(declaration)
+    if unknown_keyword:
+        keyword_path, message = unknown_keyword
+        diagnostics.append(
+            (declaration.doc, Diagnostic("PROF007", f'param "{name}": {message}', keyword_path, on_key=True))
+        )
+        return Param(declaration, None)
+    if _is_plain_schema(schema):
+        return Param(declaration, None, is_plain=True)
+    return Param(declaration, _build_validator(name, declaration, schema, diagnostics))
 
 
-def _is_plain(schema: Mapping[str, Any]) -> bool:
+def _is_plain_schema(schema: Mapping[str, Any]) -> bool:
     """Whether a schema is nothing but a type, texts for people and a default that is a scalar."""
     return all(
-        (key == "type" and isinstance(said, str) and said in TYPES)
-        or (key == "default" and not isinstance(said, dict | list) and verdict({}, said) is True)
+        (key == "type" and isinstance(said, str) and said in PYTHON_TYPES)
+        or (key == "default" and not isinstance(said, dict | list) and decide_validity({}, said) is True)
         or (key in ("title", "description") and isinstance(said, str))
         for key, said in schema.items()
     )
 
 
-def _validator(name: str, fragment: Cursor, schema: dict[str, Any], problems: Problems) -> Any:
+def _build_validator(
+    name: str, declaration: Cursor, schema: dict[str, Any], diagnostics: TracedDiagnostics
+) -> Any:
     import jsonschema_rs
 
     def refuse(uri: str) -> NoReturn:
@@ -100,35 +104,41 @@ def _validator(name: str, fragment: Cursor, schema: dict[str, Any], problems: Pr
     try:
         return jsonschema_rs.Draft202012Validator(schema, pattern_options=patterns, retriever=refuse)
     except jsonschema_rs.ValidationError as error:
-        place = tuple(error.instance_path)
-        message = f'the schema of the param "{name}" cannot be used: {_cut(error.message)}'
-        problems.append((fragment.doc, Problem("PROF007", message, (*fragment.path, *place))))
+        error_path = tuple(error.instance_path)
+        message = f'the schema of the param "{name}" cannot be used: {_truncate_text(error.message)}'
+        diagnostics.append(
+            (declaration.doc, Diagnostic("PROF007", message, (*declaration.path, *error_path)))
+        )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        message = f'the schema of the param "{name}" cannot be used: {_cut(str(error).splitlines()[0])}'
-        problems.append((fragment.doc, Problem("PROF007", message, fragment.path)))
+        message = (
+            f'the schema of the param "{name}" cannot be used: {_truncate_text(str(error).splitlines()[0])}'
+        )
+        diagnostics.append((declaration.doc, Diagnostic("PROF007", message, declaration.path)))
     return None
 
 
-def _strange(schema: Cursor) -> tuple[tuple[str | int, ...], str] | None:
+def _find_unknown_keyword(schema: Cursor) -> tuple[tuple[str | int, ...], str] | None:
     """The first keyword that says nothing to us: it would be ignored, and so pass everything."""
-    for key, below in schema.fields().items():
+    for key, keyword_cursor in schema.fields().items():
         if key not in _KEYWORDS:
-            return below.path, f'unknown keyword "{key}"{meant_or_known(key, _KEYWORDS)}'
-        inner: list[Cursor] = []
-        if key in _ONE_BELOW:
-            inner = [below]
-        elif key in _LIST_BELOW:
-            inner = below.entries()
-        elif key in _MAP_BELOW:
-            inner = list(below.fields().values())
-        for cursor in inner:
-            found = _strange(cursor)
-            if found:
-                return found
+            return keyword_cursor.path, f'unknown keyword "{key}"{suggest_or_list(key, _KEYWORDS)}'
+        subschemas: list[Cursor] = []
+        if key in _SCHEMA_KEYWORDS:
+            subschemas = [keyword_cursor]
+        elif key in _SCHEMA_LIST_KEYWORDS:
+            subschemas = keyword_cursor.entries()
+        elif key in _SCHEMA_MAP_KEYWORDS:
+            subschemas = list(keyword_cursor.fields().values())
+        for cursor in subschemas:
+            unknown_keyword = _find_unknown_keyword(cursor)
+            if unknown_keyword:
+                return unknown_keyword
     return None
 
 
-def choose(params: Mapping[str, Param], layers: list[dict[str, Cursor]], problems: Problems) -> Values:
+def choose_values(
+    params: Mapping[str, Param], layers: list[dict[str, Cursor]], diagnostics: TracedDiagnostics
+) -> ParamValues:
     """The value of each param: the last layer that gives one, else its default.
 
     A value for no param, and one that its schema refuses, are problems at the place of the value.
@@ -139,65 +149,71 @@ def choose(params: Mapping[str, Param], layers: list[dict[str, Cursor]], problem
             if name in params:
                 given[name] = cursor
             else:
-                near = meant_or_known(name, params) or "; the profile has no params"
-                message = f'there is no param "{name}"{near}'
-                problems.append((cursor.doc, Problem("PROF006", message, cursor.path, on_key=True)))
+                hint = suggest_or_list(name, params) or "; the profile has no params"
+                message = f'there is no param "{name}"{hint}'
+                diagnostics.append((cursor.doc, Diagnostic("PROF006", message, cursor.path, on_key=True)))
     for name, param in params.items():
-        if name not in given and isinstance(param.fragment.value, dict) and "default" in param.fragment.value:
-            given[name] = param.fragment.get("default")
+        if (
+            name not in given
+            and isinstance(param.declaration.value, dict)
+            and "default" in param.declaration.value
+        ):
+            given[name] = param.declaration.get("default")
     for name, cursor in given.items():
-        _check(name, params[name], cursor, problems)
-    return Values(given, tuple(name for name in params if name not in given))
+        _validate_value(name, params[name], cursor, diagnostics)
+    return ParamValues(given, tuple(name for name in params if name not in given))
 
 
-def _check(name: str, param: Param, cursor: Cursor, problems: Problems) -> None:
-    if _holds_expression(cursor.value):
+def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: TracedDiagnostics) -> None:
+    if _contains_expression(cursor.value):
         message = f'the value of the param "{name}" may not hold an expression; expressions read params'
-        problems.append((cursor.doc, Problem("PROF010", message, cursor.path)))
+        diagnostics.append((cursor.doc, Diagnostic("PROF010", message, cursor.path)))
         return
-    schema = param.fragment.value or {}
-    if param.plain and verdict(schema, cursor.value):
+    schema = param.declaration.value or {}
+    if param.is_plain and decide_validity(schema, cursor.value):
         return
-    validator = param.validator or _validator(name, param.fragment, schema, problems)
+    validator = param.validator or _build_validator(name, param.declaration, schema, diagnostics)
     for error in validator.iter_errors(cursor.value):
-        place = (*cursor.path, *error.instance_path)
-        said = _in_words(name, error, schema)
-        problems.append((cursor.doc, Problem("PROF006", said, place)))
+        value_path = (*cursor.path, *error.instance_path)
+        explanation = _describe_error(name, error, schema)
+        diagnostics.append((cursor.doc, Diagnostic("PROF006", explanation, value_path)))
         return
 
 
-def missing(name: str) -> Problem:
+def diagnose_missing_value(name: str) -> Diagnostic:
     """The problem of a param that nobody gave a value."""
-    given = f"give it a default, --set params.{name}=…, or environments.<name>.values.{name}"
-    message = f'the param "{name}" has no value and no default; {given}'
-    return Problem("PROF005", message, ("spec", "params", name), on_key=True)
+    instruction = f"give it a default, --set params.{name}=…, or environments.<name>.values.{name}"
+    message = f'the param "{name}" has no value and no default; {instruction}'
+    return Diagnostic("PROF005", message, ("spec", "params", name), on_key=True)
 
 
-def _in_words(name: str, error: Any, fragment: dict[str, Any]) -> str:
-    shown = _cut(json.dumps(error.instance, ensure_ascii=False))
-    which = f'the param "{name}"'
+def _describe_error(name: str, error: Any, fragment: dict[str, Any]) -> str:
+    value_text = _truncate_text(json.dumps(error.instance, ensure_ascii=False))
+    subject = f'the param "{name}"'
     if error.instance_path:
-        which += " at " + ".".join(str(step) for step in error.instance_path)
+        subject += " at " + ".".join(str(step) for step in error.instance_path)
     keyword = error.schema_path[-1] if len(error.schema_path) == 1 else ""
-    limit = _cut(json.dumps(fragment.get(keyword), ensure_ascii=False)) if keyword in fragment else ""
+    limit = (
+        _truncate_text(json.dumps(fragment.get(keyword), ensure_ascii=False)) if keyword in fragment else ""
+    )
     wording = {
-        "type": f"is {shown}, and must be of type {limit.strip('[]').replace(chr(34), '')}",
-        "minimum": f"is {shown}, and must be at least {limit}",
-        "maximum": f"is {shown}, and must be at most {limit}",
-        "enum": f"is {shown}, and must be one of {limit[1:-1]}",
-        "pattern": f"is {shown}, and must match {limit}",
-        "multipleOf": f"is {shown}, and must be a multiple of {limit}",
+        "type": f"is {value_text}, and must be of type {limit.strip('[]').replace(chr(34), '')}",
+        "minimum": f"is {value_text}, and must be at least {limit}",
+        "maximum": f"is {value_text}, and must be at most {limit}",
+        "enum": f"is {value_text}, and must be one of {limit[1:-1]}",
+        "pattern": f"is {value_text}, and must match {limit}",
+        "multipleOf": f"is {value_text}, and must be a multiple of {limit}",
     }.get(keyword if limit else "")
-    return f"{which} {wording}" if wording else f"{which} is not allowed: {_cut(error.message)}"
+    return f"{subject} {wording}" if wording else f"{subject} is not allowed: {_truncate_text(error.message)}"
 
 
-def _cut(text: str) -> str:
-    return shortened(text, _LONGEST_SHOWN)
+def _truncate_text(text: str) -> str:
+    return truncate(text, _MAX_SHOWN_LENGTH)
 
 
-def _holds_expression(value: Any) -> bool:
+def _contains_expression(value: Any) -> bool:
     if isinstance(value, str):
         return OPENING in value
     if isinstance(value, dict):
-        return any(map(_holds_expression, value.values()))
-    return isinstance(value, list) and any(map(_holds_expression, value))
+        return any(map(_contains_expression, value.values()))
+    return isinstance(value, list) and any(map(_contains_expression, value))

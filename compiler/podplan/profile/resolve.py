@@ -10,17 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from podplan.core.findings import Problem
-from podplan.core.limits import MAX_INSTANCE_NODES, MAX_INSTANCES, beyond
-from podplan.core.provenance import Cursor, Doc, at, root, split, trace
+from podplan.core.findings import Diagnostic
+from podplan.core.limits import MAX_INSTANCE_NODES, MAX_INSTANCES, limit_exceeded
+from podplan.core.provenance import (
+    Cursor,
+    TracedDocument,
+    attribute_to,
+    build_traced_document,
+    root_cursor,
+    trace_to_source,
+)
 from podplan.core.typing import Any, Literal, NamedTuple
-from podplan.profile.expressions import Budget, Plan, Scope, fill, find, weight
-from podplan.profile.merge import OPENING, Problems, kept
+from podplan.profile.expressions import (
+    ExpressionBudget,
+    ExpressionScope,
+    ExpressionTree,
+    count_built_values,
+    evaluate_tree,
+    find_expressions,
+)
+from podplan.profile.merge import OPENING, TracedDiagnostics, preserve_null
 
 # The fields of a spec that are used up on the way.
-STEPS = ("extends", "params", "environments", "matrix", "naming")
+RESOLUTION_FIELDS = ("extends", "params", "environments", "matrix", "naming")
 # What expressions see of the metadata, and of a ClusterInventory: all of its fields.
-_METADATA = ("name", "namespace", "labels", "annotations")
+_EXPRESSION_METADATA = ("name", "namespace", "labels", "annotations")
 INVENTORY_FIELDS = (
     *("hardware", "queues", "nodes", "pvcs", "secrets", "configMaps", "namespaces"),
     *("asOf", "cluster", "kubernetes", "registries"),
@@ -37,11 +51,11 @@ class Variant(NamedTuple):
     id: str
     environment: str
     matrix: Mapping[str, Any]
-    make: Callable[[], Doc]
-    inventory: Doc | None
+    make: Callable[[], TracedDocument]
+    inventory: TracedDocument | None
 
     @property
-    def doc(self) -> Doc:
+    def doc(self) -> TracedDocument:
         """apiVersion, kind, metadata with the name of the CR, and the spec without what this package does."""
         return self.make()
 
@@ -54,16 +68,16 @@ class Resolution(NamedTuple):
     """
 
     variants: tuple[Variant, ...]
-    problems: tuple[tuple[Doc, Problem], ...]
+    diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...]
     environments: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
 
-def resolve(
-    profile: Doc,
+def resolve_profile(
+    profile: TracedDocument,
     *,
-    load: Callable[[str, Doc], Doc | Problem],
-    inventory: Doc | None,
+    load_base: Callable[[str, TracedDocument], TracedDocument | Diagnostic],
+    inventory: TracedDocument | None,
     environments: Literal["all", "each"] | tuple[str, ...] | None,
     sets: Mapping[str, str],
 ) -> Resolution:
@@ -75,199 +89,229 @@ def resolve(
     that some environment gives. A profile that has none is taken as written whatever is asked.
     ``sets`` are the ``--set`` flags. Nothing is raised for a profile of any form.
     """
-    found: Problems = []
+    diagnostics: TracedDiagnostics = []
     if not isinstance(profile.data, dict) or not isinstance(profile.data.get("spec"), dict):
-        faults = ((profile, Problem("PROF001", "a profile needs a spec, which is a map")),)
-        return Resolution((), faults, failed=("",))
+        spec_diagnostics = ((profile, Diagnostic("PROF001", "a profile needs a spec, which is a map")),)
+        return Resolution((), spec_diagnostics, failed=("",))
     merged = profile
     if "extends" in profile.data["spec"]:
-        from podplan.profile.extends import extend
+        from podplan.profile.extends import merge_bases
 
-        merged = extend(profile, load, found)
-    if found:
-        return Resolution((), _once(found, profile), failed=("",))
-    defined = _environments(merged)
-    variants, failed = _variants(merged, defined, inventory, environments if defined else None, sets, found)
-    return Resolution(tuple(variants), _once(found, profile), tuple(defined), tuple(failed))
+        merged = merge_bases(profile, load_base, diagnostics)
+    if diagnostics:
+        return Resolution((), _deduplicate(diagnostics, profile), failed=("",))
+    environment_names = _list_environments(merged)
+    variants, failed = _resolve_variants(
+        merged, environment_names, inventory, environments if environment_names else None, sets, diagnostics
+    )
+    return Resolution(
+        tuple(variants), _deduplicate(diagnostics, profile), tuple(environment_names), tuple(failed)
+    )
 
 
-def _environments(merged: Doc) -> list[str]:
+def _list_environments(merged: TracedDocument) -> list[str]:
     """The names of the environments of a profile."""
     spec = merged.data["spec"] if isinstance(merged.data, dict) else None
     if not isinstance(spec, dict) or "environments" not in spec:
         return []
-    from podplan.profile.environments import names
+    from podplan.profile.environments import list_environments
 
-    return names(merged)
+    return list_environments(merged)
 
 
-def _variants(
-    merged: Doc,
-    defined: list[str],
-    inventory: Doc | None,
+def _resolve_variants(
+    merged: TracedDocument,
+    environment_names: list[str],
+    inventory: TracedDocument | None,
     environments: Literal["all", "each"] | tuple[str, ...] | None,
     sets: Mapping[str, str],
-    problems: Problems,
+    diagnostics: TracedDiagnostics,
 ) -> tuple[list[Variant], list[str]]:
     """The variants, and the names of the environments that gave none."""
-    if not isinstance(root(merged).get("spec").value, dict):
+    if not isinstance(root_cursor(merged).get("spec").value, dict):
         return [], [""]
-    every = environments in ("all", "each")
-    asked = defined if every else list(dict.fromkeys(environments or ()))
+    is_every = environments in ("all", "each")
+    requested = environment_names if is_every else list(dict.fromkeys(environments or ()))
     failed: list[str] = []
-    budget = Budget()
-    results: list[_Under] = []
-    left = MAX_INSTANCES
-    for name in asked:
-        under = _under(merged, name, inventory, sets, budget, left)
-        problems.extend(under.problems)
-        results.append(under)
-        failed += [name] if not under.variants else []
-        left -= len(under.variants)
-        if left <= 0 and len(results) < len(asked):
-            message = beyond("instances", f"there are more than {MAX_INSTANCES} instances; use fewer")
-            problems.append((merged, Problem("PROF017", message, ("spec", "environments"), on_key=True)))
-            return [], asked
+    budget = ExpressionBudget()
+    results: list[_EnvironmentResult] = []
+    remaining = MAX_INSTANCES
+    for name in requested:
+        result = _resolve_environment(merged, name, inventory, sets, budget, remaining)
+        diagnostics.extend(result.diagnostics)
+        results.append(result)
+        failed += [name] if not result.variants else []
+        remaining -= len(result.variants)
+        if remaining <= 0 and len(results) < len(requested):
+            message = limit_exceeded("instances", f"there are more than {MAX_INSTANCES} instances; use fewer")
+            diagnostics.append(
+                (merged, Diagnostic("PROF017", message, ("spec", "environments"), on_key=True))
+            )
+            return [], requested
     variants = [variant for under in results for variant in under.variants]
     if environments is None or environments == "all":
-        written = _under(merged, "", inventory, sets, budget, left)
-        given_elsewhere = all(any(name not in under.missing for under in results) for name in written.missing)
-        if not (written.missing and results and given_elsewhere):
-            problems[:0] = written.problems
-            variants = [*written.variants, *variants]
-            failed += [""] if not written.variants else []
-    return _distinct(variants, merged, problems), failed
+        as_written = _resolve_environment(merged, "", inventory, sets, budget, remaining)
+        given_elsewhere = all(
+            any(name not in under.missing for under in results) for name in as_written.missing
+        )
+        if not (as_written.missing and results and given_elsewhere):
+            diagnostics[:0] = as_written.diagnostics
+            variants = [*as_written.variants, *variants]
+            failed += [""] if not as_written.variants else []
+    return _require_distinct_ids(variants, merged, diagnostics), failed
 
 
-class _Under(NamedTuple):
+class _EnvironmentResult(NamedTuple):
     """What became of a profile under one environment; ``missing`` are its params without a value."""
 
     variants: list[Variant]
-    problems: Problems
+    diagnostics: TracedDiagnostics
     missing: tuple[str, ...] = ()
 
 
-def _under(
-    merged: Doc, environment: str, inventory: Doc | None, sets: Mapping[str, str], budget: Budget, left: int
-) -> _Under:
-    problems: Problems = []
+def _resolve_environment(
+    merged: TracedDocument,
+    environment: str,
+    inventory: TracedDocument | None,
+    sets: Mapping[str, str],
+    budget: ExpressionBudget,
+    remaining: int,
+) -> _EnvironmentResult:
+    diagnostics: TracedDiagnostics = []
     doc, layers = merged, list[dict[str, Cursor]]()
     if environment:
-        from podplan.profile.environments import under, values
+        from podplan.profile.environments import apply_environment, collect_param_values
 
-        overlaid = under(merged, environment, problems)
-        if overlaid is None:
-            return _Under([], problems)
-        doc = overlaid
-        layers.append(values(merged, environment, problems))
+        overlaid_profile = apply_environment(merged, environment, diagnostics)
+        if overlaid_profile is None:
+            return _EnvironmentResult([], diagnostics)
+        doc = overlaid_profile
+        layers.append(collect_param_values(merged, environment, diagnostics))
     if sets:
-        from podplan.profile.flags import apply
+        from podplan.profile.flags import apply_set_flags
 
-        doc, given = apply(doc, sets, problems)
-        layers.append(given)
-    plans = _plans(doc, problems)
-    if problems:
-        return _Under([], problems)
-    if not any(plans.values()) and not any(step in doc.data["spec"] for step in STEPS) and not any(layers):
-        return _Under([Variant(environment, environment, {}, lambda: doc, inventory)], problems)
-    return _instances(doc, environment, layers, plans, inventory, budget, left)
+        doc, flag_values = apply_set_flags(doc, sets, diagnostics)
+        layers.append(flag_values)
+    expressions = _find_all_expressions(doc, diagnostics)
+    if diagnostics:
+        return _EnvironmentResult([], diagnostics)
+    if (
+        not any(expressions.values())
+        and not any(step in doc.data["spec"] for step in RESOLUTION_FIELDS)
+        and not any(layers)
+    ):
+        return _EnvironmentResult(
+            [Variant(environment, environment, {}, lambda: doc, inventory)], diagnostics
+        )
+    return _resolve_instances(doc, environment, layers, expressions, inventory, budget, remaining)
 
 
-def _plans(doc: Doc, problems: Problems) -> dict[str, Plan]:
+def _find_all_expressions(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str, ExpressionTree]:
     """Where expressions are: in each field of the spec, and in the metadata under the key ""."""
-    whole = root(doc)
+    profile = root_cursor(doc)
     for path in (("metadata", "name"), ("spec", "job")):
-        cursor = whole.get(*path)
+        cursor = profile.get(*path)
         if isinstance(cursor.value, str) and OPENING in cursor.value:
             message = f"{'.'.join(path)} may not hold an expression; write it out"
-            problems.append((doc, Problem("PROF010", message, cursor.path)))
-    plans: dict[str, Plan] = {"": find(whole.get("metadata"), problems)}
-    for key in whole.get("spec").value:
+            diagnostics.append((doc, Diagnostic("PROF010", message, cursor.path)))
+    expressions: dict[str, ExpressionTree] = {"": find_expressions(profile.get("metadata"), diagnostics)}
+    for key in profile.get("spec").value:
         if OPENING in key:
-            problem = Problem("PROF010", "a key may not hold an expression", ("spec", key), on_key=True)
-            problems.append((doc, problem))
-        if key not in STEPS:
-            plans[key] = find(whole.get("spec", key), problems)
-    return plans
+            diagnostic = Diagnostic("PROF010", "a key may not hold an expression", ("spec", key), on_key=True)
+            diagnostics.append((doc, diagnostic))
+        if key not in RESOLUTION_FIELDS:
+            expressions[key] = find_expressions(profile.get("spec", key), diagnostics)
+    return expressions
 
 
-def _instances(
-    doc: Doc,
+def _resolve_instances(
+    doc: TracedDocument,
     environment: str,
     layers: list[dict[str, Cursor]],
-    plans: dict[str, Plan],
-    inventory: Doc | None,
-    budget: Budget,
-    left: int,
-) -> _Under:
-    from podplan.profile.matrix import instances
-    from podplan.profile.naming import demand_unlike
-    from podplan.profile.params import choose, declared, missing
+    expressions: dict[str, ExpressionTree],
+    inventory: TracedDocument | None,
+    budget: ExpressionBudget,
+    remaining: int,
+) -> _EnvironmentResult:
+    from podplan.profile.matrix import expand_matrix
+    from podplan.profile.naming import require_distinct_names
+    from podplan.profile.params import choose_values, diagnose_missing_value, read_params
 
-    problems: Problems = []
-    params = declared(doc, problems)
-    found = instances(doc, problems)
+    diagnostics: TracedDiagnostics = []
+    params = read_params(doc, diagnostics)
+    matrix_instances = expand_matrix(doc, diagnostics)
     parts = {**doc.data["spec"], "": doc.data.get("metadata")}
-    heavy = sum(weight(parts[key], plan) for key, plan in plans.items()) * len(found)
-    if heavy > MAX_INSTANCE_NODES or len(found) > left:
-        limit = "instances" if len(found) > left else "instance-nodes"
-        message = beyond(limit, f"the matrix makes {len(found)} instances, too many; use fewer values")
-        problems.append((doc, Problem("PROF017", message, ("spec", "matrix"), on_key=True)))
-    if problems or params is None:
-        return _Under([], problems)
-    known = frozenset(key for instance in found for key in instance.values)
-    lacking: dict[str, None] = {}
+    built_values = sum(count_built_values(parts[key], plan) for key, plan in expressions.items()) * len(
+        matrix_instances
+    )
+    if built_values > MAX_INSTANCE_NODES or len(matrix_instances) > remaining:
+        limit = "instances" if len(matrix_instances) > remaining else "instance-nodes"
+        message = limit_exceeded(
+            limit, f"the matrix makes {len(matrix_instances)} instances, too many; use fewer values"
+        )
+        diagnostics.append((doc, Diagnostic("PROF017", message, ("spec", "matrix"), on_key=True)))
+    if diagnostics or params is None:
+        return _EnvironmentResult([], diagnostics)
+    matrix_keys = frozenset(key for instance in matrix_instances for key in instance.values)
+    missing_params: dict[str, None] = {}
     variants: list[Variant] = []
-    named: list[tuple[Any, Any]] = []
+    named_instances: list[tuple[Any, Any]] = []
 
-    def resolved(instance: Any, spent: Budget, own: Problems) -> Doc | None:
-        swept = {key: cursor for key, cursor in instance.values.items() if key in params}
-        for key in swept:
+    def resolved(instance: Any, spent: ExpressionBudget, own: TracedDiagnostics) -> TracedDocument | None:
+        matrix_params = {key: cursor for key, cursor in instance.values.items() if key in params}
+        for key in matrix_params:
             if layers and key in layers[-1] and layers[-1][key].doc.name == "--set":
                 message = f'this has no effect: the matrix sets the param "{key}" in each instance'
-                own.append((layers[-1][key].doc, Problem("PROF015", message, layers[-1][key].path)))
-        values = choose(params, [*layers, swept], own)
-        lacking.update(dict.fromkeys(values.missing))
-        own.extend((doc, missing(name)) for name in values.missing)
+                own.append((layers[-1][key].doc, Diagnostic("PROF015", message, layers[-1][key].path)))
+        values = choose_values(params, [*layers, matrix_params], own)
+        missing_params.update(dict.fromkeys(values.missing))
+        own.extend((doc, diagnose_missing_value(name)) for name in values.missing)
         if own:
             return None
-        return _resolved(
-            doc, plans, _scope(environment, values.given, instance, known, inventory), instance, spent, own
+        return _resolve_instance(
+            doc,
+            expressions,
+            _build_scope(environment, values.given, instance, matrix_keys, inventory),
+            instance,
+            spent,
+            own,
         )
 
-    def resolved_again(instance: Any) -> Doc:
-        again = resolved(instance, Budget(), [])
+    def resolved_again(instance: Any) -> TracedDocument:
+        again = resolved(instance, ExpressionBudget(), [])
         assert again is not None
         return again
 
-    is_kept = budget.keeps(heavy)
-    for instance in found:
-        own: Problems = []
-        document = resolved(instance, budget, own)
-        if document is not None and not own:
-            plain = {key: cursor.value for key, cursor in instance.values.items()}
-            label = "/".join(part for part in (environment, instance.id) if part)
-            name = root(document).get("metadata", "name")
+    is_kept = budget.keeps(built_values)
+    for instance in matrix_instances:
+        instance_diagnostics: TracedDiagnostics = []
+        document = resolved(instance, budget, instance_diagnostics)
+        if document is not None and not instance_diagnostics:
+            matrix_values = {key: cursor.value for key, cursor in instance.values.items()}
+            variant_id = "/".join(part for part in (environment, instance.id) if part)
+            name = root_cursor(document).get("metadata", "name")
             make = partial(_same, document) if is_kept else partial(resolved_again, instance)
-            variants.append(Variant(label, environment, plain, make, inventory))
-            named.append((instance, name.value))
-        problems.extend(own)
-    before = len(problems)
-    demand_unlike(named, doc, problems)
-    return _Under(variants if len(problems) == before else [], problems, tuple(lacking))
+            variants.append(Variant(variant_id, environment, matrix_values, make, inventory))
+            named_instances.append((instance, name.value))
+        diagnostics.extend(instance_diagnostics)
+    diagnostic_count = len(diagnostics)
+    require_distinct_names(named_instances, doc, diagnostics)
+    return _EnvironmentResult(
+        variants if len(diagnostics) == diagnostic_count else [], diagnostics, tuple(missing_params)
+    )
 
 
-def _same(document: Doc) -> Doc:
+def _same(document: TracedDocument) -> TracedDocument:
     return document
 
 
-def _scope(
+def _build_scope(
     environment: str,
     params: Mapping[str, Cursor],
     instance: Any,
-    known: frozenset[str],
-    inventory: Doc | None,
-) -> Scope:
+    matrix_keys: frozenset[str],
+    inventory: TracedDocument | None,
+) -> ExpressionScope:
     matrix = {key: cursor.value for key, cursor in instance.values.items()}
     values: dict[str, Any] = {
         "params": {name: cursor.value for name, cursor in params.items()},
@@ -275,72 +319,100 @@ def _scope(
         "environment": environment,
         "metadata": {},
     }
-    places = {("params", name): cursor for name, cursor in params.items()}
-    places |= {("matrix", key): cursor for key, cursor in instance.values.items()}
+    cursors = {("params", name): cursor for name, cursor in params.items()}
+    cursors |= {("matrix", key): cursor for key, cursor in instance.values.items()}
     if inventory is not None:
-        spec = root(inventory).get("spec")
+        spec = root_cursor(inventory).get("spec")
         values["inventory"] = spec.value if isinstance(spec.value, dict) else {}
-        places |= {("inventory", section): cursor for section, cursor in spec.fields().items()}
-    names = {"params": params, "matrix": {*known, "id"} if known else (), "metadata": _METADATA}
-    return Scope(values, places, {**names, "inventory": INVENTORY_FIELDS})
-
-
-def _resolved(
-    doc: Doc, plans: dict[str, Plan], scope: Scope, instance: Any, budget: Budget, problems: Problems
-) -> Doc:
-    """The profile of one instance: expressions worked out, its name given, and the steps left out."""
-    from podplan.profile.naming import name
-
-    whole = root(doc)
-    written = whole.get("metadata")
-    # The metadata first, so that the rest sees what it came to.
-    only_name = _with_metadata(scope, {"name": whole.get("metadata", "name").value})
-    metadata = fill(written, plans[""], only_name, budget, problems)
-    seen = written.value if plans[""] is None else split(metadata, doc.name).data
-    scope = _with_metadata(scope, seen)
-    spec = {
-        key: fill(whole.get("spec", key), plans[key], scope, budget, problems)
-        for key in whole.get("spec").value
-        if key not in STEPS
+        cursors |= {("inventory", section): cursor for section, cursor in spec.fields().items()}
+    names = {
+        "params": params,
+        "matrix": {*matrix_keys, "id"} if matrix_keys else (),
+        "metadata": _EXPRESSION_METADATA,
     }
-    tree: dict[str, Any] = {key: kept(whole.get(key)) for key in whole.value}
-    tree["spec"] = at(whole.get("spec"), spec)
-    if written.exists:
+    return ExpressionScope(values, cursors, {**names, "inventory": INVENTORY_FIELDS})
+
+
+def _resolve_instance(
+    doc: TracedDocument,
+    expressions: dict[str, ExpressionTree],
+    scope: ExpressionScope,
+    instance: Any,
+    budget: ExpressionBudget,
+    diagnostics: TracedDiagnostics,
+) -> TracedDocument:
+    """The profile of one instance: expressions worked out, its name given, and the steps left out."""
+    from podplan.profile.naming import build_name
+
+    profile = root_cursor(doc)
+    written_metadata = profile.get("metadata")
+    # The metadata first, so that the rest sees what it came to.
+    name_scope = _add_metadata(scope, {"name": profile.get("metadata", "name").value})
+    metadata = evaluate_tree(written_metadata, expressions[""], name_scope, budget, diagnostics)
+    metadata_values = (
+        written_metadata.value if expressions[""] is None else build_traced_document(metadata, doc.name).data
+    )
+    scope = _add_metadata(scope, metadata_values)
+    spec = {
+        key: evaluate_tree(profile.get("spec", key), expressions[key], scope, budget, diagnostics)
+        for key in profile.get("spec").value
+        if key not in RESOLUTION_FIELDS
+    }
+    tree: dict[str, Any] = {key: preserve_null(profile.get(key)) for key in profile.value}
+    tree["spec"] = attribute_to(profile.get("spec"), spec)
+    if written_metadata.exists:
         tree["metadata"] = metadata
-    own_name = name(whole, instance, lambda: split(tree["spec"], doc.name).data, scope, budget, problems)
+    own_name = build_name(
+        profile,
+        instance,
+        lambda: build_traced_document(tree["spec"], doc.name).data,
+        scope,
+        budget,
+        diagnostics,
+    )
     if own_name is not None:
         fields = (
-            {key: kept(written.get(key)) for key in written.value} if plans[""] is None else metadata.value
+            {key: preserve_null(written_metadata.get(key)) for key in written_metadata.value}
+            if expressions[""] is None
+            else metadata.value
         )
-        tree["metadata"] = at(written, {**fields, "name": own_name})
-    return split(at(whole, tree), doc.name)
+        tree["metadata"] = attribute_to(written_metadata, {**fields, "name": own_name})
+    return build_traced_document(attribute_to(profile, tree), doc.name)
 
 
-def _with_metadata(scope: Scope, metadata: Any) -> Scope:
-    there = metadata if isinstance(metadata, dict) else {}
-    shown = {key: there[key] for key in _METADATA if there.get(key) is not None}
-    return scope._replace(values={**scope.values, "metadata": shown})
+def _add_metadata(scope: ExpressionScope, metadata: Any) -> ExpressionScope:
+    metadata_fields = metadata if isinstance(metadata, dict) else {}
+    visible = {
+        key: metadata_fields[key] for key in _EXPRESSION_METADATA if metadata_fields.get(key) is not None
+    }
+    return scope._replace(values={**scope.values, "metadata": visible})
 
 
-def _distinct(variants: list[Variant], merged: Doc, problems: Problems) -> list[Variant]:
+def _require_distinct_ids(
+    variants: list[Variant], merged: TracedDocument, diagnostics: TracedDiagnostics
+) -> list[Variant]:
     """The variants, unless an environment is called as a matrix instance is."""
     result = {variant.id: variant for variant in reversed(variants)}
     if len(result) == len(variants):
         return variants
     message = "an environment has the name of a matrix instance; rename the environment"
-    problems.append((merged, Problem("PROF013", message, ("spec", "environments"), on_key=True)))
+    diagnostics.append((merged, Diagnostic("PROF013", message, ("spec", "environments"), on_key=True)))
     return []
 
 
-def _once(problems: Problems, profile: Doc) -> tuple[tuple[Doc, Problem], ...]:
+def _deduplicate(
+    diagnostics: TracedDiagnostics, profile: TracedDocument
+) -> tuple[tuple[TracedDocument, Diagnostic], ...]:
     """Each problem once, however many instances have it; what a flag did wrong is put at the profile."""
-    result: dict[tuple[Any, ...], tuple[Doc, Problem]] = {}
-    for doc, problem in problems:
-        last = trace(doc, problem.path)[-1]
-        source = last.doc.source
-        if source is None and last.origin is not None and last.origin.flag is not None:
-            message = f"{last.origin.flag.name}: {problem.message}"
-            doc, problem = profile, problem._replace(message=message, path=("spec",), on_key=False)
-        where = (source.file, source.index) if source is not None else ()
-        result.setdefault((where, last.path, problem.rule, problem.message), (doc, problem))
+    result: dict[tuple[Any, ...], tuple[TracedDocument, Diagnostic]] = {}
+    for doc, diagnostic in diagnostics:
+        last_step = trace_to_source(doc, diagnostic.path)[-1]
+        source = last_step.doc.source
+        if source is None and last_step.origin is not None and last_step.origin.flag is not None:
+            message = f"{last_step.origin.flag.name}: {diagnostic.message}"
+            doc, diagnostic = profile, diagnostic._replace(message=message, path=("spec",), on_key=False)
+        document_key = (source.file, source.index) if source is not None else ()
+        result.setdefault(
+            (document_key, last_step.path, diagnostic.rule, diagnostic.message), (doc, diagnostic)
+        )
     return tuple(result.values())

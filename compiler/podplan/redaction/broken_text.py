@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.redaction.detection import find_text_secrets, merge_spans
-from podplan.redaction.secret_names import field_names_secret, names_secret
+from podplan.redaction.secret_names import is_secret_field, is_secret_name
 
 # A key and what separates it from its value, and an entry that is called like a secret.
-_KEY = pattern(r"(?<![\w.$-])([A-Za-z_][\w.-]*)[\"']?[ \t]{0,20}[:=](?![/:])")
-_NAME = pattern(r"(?<![\w.$-])(?:name|key)[\"']?[ \t]{0,20}[:=][ \t]{0,20}[\"']?([A-Za-z_][\w.-]*)")
-_LINE = pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_CONTENT = pattern(r"[ \t]*(?:-[ \t]+)*")
+_KEY = compile_lazily(r"(?<![\w.$-])([A-Za-z_][\w.-]*)[\"']?[ \t]{0,20}[:=](?![/:])")
+_NAMED_ENTRY = compile_lazily(
+    r"(?<![\w.$-])(?:name|key)[\"']?[ \t]{0,20}[:=][ \t]{0,20}[\"']?([A-Za-z_][\w.-]*)"
+)
+_LINE = compile_lazily(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_CONTENT = compile_lazily(r"[ \t]*(?:-[ \t]+)*")
 # What begins something else: an entry of a list or a map, a comment, a document.
-_NEXT = pattern(r"[ \t]*(?:-[ \t\r\n]|#|---|\.\.\.|[\"']?[\w./-]{1,200}[\"']?[ \t]{0,20}:(?:[ \t\r\n]|\Z))")
-_FARTHEST = 20  # lines of an entry before its name
+_NEXT_NODE = compile_lazily(
+    r"[ \t]*(?:-[ \t\r\n]|#|---|\.\.\.|[\"']?[\w./-]{1,200}[\"']?[ \t]{0,20}:(?:[ \t\r\n]|\Z))"
+)
+_MAX_LINES_BEFORE_NAME = 20  # lines of an entry before its name
 # Of the messages about syntax, those that quote the sign at which reading ended.
-_QUOTING_A_SIGN = ("a value is due before", "a value cannot start", "a value that starts", "this bracket is")
+_CHARACTER_QUOTING_PREFIXES = (
+    "a value is due before",
+    "a value cannot start",
+    "a value that starts",
+    "this bracket is",
+)
 # Messages of faults that may quote a tag, the name of an alias or part of a scalar, and what is said instead.
-_QUOTING = {
+_NEUTRAL_MESSAGES = {
     "YAML001": "the text is not YAML from here on; quote the value if it is plain text",
     "YAML002": "this key is there twice; keep one of the two",
     "YAML004": "the tag here is not known to Kubernetes, or the value is not of its type; remove the tag",
@@ -34,115 +43,121 @@ _QUOTING = {
 
 def replace_quoting_message(rule: str, message: str) -> str:
     """``message`` of a fault of ``rule``, or one in its place that quotes nothing of the text."""
-    if rule == "YAML001" and not message.startswith(_QUOTING_A_SIGN):
+    if rule == "YAML001" and not message.startswith(_CHARACTER_QUOTING_PREFIXES):
         return message
-    return _QUOTING.get(rule, message)
+    return _NEUTRAL_MESSAGES.get(rule, message)
 
 
-class _Lines(NamedTuple):
+class _TextLines(NamedTuple):
     """A text in lines: what is in them, and where they begin."""
 
     texts: list[str]
     starts: list[int]
 
-    def span(self, number: int, column: int) -> tuple[int, int]:
+    def span_from(self, number: int, column: int) -> tuple[int, int]:
         """A line from a column on."""
         return self.starts[number] + column, self.starts[number] + len(self.texts[number])
 
 
 def find_broken_text_secrets(text: str) -> list[tuple[int, int]]:
     """Where a text may hold secrets: offsets in order, the end exclusive."""
-    found = [(match[0], match.start()) for match in _LINE.finditer(text)]
-    lines = _Lines([line for line, _ in found], [start for _, start in found])
-    return merge_spans([*find_text_secrets(text), *_values(lines), *_entries(lines)])
+    matches = [(match[0], match.start()) for match in _LINE.finditer(text)]
+    lines = _TextLines([line for line, _ in matches], [start for _, start in matches])
+    return merge_spans([*find_text_secrets(text), *_find_secret_values(lines), *_find_secret_entries(lines)])
 
 
-def _values(lines: _Lines) -> Iterator[tuple[int, int]]:
+def _find_secret_values(lines: _TextLines) -> Iterator[tuple[int, int]]:
     """The values of keys that are called like secrets, with the lines that go on with them."""
     number = 0
     while number < len(lines.texts):
         line = lines.texts[number]
-        ends = (match.end() for match in _KEY.finditer(line) if _is_secret(match[1]))
-        column = next(ends, None)
+        value_starts = (match.end() for match in _KEY.finditer(line) if _is_secret_key(match[1]))
+        column = next(value_starts, None)
         number += 1
         if column is not None:
-            yield lines.span(number - 1, column)
-            behind = _behind_value(lines, number, line, line[column:].strip())
-            yield from (lines.span(other, 0) for other in range(number, behind))
-            number = behind
+            yield lines.span_from(number - 1, column)
+            value_end = _find_value_end(lines, number, line, line[column:].strip())
+            yield from (lines.span_from(other, 0) for other in range(number, value_end))
+            number = value_end
 
 
-def _is_secret(key: str) -> bool:
-    return field_names_secret(key) or (key.isupper() and names_secret(key))
+def _is_secret_key(key: str) -> bool:
+    return is_secret_field(key) or (key.isupper() and is_secret_name(key))
 
 
-def _behind_value(lines: _Lines, number: int, line: str, value: str) -> int:
+def _find_value_end(lines: _TextLines, number: int, line: str, value: str) -> int:
     """The first line from ``number`` on that does not go on with the value that ``line`` begins."""
     texts = lines.texts
     if value[:1] in ("'", '"') and value.count(value[0]) % 2:
-        closed = (other for other in range(number, len(texts)) if value[0] in texts[other])
-        number = next(closed, number - 1) + 1
-    column = _column(line)
+        closing_lines = (other for other in range(number, len(texts)) if value[0] in texts[other])
+        number = next(closing_lines, number - 1) + 1
+    column = _find_content_column(line)
     while number < len(texts):
-        here = _width(texts[number])
-        is_entry = not value and here == column and texts[number].lstrip()[:1] == "-"
-        if here <= column and not is_entry and _NEXT.match(texts[number]):
+        indent = _measure_width(texts[number])
+        is_entry = not value and indent == column and texts[number].lstrip()[:1] == "-"
+        if indent <= column and not is_entry and _NEXT_NODE.match(texts[number]):
             break
         number += 1
     return number
 
 
-def _entries(lines: _Lines) -> Iterator[tuple[int, int]]:
+def _find_secret_entries(lines: _TextLines) -> Iterator[tuple[int, int]]:
     """What else stands in entries of lists that are called like secrets."""
-    done = 0
+    next_number = 0
     for number, line in enumerate(lines.texts):
-        match = next((one for one in _NAME.finditer(line) if names_secret(one[1])), None)
+        match = next((one for one in _NAMED_ENTRY.finditer(line) if is_secret_name(one[1])), None)
         if match is None:
             continue
-        yield lines.span(number, match.end())
-        opened = line.find("{", 0, match.start())
-        if opened >= 0:
-            yield lines.starts[number] + opened, lines.starts[number] + match.start()
-        column = _column(line)
-        others = [*_before(lines, number, column), *_behind(lines, max(number + 1, done), column)]
-        for other in others:
-            yield lines.span(other, lines.texts[other].find(":") + 1)
-        done = max([done, number + 1, *(other + 1 for other in others)])
+        yield lines.span_from(number, match.end())
+        brace = line.find("{", 0, match.start())
+        if brace >= 0:
+            yield lines.starts[number] + brace, lines.starts[number] + match.start()
+        column = _find_content_column(line)
+        entry_lines = [
+            *_iter_entry_lines_before(lines, number, column),
+            *_iter_entry_lines_from(lines, max(number + 1, next_number), column),
+        ]
+        for other in entry_lines:
+            yield lines.span_from(other, lines.texts[other].find(":") + 1)
+        next_number = max([next_number, number + 1, *(other + 1 for other in entry_lines)])
 
 
-def _before(lines: _Lines, number: int, column: int) -> Iterator[int]:
+def _iter_entry_lines_before(lines: _TextLines, number: int, column: int) -> Iterator[int]:
     """The lines of an entry before that of its name."""
-    for other in range(number, max(number - _FARTHEST, 0), -1):
-        if _begins_entry(lines.texts[other], column) or _column(lines.texts[other - 1]) < column:
+    for line_number in range(number, max(number - _MAX_LINES_BEFORE_NAME, 0), -1):
+        if (
+            _begins_entry(lines.texts[line_number], column)
+            or _find_content_column(lines.texts[line_number - 1]) < column
+        ):
             return
-        yield other - 1
+        yield line_number - 1
 
 
-def _behind(lines: _Lines, number: int, column: int) -> Iterator[int]:
+def _iter_entry_lines_from(lines: _TextLines, number: int, column: int) -> Iterator[int]:
     """The lines of an entry from ``number`` on."""
-    for other in range(number, len(lines.texts)):
-        line = lines.texts[other]
-        if line.strip() and (_begins_entry(line, column) or _column(line) < column):
+    for line_number in range(number, len(lines.texts)):
+        line = lines.texts[line_number]
+        if line.strip() and (_begins_entry(line, column) or _find_content_column(line) < column):
             return
-        yield other
+        yield line_number
 
 
 def _begins_entry(line: str, column: int) -> bool:
     """Whether a line begins an entry of the list whose entries have their content in ``column``."""
-    here = _indentation(line)
-    return here < column and line[here] == "-"
+    indent = _measure_indent(line)
+    return indent < column and line[indent] == "-"
 
 
-def _indentation(line: str) -> int:
+def _measure_indent(line: str) -> int:
     return len(line) - len(line.lstrip(" \t")) if line.strip() else 0
 
 
-def _width(line: str) -> int:
+def _measure_width(line: str) -> int:
     """How far a line is indented, where a tab goes to the next column that eight divides."""
-    return len(line[: _indentation(line)].expandtabs())
+    return len(line[: _measure_indent(line)].expandtabs())
 
 
-def _column(line: str) -> int:
+def _find_content_column(line: str) -> int:
     """The column in which the content of a line begins, behind the marks of list entries."""
     match = _CONTENT.match(line)
     return match.end() if match is not None else 0

@@ -11,64 +11,66 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.redaction.hints import may_hold_secret, may_hold_token
-from podplan.redaction.secret_names import field_names_secret, names_secret
+from podplan.redaction.secret_names import is_secret_field, is_secret_name
 from podplan.redaction.secret_objects import has_secret_kind
 
 Path = tuple[str | int, ...]
 
-LEAST = 6  # characters of a value that a policy reports
-_OPEN_FIELDS = frozenset({"apiVersion", "kind", "type", "immutable", "metadata", "items"})  # of a Secret
-_OPEN_METADATA = frozenset({"name", "generateName", "namespace", "labels"})
+MIN_SECRET_LENGTH = 6  # characters of a value that a policy reports
+_PUBLIC_FIELDS = frozenset({"apiVersion", "kind", "type", "immutable", "metadata", "items"})  # of a Secret
+_PUBLIC_METADATA = frozenset({"name", "generateName", "namespace", "labels"})
 
 # No secret: words of YAML, numbers, placeholders, references and paths. The first is for policies, which must
 # not raise false alarms; the second is for what is shown.
-_NOT_REPORTED = pattern(
+_HARMLESS_VALUE = compile_lazily(
     r"true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Z]:\\.*|\$.*|\S+\.(?:json|pem|key|crt|txt|ya?ml)",
     re.DOTALL | re.IGNORECASE,
 )
-_SHOWN = pattern(
+_DISPLAYABLE_VALUE = compile_lazily(
     r"(?:true|false|none|null|yes|no|on|off|[0-9]{0,3}|<[^<>]*>|\$\{\{.*\}\}|\$\(\w+\)|\$\w+|\$\{\w+\}"
     r"|(?:/[\w.@+-]+)+/?|[\w./-]+\.(?:json|pem|key|crt|txt|ya?ml))\s*",
     re.DOTALL | re.IGNORECASE,
 )
-_DIGITS = pattern("[0-9]{4,}")
+_DIGITS = compile_lazily("[0-9]{4,}")
 
-_WITH_PASSWORD = pattern(r"[a-z0-9+.-]://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
-PRIVATE_KEY = pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY")
-_TOKEN = pattern(
+_URL_WITH_PASSWORD = compile_lazily(r"[a-z0-9+.-]://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
+PRIVATE_KEY_BEGIN = compile_lazily(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY")
+_TOKEN = compile_lazily(
     r"\b(?:hf_[A-Za-z0-9]{30,}|gh[opsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{20,}"
     r"|xox[abprs]-[A-Za-z0-9-]{20,}|sk-(?:proj-|ant-)?[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{35}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)"
 )
 # The password of a URL, which may hold an "@", or a token in the place of the user.
-_USERINFO = pattern(r"://(?:[^\s/@:\"']*:([^\s/\"']+)|([^\s/@:\"'$]{8,}))@")
-_PRIVATE_KEY_END = pattern(r"-----END [A-Z ]{0,40}PRIVATE KEY-----")
-_BEARER = pattern(r"\b(?:bearer|basic)\s+(?=[\w.~+/-]{6})", re.IGNORECASE)
+_USERINFO = compile_lazily(r"://(?:[^\s/@:\"']*:([^\s/\"']+)|([^\s/@:\"'$]{8,}))@")
+_PRIVATE_KEY_END = compile_lazily(r"-----END [A-Z ]{0,40}PRIVATE KEY-----")
+_BEARER = compile_lazily(r"\b(?:bearer|basic)\s+(?=[\w.~+/-]{6})", re.IGNORECASE)
 # The name and the sign before a value: TOKEN=…, --api-key=…, "token": …; and an option before its value.
-_ASSIGNMENT = pattern(r"(?<![\w.$-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:[ \t]{0,20}=|:(?=[\s\"']))[ \t]{0,20}")
-_OPTION = pattern(r"(?<![\w.$-])--?([A-Za-z_][\w.-]*)[ \t]+(?!-)")
+_ASSIGNMENT = compile_lazily(
+    r"(?<![\w.$-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:[ \t]{0,20}=|:(?=[\s\"']))[ \t]{0,20}"
+)
+_OPTION = compile_lazily(r"(?<![\w.$-])--?([A-Za-z_][\w.-]*)[ \t]+(?!-)")
 # What curl and sshpass take as a password, which no name says.
-_LOGIN = pattern(
+_LOGIN = compile_lazily(
     r"\b(?:curl\b[^\n;|&]{0,500}?\s(?:-u|--user)(?:=|[ \t]+)[\"']?[^\s\"':$]*:|sshpass[ \t]+-p[ \t]*)"
     r"(?=[\"']?[^\s\"':$])"
 )
 _LOGIN_OPTIONS = frozenset({"-u", "--user", "-p"})
-_VALUE = pattern(
+_VALUE = compile_lazily(
     r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|[\"']([^\r\n]*)|(?:(?:bearer|basic|token)\s+)?([^\s\"']+)",
     re.IGNORECASE | re.DOTALL,
 )
-_BEHIND_A_VALUE = ";,&|)}]"
+_VALUE_TERMINATORS = ";,&|)}]"
 # Values of options that are paths or references, and that a policy does not report in a command line.
-_REFERENCE = pattern(r"~.*|\.{1,2}/.*|@.*|(?:id|src|env|file|vault|arn)[:=].*", re.DOTALL)
-_LONGEST_JSON = 1_000_000  # characters of a text that is read as JSON
+_REFERENCE = compile_lazily(r"~.*|\.{1,2}/.*|@.*|(?:id|src|env|file|vault|arn)[:=].*", re.DOTALL)
+_MAX_JSON_LENGTH = 1_000_000  # characters of a text that is read as JSON
 
 # Fields whose keys are names of variables, and not of fields.
-_VARIABLES = frozenset({"env", "params", "values", "axes", "data", "properties"})
+_VARIABLE_FIELDS = frozenset({"env", "params", "values", "axes", "data", "properties"})
 # Fields below the name of a secret that do not give its value: references, and what describes a param.
-_NO_VALUES = frozenset(
+_NON_VALUE_FIELDS = frozenset(
     (
         *("secret", "configMap", "field", "valueFrom", "secretKeyRef", "configMapKeyRef", "fieldRef"),
         *("secretRef", "secretName", "name", "namespace", "key", "path", "optional", "audience", "mode"),
@@ -78,11 +80,11 @@ _NO_VALUES = frozenset(
         *("exclusiveMinimum", "exclusiveMaximum", "multipleOf", "additionalProperties"),
     )
 )
-_NAMES_OF_ENTRIES = ("name", "key")
-_PARAM = pattern(r"\bparams\s*(?:\.\s*(\w+)|\[\s*['\"]([^'\"]+)['\"])")
+_ENTRY_NAME_FIELDS = ("name", "key")
+_PARAM_REFERENCE = compile_lazily(r"\bparams\s*(?:\.\s*(\w+)|\[\s*['\"]([^'\"]+)['\"])")
 
 
-class Secret(NamedTuple):
+class SecretMatch(NamedTuple):
     """A secret in data: the path of the value that has it, and which ``part`` of its text it is ("": all)."""
 
     path: Path
@@ -109,22 +111,22 @@ def is_secret(name: str, value: str) -> bool:
     """Whether a variable certainly holds a secret as text: no path, number, reference or placeholder."""
     if has_secret_form(value):
         return True
-    return len(value) >= LEAST and names_secret(name) and not _NOT_REPORTED.fullmatch(value)
+    return len(value) >= MIN_SECRET_LENGTH and is_secret_name(name) and not _HARMLESS_VALUE.fullmatch(value)
 
 
 def has_secret_form(value: str) -> bool:
     """Whether a text has a password in a URL, a private key or a token of a well-known service in it."""
     return bool(
-        ("://" in value and _WITH_PASSWORD.search(value))
-        or ("PRIVATE KEY" in value and PRIVATE_KEY.search(value))
+        ("://" in value and _URL_WITH_PASSWORD.search(value))
+        or ("PRIVATE KEY" in value and PRIVATE_KEY_BEGIN.search(value))
         or (may_hold_token(value) and _TOKEN.search(value))
     )
 
 
-def is_shown(value: Any) -> bool:
+def is_displayable(value: Any) -> bool:
     """Whether a value may be shown beside the name of a secret, since it is none, or only refers to one."""
     if isinstance(value, str):
-        return _SHOWN.fullmatch(value) is not None
+        return _DISPLAYABLE_VALUE.fullmatch(value) is not None
     if isinstance(value, dict):
         return not value  # a map of nulls is broken text
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -132,19 +134,19 @@ def is_shown(value: Any) -> bool:
     return _DIGITS.search(str(value)) is None
 
 
-def secret_values(data: Any) -> Iterator[str]:
+def iter_secret_values(data: Any) -> Iterator[str]:
     """The texts that are secret in data."""
     for secret in find_secrets(data):
         value = _value_at(data, secret.path)
         if secret.part:
             yield secret.part
         elif isinstance(value, dict):
-            yield from (key for key in value if isinstance(key, str) and len(key) >= LEAST)
-        elif not is_shown(value):
+            yield from (key for key in value if isinstance(key, str) and len(key) >= MIN_SECRET_LENGTH)
+        elif not is_displayable(value):
             yield str(value)
 
 
-def flag_values(sets: Mapping[str, str]) -> Iterator[str]:
+def iter_flag_secrets(sets: Mapping[str, str]) -> Iterator[str]:
     """The texts that are secret in what ``--set`` flags give to paths."""
     for key, text in sets.items():
         yield from (text[start:end] for start, end in find_text_secrets(text))
@@ -156,89 +158,93 @@ def flag_values(sets: Mapping[str, str]) -> Iterator[str]:
                 data = text
         for step in reversed(key.split(".")):
             data = {step: data}
-        yield from secret_values(data)
+        yield from iter_secret_values(data)
 
 
 # A value, the step that leads to it, and the node that it is in: most paths are asked for by nobody.
-_Node = tuple[Any, Any, Any]
+_TreeNode = tuple[Any, Any, Any]
 
 
-def find_secrets(data: Any) -> Iterator[Secret]:
+def find_secrets(data: Any) -> Iterator[SecretMatch]:
     """Everything in data that is secret, each value once."""
-    whole: set[Path] = set()
-    params: set[str] = set()  # that the value of a secret is taken from
-    nodes: list[_Node] = [(data, None, None)]
+    secret_paths: set[Path] = set()
+    param_names: set[str] = set()  # that the value of a secret is taken from
+    nodes: list[_TreeNode] = [(data, None, None)]
     while nodes:
-        here = nodes.pop()
-        if has_secret_kind(here[0]):
-            yield from (Secret((*_path(here), *path)) for path in _of_secret(here[0]))
+        current = nodes.pop()
+        if has_secret_kind(current[0]):
+            yield from (
+                SecretMatch((*_build_path(current), *path)) for path in _iter_secret_object_paths(current[0])
+            )
             continue
-        for path in _named_in(here):
+        for path in _find_named_secrets(current):
             value = _value_at(data, path)
             if isinstance(value, str) and "${{" in value:
-                params.update(match[1] or match[2] for match in _PARAM.finditer(value))
-            if path not in whole and not is_shown(value):
-                whole.add(path)
-                yield Secret(path)
-        yield from (secret for secret in _parts_in(here) if secret.path not in whole)
-        below = _entries(here[0])
-        nodes += [(value, key, here) for key, value in below if isinstance(value, dict | list)]
-    yield from (Secret(path) for path in _of_params(data, params) if path not in whole)
+                param_names.update(match[1] or match[2] for match in _PARAM_REFERENCE.finditer(value))
+            if path not in secret_paths and not is_displayable(value):
+                secret_paths.add(path)
+                yield SecretMatch(path)
+        yield from (secret for secret in _find_partial_secrets(current) if secret.path not in secret_paths)
+        children = _iter_children(current[0])
+        nodes += [(value, key, current) for key, value in children if isinstance(value, dict | list)]
+    yield from (
+        SecretMatch(path) for path in _find_param_secrets(data, param_names) if path not in secret_paths
+    )
 
 
-def _named_in(here: _Node) -> Iterator[Path]:
+def _find_named_secrets(tree_node: _TreeNode) -> Iterator[Path]:
     """The paths of values that this node gives to names of secrets."""
-    node, step, above = here
+    node, step, parent = tree_node
     if isinstance(node, list):
-        yield from ((*_path(here), number) for number in _values_of_options(node))
+        yield from ((*_build_path(tree_node), number) for number in _iter_option_values(node))
     if not isinstance(node, dict):
         return
-    is_variable = above is not None and above[1] == "env"
-    if any(isinstance(name := node.get(key), str) and names_secret(name) for key in _NAMES_OF_ENTRIES):
+    is_variable = parent is not None and parent[1] == "env"
+    if any(isinstance(name := node.get(key), str) and is_secret_name(name) for key in _ENTRY_NAME_FIELDS):
         for key, value in node.items():
-            if key not in _NAMES_OF_ENTRIES and (_is_value(key) or is_variable):
-                yield from ((*_path(here), key, *path) for path in _leaves(value))
-    names = names_secret if step in _VARIABLES else field_names_secret
+            if key not in _ENTRY_NAME_FIELDS and (_is_value_field(key) or is_variable):
+                yield from ((*_build_path(tree_node), key, *path) for path in _iter_value_paths(value))
+    is_secret_key = is_secret_name if step in _VARIABLE_FIELDS else is_secret_field
     for key, value in node.items():
-        if isinstance(key, str) and names(key):
-            yield from ((*_path(here), key, *path) for path in _leaves(value))
+        if isinstance(key, str) and is_secret_key(key):
+            yield from ((*_build_path(tree_node), key, *path) for path in _iter_value_paths(value))
 
 
-def _of_params(data: Any, names: Collection[str]) -> Iterator[Path]:
+def _find_param_secrets(data: Any, names: Collection[str]) -> Iterator[Path]:
     """The values that a profile and its environments give to params."""
     spec = data.get("spec") if isinstance(data, dict) and names else None
     environments = spec.get("environments") if isinstance(spec, dict) else None
-    places: list[Path] = [("spec", "params")]
+    locations: list[Path] = [("spec", "params")]
     if isinstance(environments, dict):
-        places += [("spec", "environments", name, "values") for name in environments]
-    for place in places:
+        locations += [("spec", "environments", name, "values") for name in environments]
+    for location in locations:
         for name in names:
             value: Any = data
-            for step in (*place, name):
+            for step in (*location, name):
                 value = value.get(step) if isinstance(value, dict) else None
-            for path in _leaves(value):
-                if not is_shown(_value_at(value, path)):
-                    yield (*place, name, *path)
+            for path in _iter_value_paths(value):
+                if not is_displayable(_value_at(value, path)):
+                    yield (*location, name, *path)
 
 
-def _parts_in(here: _Node) -> Iterator[Secret]:
+def _find_partial_secrets(tree_node: _TreeNode) -> Iterator[SecretMatch]:
     """The secrets within texts of this node."""
-    for key, value in _entries(here[0]):
+    for key, value in _iter_children(tree_node[0]):
         if isinstance(value, str):
             for start, end in find_text_secrets(value):
-                yield Secret((*_path(here), key), value[start:end])
+                yield SecretMatch((*_build_path(tree_node), key), value[start:end])
 
 
-def _entries(node: Any) -> Iterable[tuple[Any, Any]]:
+def _iter_children(node: Any) -> Iterable[tuple[Any, Any]]:
     return node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
 
 
-def _path(node: _Node) -> Path:
+def _build_path(node: _TreeNode) -> Path:
     steps = []
-    _, step, above = node
-    while above is not None:
+    _, step, parent = node
+    while parent is not None:
         steps.append(step)
-        _, step, above = above
+        _, step, parent = parent
     return tuple(reversed(steps))
 
 
@@ -248,7 +254,7 @@ def _value_at(data: Any, path: Path) -> Any:
     return data
 
 
-def _is_value(key: Any) -> bool:
+def _is_value_field(key: Any) -> bool:
     """Whether a field of an entry with a name gives its value, maybe misspelt."""
     return (
         isinstance(key, str)
@@ -257,52 +263,52 @@ def _is_value(key: Any) -> bool:
     )
 
 
-def _of_secret(node: dict[Any, Any]) -> Iterator[Path]:
+def _iter_secret_object_paths(node: dict[Any, Any]) -> Iterator[Path]:
     """Everything that a Secret, or a list of them, says, but for what identifies it."""
     for key, value in node.items():
-        if key not in _OPEN_FIELDS:
-            yield from ((key, *path) for path in _scalars(value))
+        if key not in _PUBLIC_FIELDS:
+            yield from ((key, *path) for path in _iter_scalar_paths(value))
     metadata, entries = node.get("metadata"), node.get("items")
     if isinstance(metadata, dict):
         for key, value in metadata.items():
-            if key not in _OPEN_METADATA:
-                yield from (("metadata", key, *path) for path in _scalars(value))
+            if key not in _PUBLIC_METADATA:
+                yield from (("metadata", key, *path) for path in _iter_scalar_paths(value))
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):
-            yield from (("items", number, *path) for path in _of_secret(entry))
+            yield from (("items", number, *path) for path in _iter_secret_object_paths(entry))
 
 
-def _scalars(value: Any) -> Iterator[Path]:
-    for path in _paths(value, lambda _key: True):
-        found = _value_at(value, path)
-        if found is not None and not isinstance(found, bool | dict | list):
+def _iter_scalar_paths(value: Any) -> Iterator[Path]:
+    for path in _iter_leaf_paths(value, lambda _key: True):
+        scalar = _value_at(value, path)
+        if scalar is not None and not isinstance(scalar, bool | dict | list):
             yield path
 
 
-def _leaves(value: Any) -> Iterator[Path]:
+def _iter_value_paths(value: Any) -> Iterator[Path]:
     """The paths below the name of a secret to what gives its value."""
-    return _paths(value, lambda key: key not in _NO_VALUES)
+    return _iter_leaf_paths(value, lambda key: key not in _NON_VALUE_FIELDS)
 
 
-def _paths(value: Any, follows: Callable[[Any], bool]) -> Iterator[Path]:
+def _iter_leaf_paths(value: Any, includes_key: Callable[[Any], bool]) -> Iterator[Path]:
     """The paths to scalars and to maps that hold nothing but nulls."""
-    if isinstance(value, dict) and not _is_broken_text(value):
-        for key, below in value.items():
-            if follows(key):
-                yield from ((key, *path) for path in _paths(below, follows))
+    if isinstance(value, dict) and not _is_misread_text(value):
+        for key, child in value.items():
+            if includes_key(key):
+                yield from ((key, *path) for path in _iter_leaf_paths(child, includes_key))
     elif isinstance(value, list):
-        for number, below in enumerate(value):
-            yield from ((number, *path) for path in _paths(below, follows))
+        for number, child in enumerate(value):
+            yield from ((number, *path) for path in _iter_leaf_paths(child, includes_key))
     else:
         yield ()
 
 
-def _is_broken_text(value: dict[Any, Any]) -> bool:
+def _is_misread_text(value: dict[Any, Any]) -> bool:
     """Whether a map holds nothing but nulls, as {abc} does, which somebody may have meant as text."""
-    return bool(value) and all(below is None and key not in _NO_VALUES for key, below in value.items())
+    return bool(value) and all(below is None and key not in _NON_VALUE_FIELDS for key, below in value.items())
 
 
-def _values_of_options(words: Sequence[Any]) -> Iterator[int]:
+def _iter_option_values(words: Sequence[Any]) -> Iterator[int]:
     """The indexes of words that are the value of the option before: [--api-key, …]."""
     for number, (option, value) in enumerate(pairwise(words), 1):
         if (
@@ -320,7 +326,7 @@ def _logs_in(words: Sequence[Any], option: str, value: str) -> bool:
     program = str(words[0]).rpartition("/")[2]
     if program == "curl":
         _, sign, password = value.partition(":")
-        return option != "-p" and sign == ":" and not is_shown(password)
+        return option != "-p" and sign == ":" and not is_displayable(password)
     return program == "sshpass" and option == "-p"
 
 
@@ -335,7 +341,7 @@ def find_text_secrets(text: str) -> list[tuple[int, int]]:
 
 def find_command_secrets(words: Sequence[str]) -> Iterator[Exposure]:
     """The words of a command line that certainly hold a secret as text, each once."""
-    of_options = set(_values_of_options(words))
+    of_options = set(_iter_option_values(words))
     for number, word in enumerate(words):
         if number in of_options and not _REFERENCE.fullmatch(word):
             yield Exposure(number, f"the value of {words[number - 1]}", (0, len(word)))
@@ -350,75 +356,79 @@ def _text_secrets(text: str) -> Iterator[_TextSecret]:
         for match in _USERINFO.finditer(text):
             number = 1 if match[1] is not None else 2
             is_web = text.endswith(("http", "https"), 0, match.start())
-            if not is_shown(match[number]) and (number == 1 or is_web):
-                is_password = number == 1 and not _NOT_REPORTED.fullmatch(match[number])
+            if not is_displayable(match[number]) and (number == 1 or is_web):
+                is_password = number == 1 and not _HARMLESS_VALUE.fullmatch(match[number])
                 yield _TextSecret(*match.span(number), "the password of a URL" if is_password else "")
     if "PRIVATE KEY" in text:
-        yield from (_TextSecret(*span, "a private key") for span in _private_keys(text))
+        yield from (_TextSecret(*span, "a private key") for span in _iter_private_keys(text))
     if may_hold_token(text):
         yield from (_TextSecret(*match.span(), "an access token") for match in _TOKEN.finditer(text))
-    yield from _assigned(text)
-    if text.lstrip()[:1] in ("{", "[") and len(text) <= _LONGEST_JSON:
-        yield from (_TextSecret(*span, "") for span in _of_json(text))
+    yield from _iter_assigned_values(text)
+    if text.lstrip()[:1] in ("{", "[") and len(text) <= _MAX_JSON_LENGTH:
+        yield from (_TextSecret(*span, "") for span in _iter_json_secrets(text))
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Spans in order, those that overlap as one."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if found and start < found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         elif start < end:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
-def _private_keys(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
-    while (begin := PRIVATE_KEY.search(text, at)) is not None:
+def _iter_private_keys(text: str) -> Iterator[tuple[int, int]]:
+    position = 0
+    while (begin := PRIVATE_KEY_BEGIN.search(text, position)) is not None:
         end = _PRIVATE_KEY_END.search(text, begin.end())
-        at = end.end() if end is not None else len(text)
-        yield begin.start(), at
+        position = end.end() if end is not None else len(text)
+        yield begin.start(), position
 
 
-def _assigned(text: str) -> Iterator[_TextSecret]:
+def _iter_assigned_values(text: str) -> Iterator[_TextSecret]:
     """The values that a text gives to names of secrets."""
-    done = 0
-    for finder in (_ASSIGNMENT, _OPTION):
-        for match in finder.finditer(text):
-            names = field_names_secret if match[0].rstrip().endswith(":") else names_secret
-            if match.end() >= done and names(match[1]) and (found := _value(text, match.end(), match[1])):
-                yield found
-                done = found.end
-        done = 0
-    for finder, what in (
+    next_start = 0
+    for name_pattern in (_ASSIGNMENT, _OPTION):
+        for match in name_pattern.finditer(text):
+            is_secret_key = is_secret_field if match[0].rstrip().endswith(":") else is_secret_name
+            if (
+                match.end() >= next_start
+                and is_secret_key(match[1])
+                and (span := _find_value_span(text, match.end(), match[1]))
+            ):
+                yield span
+                next_start = span.end
+        next_start = 0
+    for name_pattern, what in (
         (_BEARER, "the value of an Authorization header"),
         (_LOGIN, "the password of a login"),
     ):
-        for match in finder.finditer(text) if finder is _BEARER or _may_log_in(text) else ():
-            if match.end() >= done and (found := _value(text, match.end(), "authorization")):
-                yield found._replace(what=found.what and what)
-                done = found.end
+        for match in name_pattern.finditer(text) if name_pattern is _BEARER or _may_log_in(text) else ():
+            if match.end() >= next_start and (span := _find_value_span(text, match.end(), "authorization")):
+                yield span._replace(what=span.what and what)
+                next_start = span.end
 
 
 def _may_log_in(text: str) -> bool:
     return "curl" in text or "sshpass" in text
 
 
-def _value(text: str, at: int, name: str) -> _TextSecret | None:
+def _find_value_span(text: str, position: int, name: str) -> _TextSecret | None:
     """The value of a name that begins at ``at``; None for one that is no secret."""
-    value = _VALUE.match(text, at)
+    value = _VALUE.match(text, position)
     if value is None or value.lastindex is None:
         return None
     start, end = value.span(value.lastindex)
     if value.lastindex == 4:
-        end = start + len(text[start:end].rstrip(_BEHIND_A_VALUE))
+        end = start + len(text[start:end].rstrip(_VALUE_TERMINATORS))
     if not is_secret(name, text[start:end]):
         return _TextSecret(start, end, "") if _DIGITS.fullmatch(text, start, end) else None
     return _TextSecret(start, end, "" if _REFERENCE.fullmatch(text, start, end) else f"the value of {name}")
 
 
-def _of_json(text: str) -> Iterator[tuple[int, int]]:
+def _iter_json_secrets(text: str) -> Iterator[tuple[int, int]]:
     """The secrets in a text that is JSON, such as an annotation that holds a whole object."""
     try:
         data = json.loads(text)
@@ -426,7 +436,7 @@ def _of_json(text: str) -> Iterator[tuple[int, int]]:
         return
     if not isinstance(data, dict | list):
         return
-    from podplan.redaction.matching import Matcher
+    from podplan.redaction.matching import ValueMatcher
 
-    values = [value for value in secret_values(data) if len(value) >= LEAST]
-    yield from Matcher([*values, *(json.dumps(value)[1:-1] for value in values)]).spans(text)
+    values = [value for value in iter_secret_values(data) if len(value) >= MIN_SECRET_LENGTH]
+    yield from ValueMatcher([*values, *(json.dumps(value)[1:-1] for value in values)]).iter_spans(text)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-SHORTEST = 4  # characters; a shorter value stands in too many words
-_CUT = "…"
-_FEW = 16  # beginnings that are searched one by one
+MIN_MATCH_LENGTH = 4  # characters; a shorter value stands in too many words
+_ELLIPSIS = "…"
+_MAX_SEARCHED_PREFIXES = 16  # beginnings that are searched one by one
 
 
-class Matcher:
+class ValueMatcher:
     """Values of at least ``SHORTEST`` characters; shorter ones are not looked for."""
 
-    __slots__ = ("_lengths", "_ordered", "_starts", "_values")
+    __slots__ = ("_lengths", "_prefixes", "_sorted_values", "_values")
 
     def __init__(self, values: Iterable[str]) -> None:
-        self._values = frozenset(value for value in values if len(value) >= SHORTEST)
-        self._ordered = sorted(self._values)
-        self._starts = {value[:SHORTEST] for value in self._values}
+        self._values = frozenset(value for value in values if len(value) >= MIN_MATCH_LENGTH)
+        self._sorted_values = sorted(self._values)
+        self._prefixes = {value[:MIN_MATCH_LENGTH] for value in self._values}
         self._lengths = sorted({len(value) for value in self._values}, reverse=True)
 
     def __bool__(self) -> bool:
@@ -27,40 +27,46 @@ class Matcher:
     def __contains__(self, text: str) -> bool:
         return text in self._values
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+    def iter_spans(self, text: str) -> Iterator[tuple[int, int]]:
         """The offsets of the values, the longest where several begin, in order and without overlaps.
 
         A value that the text cuts off with "…" counts as far as it goes.
         """
-        cuts = [offset for offset, letter in enumerate(text) if letter == _CUT] if _CUT in text else []
-        done = 0
-        for start in self._candidates(text):
-            if start >= done and (end := self._end(text, start, cuts)) > start:
+        ellipses = (
+            [offset for offset, letter in enumerate(text) if letter == _ELLIPSIS] if _ELLIPSIS in text else []
+        )
+        next_start = 0
+        for start in self._find_candidates(text):
+            if start >= next_start and (end := self._find_end(text, start, ellipses)) > start:
                 yield start, end
-                done = end
+                next_start = end
 
-    def _candidates(self, text: str) -> Iterable[int]:
+    def _find_candidates(self, text: str) -> Iterable[int]:
         """Where a value may begin."""
-        if len(self._starts) > _FEW:
-            starts = self._starts
-            return (at for at in range(len(text) - SHORTEST + 1) if text[at : at + SHORTEST] in starts)
-        return sorted(at for start in self._starts for at in _offsets(text, start))
+        if len(self._prefixes) > _MAX_SEARCHED_PREFIXES:
+            prefixes = self._prefixes
+            return (
+                at
+                for at in range(len(text) - MIN_MATCH_LENGTH + 1)
+                if text[at : at + MIN_MATCH_LENGTH] in prefixes
+            )
+        return sorted(at for start in self._prefixes for at in _iter_offsets(text, start))
 
-    def _end(self, text: str, start: int, cuts: list[int]) -> int:
+    def _find_end(self, text: str, start: int, ellipses: list[int]) -> int:
         """Where the longest value from ``start`` on ends, or what a "…" leaves of one; else ``start``."""
         rest = len(text) - start
-        whole = next((n for n in self._lengths if n <= rest and text[start : start + n] in self._values), 0)
-        for cut in cuts:
-            if cut - start >= max(SHORTEST, whole):
-                beginning = text[start:cut]
-                place = bisect_left(self._ordered, beginning)
-                if place < len(self._ordered) and self._ordered[place].startswith(beginning):
-                    return cut
-        return start + whole
+        length = next((n for n in self._lengths if n <= rest and text[start : start + n] in self._values), 0)
+        for ellipsis in ellipses:
+            if ellipsis - start >= max(MIN_MATCH_LENGTH, length):
+                beginning = text[start:ellipsis]
+                index = bisect_left(self._sorted_values, beginning)
+                if index < len(self._sorted_values) and self._sorted_values[index].startswith(beginning):
+                    return ellipsis
+        return start + length
 
 
-def _offsets(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+def _iter_offsets(text: str, part: str) -> Iterator[int]:
+    offset = text.find(part)
+    while offset >= 0:
+        yield offset
+        offset = text.find(part, offset + 1)

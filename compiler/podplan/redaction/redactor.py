@@ -5,158 +5,167 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.redaction.detection import find_secrets, find_text_secrets, merge_spans, secret_values
-from podplan.redaction.matching import SHORTEST, Matcher
+from podplan.redaction.detection import find_secrets, find_text_secrets, iter_secret_values, merge_spans
+from podplan.redaction.matching import MIN_MATCH_LENGTH, ValueMatcher
 
 REDACTED = "***"
-NOT_SHOWN = "(not shown: secret)"  # instead, where nothing but the value would stand
-ANOTHER = " (another value)"  # said behind the stars of a secret that differs from another one
-_LONGEST_LINE = 8  # characters of a line of a secret that is looked for by itself, at least
-_QUOTED = pattern(r'"[^"]*"')
-_STEP = pattern(r"\[([^\]]*)\]|([^.\[\]]+)")
+REDACTED_NOTICE = "(not shown: secret)"  # instead, where nothing but the value would stand
+DIFFERENT_VALUE_NOTE = " (another value)"  # said behind the stars of a secret that differs from another one
+_MIN_LINE_LENGTH = 8  # characters of a line of a secret that is looked for by itself, at least
+_QUOTED_TEXT = compile_lazily(r'"[^"]*"')
+_STEP_PATTERN = compile_lazily(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
 class Redactor:
     """Hides values wherever a text or data has them: as they are, escaped, cut short, or split by a shell."""
 
-    __slots__ = ("_short", "_texts", "_words", "values")
+    __slots__ = ("_short_quoted", "_text_matcher", "_word_matcher", "values")
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self.values = known = frozenset(values)
-        self._texts = Matcher(form for value in known for part in _parts(value) for form in _forms(part))
-        words = (word for value in known for word in value.split() if word != value)
-        self._words = Matcher(form for word in words for form in _forms(word))
-        self._short = frozenset(f'"{value}"' for value in known if 0 < len(value) < SHORTEST)
+        self.values = unique_values = frozenset(values)
+        self._text_matcher = ValueMatcher(
+            form for value in unique_values for part in _iter_parts(value) for form in _iter_encodings(part)
+        )
+        words = (word for value in unique_values for word in value.split() if word != value)
+        self._word_matcher = ValueMatcher(form for word in words for form in _iter_encodings(word))
+        self._short_quoted = frozenset(
+            f'"{value}"' for value in unique_values if 0 < len(value) < MIN_MATCH_LENGTH
+        )
 
     def __bool__(self) -> bool:
-        return bool(self._texts or self._short)
+        return bool(self._text_matcher or self._short_quoted)
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """A text for people without the values, nor their words where it quotes any."""
-        if self._words or self._short:
-            text = _QUOTED.sub(lambda match: self._quoted(match[0]), text)
-        return _replaced(text, self._texts.spans(text))
+        if self._word_matcher or self._short_quoted:
+            text = _QUOTED_TEXT.sub(lambda match: self._redact_quoted(match[0]), text)
+        return _replace_spans(text, self._text_matcher.iter_spans(text))
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+    def iter_spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where a text has the values: offsets, the end exclusive."""
-        return self._texts.spans(text)
+        return self._text_matcher.iter_spans(text)
 
-    def value(self, data: Any) -> Any:
+    def redact_value(self, data: Any) -> Any:
         """Data without the values, wherever in it they are."""
-        if not self._texts:
+        if not self._text_matcher:
             return data
         if isinstance(data, dict):
-            return {self.value(key): self.value(below) for key, below in data.items()}
+            return {self.redact_value(key): self.redact_value(below) for key, below in data.items()}
         if isinstance(data, list):
-            return [self.value(below) for below in data]
+            return [self.redact_value(below) for below in data]
         if isinstance(data, str):
-            return _replaced(data, self._texts.spans(data))
+            return _replace_spans(data, self._text_matcher.iter_spans(data))
         if isinstance(data, bool) or not isinstance(data, int | float):
             return data
-        return REDACTED if str(data) in self._texts else data
+        return REDACTED if str(data) in self._text_matcher else data
 
-    def _quoted(self, quoted: str) -> str:
-        if quoted in self._short:
+    def _redact_quoted(self, quoted: str) -> str:
+        if quoted in self._short_quoted:
             return f'"{REDACTED}"'
-        return _replaced(quoted, self._words.spans(quoted))
+        return _replace_spans(quoted, self._word_matcher.iter_spans(quoted))
 
 
 def build_redactor(documents: Iterable[Any], values: Iterable[str] = ()) -> Redactor:
     """What hides the secrets of documents, and further ``values``."""
-    return Redactor([*values, *(value for data in documents for value in secret_values(data))])
+    return Redactor([*values, *(value for data in documents for value in iter_secret_values(data))])
 
 
-def _parts(value: str) -> Iterator[str]:
+def _iter_parts(value: str) -> Iterator[str]:
     """A value, and the lines of one that has several: a report may show each by itself."""
     yield value
     if "\n" in value:
-        yield from (line for line in map(str.strip, value.splitlines()) if len(line) >= _LONGEST_LINE)
+        yield from (line for line in map(str.strip, value.splitlines()) if len(line) >= _MIN_LINE_LENGTH)
 
 
-def _forms(text: str) -> Iterator[str]:
+def _iter_encodings(text: str) -> Iterator[str]:
     """A text as it is, and as JSON has it."""
     yield text
-    if len(text) >= SHORTEST:
+    if len(text) >= MIN_MATCH_LENGTH:
         yield json.dumps(text)[1:-1]
         yield json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _replaced(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def _replace_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     parts: list[str] = []
-    done = 0
+    copied_to = 0
     for start, end in spans:
-        parts += [text[done:start], REDACTED]
-        done = end
-    return "".join([*parts, text[done:]]) if parts else text
+        parts += [text[copied_to:start], REDACTED]
+        copied_to = end
+    return "".join([*parts, text[copied_to:]]) if parts else text
 
 
 def redact_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """A text with a star for each character of ``spans``, so that lines and columns stay what they are."""
     parts: list[str] = []
-    done = 0
+    copied_to = 0
     for start, end in merge_spans(spans):
         hidden = text[start:end]
         stars = "".join(letter if letter in "\r\n\x85\u2028\u2029" else "*" for letter in hidden)
-        parts += [text[done:start], stars]
-        done = end
-    return "".join([*parts, text[done:]]) if parts else text
+        parts += [text[copied_to:start], stars]
+        copied_to = end
+    return "".join([*parts, text[copied_to:]]) if parts else text
 
 
 def redact_data(data: Any) -> Any:
     """Data without what is secret in it by its names, kinds and forms."""
     if isinstance(data, str):
-        return _replaced(data, find_text_secrets(data))
-    tree: dict[Any, Any] = {}
+        return _replace_spans(data, find_text_secrets(data))
+    secret_tree: dict[Any, Any] = {}
     for secret in find_secrets(data):
         if not secret.path:
             return REDACTED
-        node = tree
+        node = secret_tree
         for step in secret.path[:-1]:
             node = node.setdefault(step, {})
         node.setdefault(secret.path[-1], bool(secret.part))
-    return _without(data, tree) if tree else data
+    return _redact_tree(data, secret_tree) if secret_tree else data
 
 
-def path_steps(part: str) -> list[str]:
+def split_path(path: str) -> list[str]:
     """The steps of a path as people write it, such as env[TOKEN].value."""
-    return [match[1] or match[2] or "" for match in _STEP.finditer(part)]
+    return [match[1] or match[2] or "" for match in _STEP_PATTERN.finditer(path)]
 
 
-def redact_at(steps: Sequence[Any], data: Any, kind: str = "") -> Any:
+def redact_value_at(steps: Sequence[Any], data: Any, kind: str = "") -> Any:
     """The same for data at a path of an object of a ``kind``."""
-    whole = data
+    tree = data
     for step in reversed(steps):
-        whole = {step: whole}
+        tree = {step: tree}
     if steps and kind:
-        whole["kind"] = kind
-    found = redact_data(whole)
+        tree["kind"] = kind
+    redacted = redact_data(tree)
     for step in steps:
-        found = found[step]
-    return found
+        redacted = redacted[step]
+    return redacted
 
 
 def redact_change(
-    before: Any, after: Any, steps: Sequence[Any], kind: str, secrets: Redactor
+    before: Any, after: Any, steps: Sequence[Any], kind: str, redactor: Redactor
 ) -> tuple[Any, Any]:
     """Both sides of a change at a path of an object of a ``kind``; of a secret, only that it changes."""
-    one, other = (secrets.value(redact_at(steps, value, kind)) for value in (before, after))
-    if one == other and isinstance(other, str):
-        other += ANOTHER
-    elif one == other and isinstance(other, list) and other:
-        other = [*other, ANOTHER.strip()]
-    return one, other
+    redacted_before, redacted_after = (
+        redactor.redact_value(redact_value_at(steps, value, kind)) for value in (before, after)
+    )
+    if redacted_before == redacted_after and isinstance(redacted_after, str):
+        redacted_after += DIFFERENT_VALUE_NOTE
+    elif redacted_before == redacted_after and isinstance(redacted_after, list) and redacted_after:
+        redacted_after = [*redacted_after, DIFFERENT_VALUE_NOTE.strip()]
+    return redacted_before, redacted_after
 
 
-def _without(data: Any, tree: Mapping[Any, Any]) -> Any:
+def _redact_tree(data: Any, secret_tree: Mapping[Any, Any]) -> Any:
     """``data`` without what ``tree`` has there: a mapping, or whether only parts of a text are secret."""
     steps = data.items() if isinstance(data, dict) else enumerate(data)
-    new = {step: _below(value, tree[step]) if step in tree else value for step, value in steps}
-    return new if isinstance(data, dict) else list(new.values())
+    redacted = {
+        step: _redact_child(value, secret_tree[step]) if step in secret_tree else value
+        for step, value in steps
+    }
+    return redacted if isinstance(data, dict) else list(redacted.values())
 
 
-def _below(value: Any, tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return _without(value, tree)
-    return _replaced(value, find_text_secrets(value)) if tree else REDACTED
+def _redact_child(value: Any, secret_tree: Any) -> Any:
+    if isinstance(secret_tree, dict):
+        return _redact_tree(value, secret_tree)
+    return _replace_spans(value, find_text_secrets(value)) if secret_tree else REDACTED

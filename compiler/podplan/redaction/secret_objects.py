@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
-_KINDS = frozenset({"secret", "secretlist"})
+_SECRET_KINDS = frozenset({"secret", "secretlist"})
 # For text that is not data: a kind with a few properties, or what only Secrets have. More properties, or some
 # that are longer, nobody writes, and to look for any number of them would take the square of the text.
-_MENTIONED = pattern(
+_SECRET_MENTION = compile_lazily(
     r"""kind["']?\s{0,20}:\s{0,200}(?:[&!*]\S{0,200}\s{1,200}){0,4}["']?Secret|\bstringData\b"""
 )
 
@@ -16,7 +16,7 @@ _MENTIONED = pattern(
 def has_secret_kind(data: Any) -> bool:
     """Whether an object is a Secret, or a list of them."""
     kind = data.get("kind") if isinstance(data, dict) else None
-    return isinstance(kind, str) and kind.lower() in _KINDS
+    return isinstance(kind, str) and kind.lower() in _SECRET_KINDS
 
 
 def is_secret_object(data: Any) -> bool:
@@ -29,4 +29,4 @@ def is_secret_object(data: Any) -> bool:
 
 def mentions_secret_object(text: str) -> bool:
     """Whether a text that is not data as a whole may hold a Secret."""
-    return bool(_MENTIONED.search(text))
+    return bool(_SECRET_MENTION.search(text))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
-from podplan.core.replica_groups import Group, demand_few, expand, folded
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
+from podplan.core.replica_groups import ReplicaGroup, expand_group, fold_group, require_expandable
 from podplan.core.typing import Any
-from podplan.pipeline import Plan, Settings
-from podplan.rendering.header import header
+from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.rendering.header import format_header
 from podplan.rendering.spool import Spool
-from podplan.workspace.documents import identity
+from podplan.workspace.documents import identify_object
 from podplan.yaml.writer import emit_document
 
 
@@ -23,21 +23,21 @@ class Output:
 
     def __init__(self) -> None:
         self._spool = Spool()
-        self._failure: BoundExceeded | ValueError | None = None
+        self._failure: LimitExceeded | ValueError | None = None
 
-    def add(self, plan: Plan, settings: Settings) -> None:
+    def add(self, plan: JobPlan, settings: PipelineSettings) -> None:
         """One more plan that has a CR."""
         if self._failure is not None:
             return
         try:
             for text in self.documents(plan, settings):
                 self._spool.add(f"---\n{text}")
-        except BoundExceeded as error:
-            self._failure = error.in_file(plan.item.doc.name)
+        except LimitExceeded as error:
+            self._failure = error.with_file(plan.item.doc.name)
         except ValueError as error:  # a number that no YAML has, in a CR with errors
             self._failure = error
 
-    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:
+    def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:
         """The YAML documents of a plan. Raises BoundExceeded."""
         raise NotImplementedError
 
@@ -55,9 +55,9 @@ class Rendered(Output):
         super().__init__()
         self._names = Names()
 
-    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:
+    def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:
         self._names.add(plan)
-        yield rendered(plan, settings)
+        yield render_cr(plan, settings)
 
 
 class Lowered(Output):
@@ -67,25 +67,25 @@ class Lowered(Output):
         super().__init__()
         self._replicas: dict[str, int] = {}
 
-    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as in Output)
-        for group in plan.groups:
-            for data in expand(group):
-                yield _emitted(plan, data)
+    def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:  # noqa: ARG002 (as in Output)
+        for group in plan.replica_groups:
+            for data in expand_group(group):
+                yield _emit_plan_document(plan, data)
 
-    def add(self, plan: Plan, settings: Settings) -> None:
+    def add(self, plan: JobPlan, settings: PipelineSettings) -> None:
         file = plan.item.doc.name
-        replicas = sum(group.replicas for group in plan.groups)
+        replicas = sum(group.replicas for group in plan.replica_groups)
         self._replicas[file] = self._replicas.get(file, 0) + replicas
         if self._too_many() is None:
             super().add(plan, settings)
 
-    def _too_many(self) -> BoundExceeded | None:
+    def _too_many(self) -> LimitExceeded | None:
         """That there are more replicas than are written out, with the file that has most of them."""
         this = "this, with the other files," if len(self._replicas) > 1 else "this"
         try:
-            demand_few(this, sum(self._replicas.values()))
-        except BoundExceeded as error:
-            return error.in_file(max(self._replicas, key=self._replicas.__getitem__))
+            require_expandable(this, sum(self._replicas.values()))
+        except LimitExceeded as error:
+            return error.with_file(max(self._replicas, key=self._replicas.__getitem__))
         return None
 
     def finished(self) -> Spool:
@@ -97,9 +97,9 @@ class Lowered(Output):
 class Folded(Output):
     """The replica groups of plans, with ``{0..31}`` for the index; for reading."""
 
-    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as in Output)
-        for group in plan.groups:
-            yield f"# {_size(group)}\n{_emitted(plan, folded(group))}"
+    def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:  # noqa: ARG002 (as in Output)
+        for group in plan.replica_groups:
+            yield f"# {_describe_group_size(group)}\n{_emit_plan_document(plan, fold_group(group))}"
 
 
 class Names:
@@ -108,43 +108,43 @@ class Names:
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], str] = {}
 
-    def add(self, plan: Plan) -> None:
+    def add(self, plan: JobPlan) -> None:
         """One more. Raises RequestError where another one has its name."""
         assert plan.cr is not None
-        named = identity(plan.cr.data)
+        named = identify_object(plan.cr.data)
         key = tuple(str(named[part]) for part in ("kind", "namespace", "name"))
-        here = f"{plan.item.doc.name} ({plan.variant})" if plan.variant else plan.item.doc.name
+        here = f"{plan.item.doc.name} ({plan.variant_id})" if plan.variant_id else plan.item.doc.name
         if key in self._places and named["name"] is not None:
-            raise RequestError(
+            raise UsageError(
                 f"two results are both {named['kind']} {named['name']}: from {self._places[key]} and from"
                 f" {here}; give them different names or namespaces"
             )
         self._places[key] = here
 
 
-def rendered(plan: Plan, settings: Settings) -> str:
+def render_cr(plan: JobPlan, settings: PipelineSettings) -> str:
     """The CR of a plan as one YAML document, with its header. Raises BoundExceeded."""
     assert plan.cr is not None
-    return header(plan, settings) + _emitted(plan, plan.cr.data)
+    return format_header(plan, settings) + _emit_plan_document(plan, plan.cr.data)
 
 
-def _emitted(plan: Plan, data: Any) -> str:
+def _emit_plan_document(plan: JobPlan, data: Any) -> str:
     """A document that came of a plan. Raises BoundExceeded, which names the file."""
     try:
         return emit_document(data)
-    except BoundExceeded as error:
-        raise error.in_file(plan.item.doc.name) from None
+    except LimitExceeded as error:
+        raise error.with_file(plan.item.doc.name) from None
 
 
-def _size(group: Group) -> str:
-    if not group.role:
+def _describe_group_size(group: ReplicaGroup) -> str:
+    if not group.replica_type:
         return "one object"
     if group.replicas == 1:
-        return f"{group.role} {group.start}"
-    return f"{group.role} {group.indexes}: {group.replicas} objects"
+        return f"{group.replica_type} {group.start}"
+    return f"{group.replica_type} {group.indexes}: {group.replicas} objects"
 
 
-def stream(documents: Iterable[str]) -> Spool:
+def join_documents(documents: Iterable[str]) -> Spool:
     """Documents as one YAML stream. Raises BoundExceeded where they are too much."""
     spool = Spool()
     for document in documents:

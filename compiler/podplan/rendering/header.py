@@ -6,176 +6,200 @@ import os
 import shlex
 from itertools import pairwise
 
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
-from podplan.core.findings import Problem, Severity, value_at
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
+from podplan.core.findings import Diagnostic, Severity, value_at
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
-from podplan.kinds.common.gitops_tools import TOOLS
-from podplan.pipeline import Plan, Settings, plans
-from podplan.workspace import Reader
-from podplan.workspace.documents import Item, items
-from podplan.workspace.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of, why_no_path
+from podplan.kinds.common.gitops_tools import GITOPS_TOOLS
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.files import (
+    OutsideRoot,
+    explain_invalid_path,
+    find_root,
+    is_in_repository,
+    relative_to_root,
+    to_user_path,
+)
 
-RENDERED_FROM = "# podplan: rendered from "
+HEADER_PREFIX = "# podplan: rendered from "
 # What ends a line, and what YAML does not allow.
-_NOT_IN_A_COMMENT = pattern(
+_INVALID_COMMENT_CHARACTER = compile_lazily(
     "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 
 
-class Header(NamedTuple):
+class RenderHeader(NamedTuple):
     """What a rendered CR was made of: a file as seen from the root, and the flags -e, --gitops and --set."""
 
-    file: str
+    source_file: str
     environment: str
-    gitops: str
-    sets: dict[str, str]
+    gitops_tool: str
+    param_values: dict[str, str]
 
 
-def header(plan: Plan, settings: Settings) -> str:
+def format_header(plan: JobPlan, settings: PipelineSettings) -> str:
     """The comment for a rendered CR, as a line of text."""
-    words = [from_root(plan.item.doc.name)]
+    words = [relative_to_root(plan.item.doc.name)]
     words += ["-e", plan.environment] if plan.environment else []
-    words += ["--gitops", settings.gitops] if settings.gitops != "none" else []
-    for key, value in settings.sets.items():
+    words += ["--gitops", settings.gitops_tool] if settings.gitops_tool != "none" else []
+    for key, value in settings.param_values.items():
         words += ["--set", f"{key}={value}"]
-    return RENDERED_FROM + " ".join(map(_quoted, words)) + "\n"
+    return HEADER_PREFIX + " ".join(map(_quote_word, words)) + "\n"
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     """A word as a shell reads it, always in one line: nothing in a name or a value may end the comment."""
-    if not _NOT_IN_A_COMMENT.search(word):
+    if not _INVALID_COMMENT_CHARACTER.search(word):
         return shlex.quote(word)
-    told = (char if char not in "\\'" else f"\\{char}" for char in word)
-    return f"$'{_NOT_IN_A_COMMENT.sub(lambda match: f'{chr(92)}u{ord(match[0]):04x}', ''.join(told))}'"
+    escaped = (char if char not in "\\'" else f"\\{char}" for char in word)
+    quoted = _INVALID_COMMENT_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", "".join(escaped))
+    return f"$'{quoted}'"
 
 
-def header_of(item: Item) -> Header | None:
+def parse_header(item: ClassifiedDocument) -> RenderHeader | None:
     """What the comment of a CR says; None for a CR that is hand-written.
 
     Outside a git repository nobody can tell from which folder the source was named: None there too, and
     where the comment names what can be no file.
     """
     source = item.doc.source
-    lines = source.header if source is not None and in_repository(item.doc.name) else []
-    line = next((line for line in lines if line.startswith(RENDERED_FROM)), None)
+    lines = source.header if source is not None and is_in_repository(item.doc.name) else []
+    line = next((line for line in lines if line.startswith(HEADER_PREFIX)), None)
     if line is None:
         return None
-    from podplan.launchers.quoting import resplit
+    from podplan.launchers.quoting import resplit_line
 
-    read = resplit(line.removeprefix(RENDERED_FROM))
-    if read.fault or read.operator or not read.words:
+    resplit = resplit_line(line.removeprefix(HEADER_PREFIX))
+    if resplit.error or resplit.operator or not resplit.words:
         return None
-    file, *flags = (word.text for word in read.words)
-    if why_no_path(file):
+    file, *flags = (word.text for word in resplit.words)
+    if explain_invalid_path(file):
         return None
     environment = next((value for flag, value in pairwise(flags) if flag == "-e"), "")
-    gitops = next((value for flag, value in pairwise(flags) if flag == "--gitops" and value in TOOLS), "none")
+    gitops_tool = next(
+        (value for flag, value in pairwise(flags) if flag == "--gitops" and value in GITOPS_TOOLS), "none"
+    )
     pairs = (value.partition("=") for flag, value in pairwise(flags) if flag == "--set")
-    return Header(file, environment, gitops, {key: value for key, _, value in pairs})
+    return RenderHeader(file, environment, gitops_tool, {key: value for key, _, value in pairs})
 
 
-def source_path(item: Item, said: Header) -> str:
+def find_source_path(item: ClassifiedDocument, render_header: RenderHeader) -> str:
     """The file that a rendered CR was made of, in the user's terms."""
-    shown = item.doc.name
-    return in_user_terms(os.path.join(root_of(shown), said.file), shown)
+    document_name = item.doc.name
+    return to_user_path(os.path.join(find_root(document_name), render_header.source_file), document_name)
 
 
-def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Problem | None:
+def diagnose_stale_cr(
+    item: ClassifiedDocument, render_header: RenderHeader, settings: PipelineSettings, reader: Loader
+) -> Diagnostic | None:
     """What is wrong with a rendered CR: its source is gone, or renders something else now."""
-    now = plan_now(item, said, settings, reader)
-    if isinstance(now, str):
-        return Problem("GIT001", now, help="render again, or delete this file")
-    assert now.cr is not None
-    if now.cr.data == item.doc.data:
+    current_plan = plan_from_source(item, render_header, settings, reader)
+    if isinstance(current_plan, str):
+        return Diagnostic("GIT001", current_plan, help="render again, or delete this file")
+    assert current_plan.cr is not None
+    if current_plan.cr.data == item.doc.data:
         return None
-    path = _first_difference(now.cr.data, item.doc.data)
-    value = value_at(now.cr.data, path)  # a text may be secret
-    is_plain = isinstance(value, bool | int) and isinstance(path[-1], str)
-    here = f", here {path[-1]}: {str(value).lower()}" if is_plain else ""
-    return Problem(
+    path = _find_first_difference(current_plan.cr.data, item.doc.data)
+    value = value_at(current_plan.cr.data, path)  # a text may be secret
+    is_shown = isinstance(value, bool | int) and isinstance(path[-1], str)
+    difference = f", here {path[-1]}: {str(value).lower()}" if is_shown else ""
+    return Diagnostic(
         "GIT001",
-        f"{said.file} renders something else now{here}; render it again instead of editing this file",
+        f"{render_header.source_file} renders something else now{difference}; render it again instead of"
+        " editing this file",
         path,
     )
 
 
-def unreadable(item: Item, said: Header, reader: Reader) -> str:
+def find_source_error(item: ClassifiedDocument, render_header: RenderHeader, reader: Loader) -> str:
     """Why the source of a rendered CR cannot be read; "" where it can be, and where there is none."""
     try:
-        source = reader.source(root_of(item.doc.name), source_path(item, said))
+        source = reader.load_source(find_root(item.doc.name), find_source_path(item, render_header))
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
         return (error.strerror or str(error)).lower()
     except OutsideRoot as error:
         return error.reason
-    broken = (fault for fault in source.faults if RULES[fault.rule].severity is Severity.ERROR)
-    return next((f"line {fault.span.line}: {fault.message}" for fault in broken), "")
+    errors = (fault for fault in source.diagnostics if BUILTIN_RULES[fault.rule].severity is Severity.ERROR)
+    return next((f"line {fault.span.line}: {fault.message}" for fault in errors), "")
 
 
-def plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Plan | str:
+def plan_from_source(
+    item: ClassifiedDocument, render_header: RenderHeader, settings: PipelineSettings, reader: Loader
+) -> JobPlan | str:
     """The plan that the source makes now for this CR; else a sentence."""
-    path = source_path(item, said)
+    path = find_source_path(item, render_header)
     try:
-        source = reader.source(root_of(item.doc.name), path)
-        docs = [found for found in items(source) if found.what == "profile"]
+        source = reader.load_source(find_root(item.doc.name), path)
+        profiles = [found for found in classify_documents(source) if found.category == "profile"]
     except (FileNotFoundError, NotADirectoryError):
-        return f"{said.file}, which this was rendered from, is not there"
+        return f"{render_header.source_file}, which this was rendered from, is not there"
     except (OSError, OutsideRoot):
-        return f"{said.file}, which this was rendered from, cannot be read"
-    environments = (said.environment,) if said.environment else None
-    asked = settings._replace(environments=environments, gitops=said.gitops, sets=said.sets)
-    why = unreadable(item, said, reader)
-    for doc in docs:
+        return f"{render_header.source_file}, which this was rendered from, cannot be read"
+    environments = (render_header.environment,) if render_header.environment else None
+    source_settings = settings._replace(
+        environments=environments,
+        gitops_tool=render_header.gitops_tool,
+        param_values=render_header.param_values,
+    )
+    reason = find_source_error(item, render_header, reader)
+    for profile in profiles:
         try:
-            made = list(plans(doc, asked, reader))
-        except RequestError as error:  # it has other environments or params now
-            why = str(error).removeprefix(f"{doc.doc.name}: ")
+            source_plans = list(iter_job_plans(profile, source_settings, reader))
+        except UsageError as error:  # it has other environments or params now
+            reason = str(error).removeprefix(f"{profile.doc.name}: ")
             continue
-        for plan in made:
-            if plan.cr is not None and _same_name(plan.cr, item.doc):
+        for plan in source_plans:
+            if plan.cr is not None and _have_same_name(plan.cr, item.doc):
                 return plan
-        why = why or next((_first_error(plan) for plan in made if plan.cr is None), "")
-    return f"{said.file}, which this was rendered from, no longer renders it{f': {why}' if why else ''}"
+        reason = reason or next((_find_first_error(plan) for plan in source_plans if plan.cr is None), "")
+    return (
+        f"{render_header.source_file}, which this was rendered from, no longer renders"
+        f" it{f': {reason}' if reason else ''}"
+    )
 
 
-def _first_error(plan: Plan) -> str:
+def _find_first_error(plan: JobPlan) -> str:
     """What keeps a profile from being compiled; "" where nothing does."""
-    for seen in plan.seen:
-        if RULES[seen.problem.rule].severity is Severity.ERROR:
-            from podplan.lint.redaction import redactor_for
+    for document_diagnostic in plan.diagnostics:
+        if BUILTIN_RULES[document_diagnostic.diagnostic.rule].severity is Severity.ERROR:
+            from podplan.lint.redaction import build_document_redactor
 
-            return redactor_for([plan.item.doc, plan.profile, seen.doc]).text(seen.problem.message)
+            return build_document_redactor(
+                [plan.item.doc, plan.profile, document_diagnostic.doc]
+            ).redact_text(document_diagnostic.diagnostic.message)
     return ""
 
 
-def _same_name(one: Doc, other: Doc) -> bool:
+def _have_same_name(first: TracedDocument, second: TracedDocument) -> bool:
     return all(
-        _part(one, *path) == _part(other, *path)
+        _get_value(first, *path) == _get_value(second, *path)
         for path in (("kind",), ("metadata", "name"), ("metadata", "namespace"))
     )
 
 
-def _part(doc: Doc, *path: str) -> object:
+def _get_value(doc: TracedDocument, *steps: str) -> object:
     value = doc.data
-    for step in path:
+    for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
     return value
 
 
-def _first_difference(
-    wanted: object, found: object, path: tuple[str | int, ...] = ()
+def _find_first_difference(
+    expected: object, actual: object, path: tuple[str | int, ...] = ()
 ) -> tuple[str | int, ...]:
     """The path in ``found`` where the two begin to differ."""
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        for key in found:
-            if key not in wanted or found[key] != wanted[key]:
-                return _first_difference(wanted.get(key), found[key], (*path, key))
-    elif isinstance(wanted, list) and isinstance(found, list):
-        for index, (left, right) in enumerate(zip(wanted, found, strict=False)):
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in actual:
+            if key not in expected or actual[key] != expected[key]:
+                return _find_first_difference(expected.get(key), actual[key], (*path, key))
+    elif isinstance(expected, list) and isinstance(actual, list):
+        for index, (left, right) in enumerate(zip(expected, actual, strict=False)):
             if left != right:
-                return _first_difference(left, right, (*path, index))
+                return _find_first_difference(left, right, (*path, index))
     return path

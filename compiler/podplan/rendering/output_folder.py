@@ -9,31 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
-from podplan.kubernetes.accessors import mapping
-from podplan.pipeline import Plan, Settings
-from podplan.rendering import rendered
-from podplan.rendering.header import RENDERED_FROM, header_of, plan_now, unreadable
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
+from podplan.kubernetes.accessors import get_mapping
+from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.rendering import render_cr
+from podplan.rendering.header import HEADER_PREFIX, find_source_error, parse_header, plan_from_source
 from podplan.rendering.spool import Texts
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.workspace.output_folder import Entry
-from podplan.yaml import read
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.workspace.output_folder import FolderEntry
+from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
 
-OURS = "# podplan: rendered "
-LIST = "kustomization.yaml"
-_LIST_HEADER = OURS + "files in this folder\n"
+OWNED_FILE_PREFIX = "# podplan: rendered "
+KUSTOMIZATION_FILE = "kustomization.yaml"
+_KUSTOMIZATION_HEADER = OWNED_FILE_PREFIX + "files in this folder\n"
 MAX_NAME_BYTES = 255
 
 
-class Difference(NamedTuple):
+class FileDifference(NamedTuple):
     """A file that is not as it has to be; one that is "in the way" is not podplan's to replace."""
 
-    how: Literal["missing", "stale", "orphaned", "untracked", "in the way"]
+    status: Literal["missing", "stale", "orphaned", "untracked", "in the way"]
     name: str
-    what: str
+    description: str
 
 
 class Files:
@@ -48,15 +48,15 @@ class Files:
         self.sources: dict[str, str] = {}
         self.nameless = ""
         self._taken: dict[str, str] = {}
-        self._failure: RequestError | BoundExceeded | None = None
+        self._failure: UsageError | LimitExceeded | None = None
 
-    def add(self, plan: Plan, settings: Settings) -> None:
+    def add(self, plan: JobPlan, settings: PipelineSettings) -> None:
         """One more plan that has a CR. What is wrong with its file is told after the findings."""
         if self._failure is not None:
             return
         try:
             self._add(plan, settings)
-        except (RequestError, BoundExceeded) as error:
+        except (UsageError, LimitExceeded) as error:
             self._failure = error
 
     def demand_apart(self) -> None:
@@ -65,131 +65,142 @@ class Files:
         if self._failure is not None:
             raise self._failure
 
-    def _add(self, plan: Plan, settings: Settings) -> None:
+    def _add(self, plan: JobPlan, settings: PipelineSettings) -> None:
         assert plan.cr is not None
-        name, text = file_name(plan), rendered(plan, settings)
-        if not _is_plain(name):
-            raise RequestError(
-                f"{made_from(text)} renders a CR that no file can be named after: {name[:80]!a}"
+        name, text = build_file_name(plan), render_cr(plan, settings)
+        if not _is_portable_name(name):
+            raise UsageError(
+                f"{describe_source(text)} renders a CR that no file can be named after: {name[:80]!a}"
             )
         other = self._taken.setdefault(name.casefold(), name)
         before = self.texts.get(other)
         if before == text:
-            raise RequestError(
-                f"{made_from(text)} is rendered into {name} twice;"
+            raise UsageError(
+                f"{describe_source(text)} is rendered into {name} twice;"
                 " [[render]] tables overlap, or two documents are the same"
             )
         if before is not None:
             both = f"{name}" if other == name else f"{name}, which some systems do not tell from {other}"
-            raise RequestError(
-                f"two results would be the file {both}: from {made_from(before)} and from"
-                f" {made_from(text)}; give them different names, or render them into different folders"
+            raise UsageError(
+                f"two results would be the file {both}: from {describe_source(before)} and from"
+                f" {describe_source(text)}; give them different names, or render them into different folders"
             )
         self.texts.add(name, text)
         self.sources[name] = plan.item.doc.name
-        if not mapping(plan.cr.data, "metadata").get("name"):
+        if not get_mapping(plan.cr.data, "metadata").get("name"):
             self.nameless = self.nameless or plan.item.doc.name
 
 
-def made_from(text: str) -> str:
+def describe_source(text: str) -> str:
     """What a rendered text says it was made from, such as ``jobs/a.yaml -e prod``."""
-    return text.partition("\n")[0].removeprefix(RENDERED_FROM)
+    return text.partition("\n")[0].removeprefix(HEADER_PREFIX)
 
 
-def is_ours(head: bytes) -> bool:
+def is_owned_file(head: bytes) -> bool:
     """Whether a file that begins with ``head`` is one that podplan wrote."""
-    return head.startswith(OURS.encode())
+    return head.startswith(OWNED_FILE_PREFIX.encode())
 
 
-def listing(names: Iterable[str]) -> str:
+def render_kustomization(file_names: Iterable[str]) -> str:
     """A kustomization of the files ``names``, so that kustomize reads them and nothing else in the folder."""
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
-    return _LIST_HEADER + emit_document({**kustomization, "resources": sorted(names)})
+    return _KUSTOMIZATION_HEADER + emit_document({**kustomization, "resources": sorted(file_names)})
 
 
-def orphans(
-    entries: Mapping[str, Entry], texts: Collection[str], gone: Callable[[str], str | None]
+def find_orphans(
+    entries: Mapping[str, FolderEntry],
+    texts: Collection[str],
+    explain_missing_source: Callable[[str], str | None],
 ) -> dict[str, str]:
     """The files of podplan's own that are not to be there any more, with a reason.
 
     ``gone`` says of a file that is not among ``texts`` why nothing renders it; None where something does.
     """
-    left = (name for name, entry in entries.items() if name not in texts and is_ours(entry.head))
-    reasons = ((name, "lists the files here for nobody" if name == LIST else gone(name)) for name in left)
+    owned_names = (name for name, entry in entries.items() if name not in texts and is_owned_file(entry.head))
+    reasons = (
+        (
+            name,
+            "lists the files here for nobody" if name == KUSTOMIZATION_FILE else explain_missing_source(name),
+        )
+        for name in owned_names
+    )
     return {name: reason for name, reason in reasons if reason is not None}
 
 
-def no_longer_rendered(path: str, content: bytes, settings: Settings, reader: Reader) -> str | None:
+def explain_orphan(path: str, content: bytes, settings: PipelineSettings, reader: Loader) -> str | None:
     """Why the source of a rendered file renders it no more; None where it does, or nobody can tell.
 
     Raises RequestError for a source that is there and cannot be read: what it renders is not gone.
     """
-    for item in items(read(content, path)):
-        said = header_of(item) if item.what == "cr" else None
-        if said is not None:
-            fault = unreadable(item, said, reader)
-            if fault:
-                raise RequestError(
-                    f"{said.file} cannot be read, so {path} has nothing to be made from: {fault}"
+    for item in classify_documents(parse_yaml(content, path)):
+        render_header = parse_header(item) if item.category == "cr" else None
+        if render_header is not None:
+            source_error = find_source_error(item, render_header, reader)
+            if source_error:
+                raise UsageError(
+                    f"{render_header.source_file} cannot be read, so {path} has nothing to be made from:"
+                    f" {source_error}"
                 )
-            now = plan_now(item, said, settings, reader)
-            return now if isinstance(now, str) else None
+            current_plan = plan_from_source(item, render_header, settings, reader)
+            return current_plan if isinstance(current_plan, str) else None
     return None
 
 
-def differences(
-    entries: Mapping[str, Entry],
+def find_differences(
+    entries: Mapping[str, FolderEntry],
     texts: Mapping[str, str],
-    orphaned: Mapping[str, str],
-    content: Callable[[str], bytes],
-    tracked: Collection[str] | None,
-) -> list[Difference]:
+    orphan_reasons: Mapping[str, str],
+    read_content: Callable[[str], bytes],
+    tracked_names: Collection[str] | None,
+) -> list[FileDifference]:
     """Where the files of a folder are not exactly as they have to be, in order of their names.
 
     ``content`` reads a file; ``tracked`` are the names that git knows, None where there is no git.
     """
-    found = [Difference("orphaned", name, reason) for name, reason in orphaned.items()]
+    file_differences = [FileDifference("orphaned", name, reason) for name, reason in orphan_reasons.items()]
     for name, text in texts.items():
         entry = entries.get(name)
         if entry is None:
-            found.append(Difference("missing", name, f"{_renders(text)} it"))
+            file_differences.append(FileDifference("missing", name, f"{_describe_renderer(text)} it"))
             continue
-        if entry.is_not or not is_ours(entry.head):
-            found.append(Difference("in the way", name, _foreign(entry, text)))
+        if entry.other_type or not is_owned_file(entry.head):
+            file_differences.append(FileDifference("in the way", name, _describe_foreign_file(entry, text)))
             continue
-        now = content(name)
-        if now != text.encode():
-            found.append(Difference("stale", name, _stale(now, text)))
-        if tracked is not None and name not in tracked:
-            found.append(Difference("untracked", name, "git does not know it yet; git add it"))
-    return sorted(found, key=lambda one: one.name)
+        current_content = read_content(name)
+        if current_content != text.encode():
+            file_differences.append(
+                FileDifference("stale", name, _describe_stale_file(current_content, text))
+            )
+        if tracked_names is not None and name not in tracked_names:
+            file_differences.append(FileDifference("untracked", name, "git does not know it yet; git add it"))
+    return sorted(file_differences, key=lambda one: one.name)
 
 
-def _foreign(entry: Entry, text: str) -> str:
-    why = f"it is {entry.is_not}" if entry.is_not else "podplan did not write it"
-    return f"{why}, and {_renders(text)} a file of this name; move it away"
+def _describe_foreign_file(entry: FolderEntry, text: str) -> str:
+    reason = f"it is {entry.other_type}" if entry.other_type else "podplan did not write it"
+    return f"{reason}, and {_describe_renderer(text)} a file of this name; move it away"
 
 
-def _stale(now: bytes, text: str) -> str:
-    if now.replace(b"\r\n", b"\n") == text.encode():
+def _describe_stale_file(current_content: bytes, text: str) -> str:
+    if current_content.replace(b"\r\n", b"\n") == text.encode():
         return 'it has not the line breaks that podplan writes; "*.yaml eol=lf" in .gitattributes keeps them'
-    return f"{_renders(text)} something else now"
+    return f"{_describe_renderer(text)} something else now"
 
 
-def _renders(text: str) -> str:
-    return "podplan writes" if text.startswith(_LIST_HEADER) else f"{made_from(text)} renders"
+def _describe_renderer(text: str) -> str:
+    return "podplan writes" if text.startswith(_KUSTOMIZATION_HEADER) else f"{describe_source(text)} renders"
 
 
-def file_name(plan: Plan) -> str:
+def build_file_name(plan: JobPlan) -> str:
     """The name of the file of a CR: namespace (if set), kind and name."""
     assert plan.cr is not None
-    metadata = mapping(plan.cr.data, "metadata")
-    named = metadata.get("name") or metadata.get("generateName")
-    parts = (metadata.get("namespace"), plan.cr.data["kind"].lower(), named)
+    metadata = get_mapping(plan.cr.data, "metadata")
+    job_name = metadata.get("name") or metadata.get("generateName")
+    parts = (metadata.get("namespace"), plan.cr.data["kind"].lower(), job_name)
     return "-".join(str(part) for part in parts if part) + ".yaml"
 
 
-def _is_plain(name: str) -> bool:
+def _is_portable_name(name: str) -> bool:
     """Whether a name is that of a file in a folder, wherever it is checked out."""
     return (
         name.isprintable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.limits import MAX_WRITTEN_TEXT, BoundExceeded, beyond
+from podplan.core.limits import MAX_OUTPUT_TEXT, LimitExceeded, limit_exceeded
 
 _LEVEL = 1  # of zlib: the fastest
 _PIECE = 1024 * 1024  # bytes that are compressed together
@@ -19,7 +19,7 @@ class Spool:
     def __init__(self) -> None:
         self._packed: list[bytes] = []
         self._open = bytearray()
-        self._room = MAX_WRITTEN_TEXT
+        self._room = MAX_OUTPUT_TEXT
 
     def add(self, text: str) -> None:
         """One more text. Raises BoundExceeded where all together are too much."""
@@ -50,7 +50,7 @@ class Texts(Mapping[str, str]):
 
     def __init__(self) -> None:
         self._packed: dict[str, bytes] = {}
-        self._room = MAX_WRITTEN_TEXT
+        self._room = MAX_OUTPUT_TEXT
 
     def add(self, name: str, text: str) -> None:
         """One more text, under a name that none has yet. Raises BoundExceeded where all are too much."""
@@ -73,7 +73,7 @@ class Texts(Mapping[str, str]):
         return len(self._packed)
 
 
-def too_much() -> BoundExceeded:
+def too_much() -> LimitExceeded:
     """That what is to be printed or written would be too much."""
-    message = f"this is more than {MAX_WRITTEN_TEXT:,} characters of YAML"
-    return BoundExceeded(beyond("written-text", f"{message}; ask for fewer jobs at once, or --fold"))
+    message = f"this is more than {MAX_OUTPUT_TEXT:,} characters of YAML"
+    return LimitExceeded(limit_exceeded("written-text", f"{message}; ask for fewer jobs at once, or --fold"))

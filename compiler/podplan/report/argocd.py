@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from podplan.checker.check import Result
-from podplan.core.truncation import shortened
-from podplan.report.priority import important_first
-from podplan.report.sanitization import visible
-from podplan.report.summary import summary_line
+from podplan.checker.check import CheckResult
+from podplan.core.truncation import truncate
+from podplan.report.priority import sort_by_severity
+from podplan.report.sanitization import escape_text
+from podplan.report.summary import format_summary
 
 MAX_LINES = 10
 MAX_COLUMNS = 240
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """The summary, then up to ten errors and warnings, a line each, and how many more there are."""
-    told = [found for found in important_first(result.findings) if found.severity]
+    shown_findings = [found for found in sort_by_severity(result.findings) if found.severity]
     lines = [
         f"{found.severity} {found.rule} {found.location.file}:{found.location.line}: {found.message}"
-        for found in told[:MAX_LINES]
+        for found in shown_findings[:MAX_LINES]
     ]
-    if len(told) > MAX_LINES:
-        lines.append(f"and {len(told) - MAX_LINES} more: podplan check shows them all")
-    lines = [summary_line(result), *lines]
-    return "".join(shortened(visible(line), MAX_COLUMNS) + "\n" for line in lines)
+    if len(shown_findings) > MAX_LINES:
+        lines.append(f"and {len(shown_findings) - MAX_LINES} more: podplan check shows them all")
+    lines = [format_summary(result), *lines]
+    return "".join(truncate(escape_text(line), MAX_COLUMNS) + "\n" for line in lines)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding
-from podplan.report.sanitization import cut, visible
-from podplan.report.summary import summary_line
-from podplan.report.terminal_style import BOLD, PLAIN, SEVERITIES, Style
+from podplan.report.sanitization import escape_text, truncate_text
+from podplan.report.summary import format_summary
+from podplan.report.terminal_style import BOLD, PLAIN, SEVERITY_STYLES, Style
 
 
-def render(result: Result, style: Style = PLAIN) -> str:
+def render(result: CheckResult, style: Style = PLAIN) -> str:
     """A line for each finding, and a line that sums up."""
-    return "\n".join([*(_line(found, style) for found in result.findings), summary_line(result)]) + "\n"
+    return (
+        "\n".join(
+            [*(_format_finding_line(found, style) for found in result.findings), format_summary(result)]
+        )
+        + "\n"
+    )
 
 
-def _line(found: Finding, style: Style) -> str:
-    where = found.location
-    place = style.paint(visible(f"{where.file}:{where.line}:{where.column}:"), BOLD)
-    severity = style.paint(f"{found.severity} {found.rule}", SEVERITIES[found.severity])
-    return f"{place} {severity} {visible(cut(found.message))}"
+def _format_finding_line(finding: Finding, style: Style) -> str:
+    location = finding.location
+    location_text = style.paint(escape_text(f"{location.file}:{location.line}:{location.column}:"), BOLD)
+    severity = style.paint(f"{finding.severity} {finding.rule}", SEVERITY_STYLES[finding.severity])
+    return f"{location_text} {severity} {escape_text(truncate_text(finding.message))}"

@@ -5,74 +5,76 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from podplan.core.findings import Finding, pointer
-from podplan.kinds.t9k.behaviors.change_effects import Effect
+from podplan.core.findings import Finding, to_json_pointer
+from podplan.kinds.t9k.behaviors.change_effects import FieldEffect
 from podplan.kubernetes import quantities
 from podplan.tools.diff.model import ABSENT, Count, Diff, Difference, JobChange, Queue
 
 
 def render(diff: Diff) -> str:
     """One object, with ``format: 1``."""
-    return json.dumps(as_data(diff), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_document(diff), indent=2, ensure_ascii=False) + "\n"
 
 
-def as_data(diff: Diff) -> dict[str, Any]:
+def build_document(diff: Diff) -> dict[str, Any]:
     """The same as plain data."""
     return {
         "format": 1,
         "base": diff.base,
         "head": diff.head,
         "level": diff.level,
-        "impact": impact(diff),
-        "jobs": [_job(job) for job in diff.jobs],
-        "changes": [_change(change) for change in diff.changes],
+        "impact": build_impact(diff),
+        "jobs": [_build_job(job) for job in diff.jobs],
+        "changes": [_build_change(change) for change in diff.changes],
         "notes": list(diff.notes),
     }
 
 
-def impact(diff: Diff) -> dict[str, Any]:
+def build_impact(diff: Diff) -> dict[str, Any]:
     """The impact alone: sums, queues, and how many jobs become what."""
-    found = diff.impact
+    totals = diff.impact
     return {
-        "gpus": _count(found.gpus),
-        "pods": _count(found.pods),
+        "gpus": _build_count(totals.gpus),
+        "pods": _build_count(totals.pods),
         "jobs": {
-            "created": found.created,
-            "changed": found.changed,
-            "relabelled": found.relabelled,
-            "reRun": found.rerun,
-            "removed": found.removed,
-            "broken": found.broken,
-            "mended": found.mended,
+            "created": totals.created,
+            "changed": totals.changed,
+            "relabelled": totals.relabelled,
+            "reRun": totals.rerun,
+            "removed": totals.removed,
+            "broken": totals.broken,
+            "mended": totals.mended,
         },
-        "queues": [_queue(queue) for queue in found.queues],
+        "queues": [_build_queue(queue) for queue in totals.queues],
     }
 
 
-def _count(count: Count) -> dict[str, int]:
+def _build_count(count: Count) -> dict[str, int]:
     return {"before": count.before, "after": count.after}
 
 
-def _queue(queue: Queue) -> dict[str, Any]:
+def _build_queue(queue: Queue) -> dict[str, Any]:
     return {
         "name": queue.name,
         "resource": queue.resource,
-        "before": _units(queue.asked.before),
-        "after": _units(queue.asked.after),
-        "quota": _quota(queue.quota),
-        "quotaBefore": _quota(queue.quota_before),
+        "before": _convert_units(queue.asked.before),
+        "after": _convert_units(queue.asked.after),
+        "quota": _convert_quota(queue.quota),
+        "quotaBefore": _convert_quota(queue.quota_before),
     }
 
 
-def _quota(quota: int | None) -> int | float | None:
-    return None if quota is None else _units(quota)
+def _convert_quota(quota: int | None) -> int | float | None:
+    return None if quota is None else _convert_units(quota)
 
 
-def _units(units: int) -> int | float:
-    return units // quantities.ONE if quantities.is_whole(units) else units / quantities.ONE
+def _convert_units(units: int) -> int | float:
+    return (
+        units // quantities.UNITS_PER_ONE if quantities.is_whole(units) else units / quantities.UNITS_PER_ONE
+    )
 
 
-def _job(job: JobChange) -> dict[str, Any]:
+def _build_job(job: JobChange) -> dict[str, Any]:
     return {
         "what": job.what,
         "effect": job.effect,
@@ -84,37 +86,42 @@ def _job(job: JobChange) -> dict[str, Any]:
         "variant": job.variant or None,
         "file": job.file,
         "isJob": job.is_job,
-        "pods": _count(job.pods),
-        "gpus": _count(job.gpus),
-        "reasons": [_effect(effect) for effect in job.effects],
-        "findings": [_finding(found) for found in job.findings],
+        "pods": _build_count(job.pods),
+        "gpus": _build_count(job.gpus),
+        "reasons": [_build_effect(effect) for effect in job.effects],
+        "findings": [_build_finding(found) for found in job.findings],
     }
 
 
-def _effect(effect: Effect) -> dict[str, Any]:
-    fact = effect.fact
-    return {"path": pointer(effect.path), "text": fact.text, "basis": fact.basis, "source": fact.source}
+def _build_effect(effect: FieldEffect) -> dict[str, Any]:
+    behavior = effect.behavior
+    return {
+        "path": to_json_pointer(effect.path),
+        "text": behavior.text,
+        "basis": behavior.basis,
+        "source": behavior.source,
+    }
 
 
-def _finding(found: Finding) -> dict[str, Any]:
-    where = found.location
-    return {"rule": found.rule, "message": found.message, "file": where.file, "line": where.line}
+def _build_finding(finding: Finding) -> dict[str, Any]:
+    location = finding.location
+    return {"rule": finding.rule, "message": finding.message, "file": location.file, "line": location.line}
 
 
-def _change(change: Difference) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _build_change(change: Difference) -> dict[str, Any]:
+    entry: dict[str, Any] = {
         "kind": change.kind,
         "part": change.part,
-        "path": pointer(change.path),
+        "path": to_json_pointer(change.path),
         "what": "added" if change.before is ABSENT else "removed" if change.after is ABSENT else "changed",
     }
-    found |= {"before": change.before} if change.before is not ABSENT else {}
-    found |= {"after": change.after} if change.after is not ABSENT else {}
-    where = change.place
-    return found | {
+    entry |= {"before": change.before} if change.before is not ABSENT else {}
+    entry |= {"after": change.after} if change.after is not ABSENT else {}
+    location = change.place
+    return entry | {
         "objects": change.objects,
         "roles": list(change.roles),
         "jobs": list(change.jobs),
-        "file": where.file if where is not None else None,
-        "line": where.line if where is not None else None,
+        "file": location.file if location is not None else None,
+        "line": location.line if location is not None else None,
     }

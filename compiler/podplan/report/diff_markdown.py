@@ -6,12 +6,12 @@ import re
 
 from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
-from podplan.report.markdown import code, plain
+from podplan.report.markdown import escape_markdown, format_code
 from podplan.tools.diff.model import ABSENT, Diff, Difference
 
 MAX_CHARACTERS = 65_000  # a comment may have 65,536
 MAX_ROWS = 50
-MARKS = {
+ACTION_MARKS = {
     "broken": "❌",
     "created": "🟢",
     "removed": "🔴",
@@ -24,84 +24,89 @@ MARKS = {
 }
 
 
-def render(diff: Diff, room: int = MAX_CHARACTERS) -> str:
+def render(diff: Diff, max_length: int = MAX_CHARACTERS) -> str:
     """The impact first, then the jobs, then each change, folded away; at most ``room`` characters."""
-    text = f"### podplan diff: {plain(words.title(diff))}\n\n"
+    text = f"### podplan diff: {escape_markdown(words.format_title(diff))}\n\n"
     if diff.is_empty:
-        text += f"{words.NO_CHANGE}\n"
+        text += f"{words.NO_CHANGE_TEXT}\n"
     else:
-        text += f"**{plain(words.impact_line(diff))}**\n"
-        told = words.queues(diff)
-        text += "".join(f"\n- queue {plain(words.queue_line(queue))}" for queue in told) + (
-            "\n" if told else ""
+        text += f"**{escape_markdown(words.format_impact(diff))}**\n"
+        queues = words.select_queues(diff)
+        text += "".join(f"\n- queue {escape_markdown(words.format_queue(queue))}" for queue in queues) + (
+            "\n" if queues else ""
         )
-    notes = "".join(f"\n> {plain(note)}\n" for note in diff.notes)
-    room -= len(text) + len(notes) + 300
-    jobs = _jobs(diff, room)
-    return text + jobs + _changes(diff, room - len(jobs)) + notes
+    notes = "".join(f"\n> {escape_markdown(note)}\n" for note in diff.notes)
+    max_length -= len(text) + len(notes) + 300
+    jobs = _render_jobs(diff, max_length)
+    return text + jobs + _render_changes(diff, max_length - len(jobs)) + notes
 
 
-def _jobs(diff: Diff, room: int) -> str:
+def _render_jobs(diff: Diff, max_length: int) -> str:
     rows: list[str] = []
-    groups = words.grouped(diff)
+    groups = words.group_jobs(diff)
     for number, group in enumerate(groups):
-        what = words.action(group.first)
-        number_of = len(group.names)
-        many = f"{number_of} " if number_of > 1 else ""
-        rest = number_of - words.MAX_NAMES
-        named = ", ".join(map(code, group.names[: words.MAX_NAMES])) + (
+        action = words.name_action(group.first)
+        job_count = len(group.names)
+        count_prefix = f"{job_count} " if job_count > 1 else ""
+        rest = job_count - words.MAX_NAMES
+        shown_names = ", ".join(map(format_code, group.names[: words.MAX_NAMES])) + (
             f" and {rest} more" if rest > 0 else ""
         )
         cells = [
-            f"{MARKS[what]} {what}",
-            f"{many}{plain(words.plural(group.first.kind, number_of))} {named}",
-            words.sizes(group),
-            code(words.listed(group.files)),
-            "<br>".join(map(plain, words.errors(group) or [words.fields(group).removeprefix("for ")])),
+            f"{ACTION_MARKS[action]} {action}",
+            f"{count_prefix}{escape_markdown(words.pluralize(group.first.kind, job_count))} {shown_names}",
+            words.format_sizes(group),
+            format_code(words.format_list(group.files)),
+            "<br>".join(
+                map(
+                    escape_markdown,
+                    words.format_errors(group) or [words.format_changed_fields(group).removeprefix("for ")],
+                )
+            ),
         ]
         row = f"| {' | '.join(cells)} |\n"
-        if number == MAX_ROWS or room < len(row) + 200:
+        if number == MAX_ROWS or max_length < len(row) + 200:
             rows.append(f"\n{len(groups) - number} more have no room here\n")
             break
         rows.append(row)
-        room -= len(row)
+        max_length -= len(row)
     if not rows:
         return ""
-    why = "".join(f"\n- {plain(reason)}" for reason in words.reasons(groups))
+    reason_lines = "".join(f"\n- {escape_markdown(reason)}" for reason in words.explain_effects(groups))
     head = "\n| | job | size | file | why |\n|---|---|---|---|---|\n"
-    return head + "".join(rows) + (f"{why}\n" if why else "")
+    return head + "".join(rows) + (f"{reason_lines}\n" if reason_lines else "")
 
 
-def _changes(diff: Diff, room: int) -> str:
+def _render_changes(diff: Diff, max_length: int) -> str:
     """The changes as one block of code that shows what goes and what comes."""
-    names = words.called(diff)
+    names = words.name_jobs(diff)
     blocks: list[str] = []
-    listed = changes.ordered(diff)
-    left = len(listed)
-    for change in listed:
-        block = _change(change, names)
-        if room < len(block) + 200:
+    ordered_changes = changes.order_changes(diff)
+    remaining = len(ordered_changes)
+    for change in ordered_changes:
+        block = _render_change(change, names)
+        if max_length < len(block) + 200:
             break
-        room -= len(block)
-        left -= 1
+        max_length -= len(block)
+        remaining -= 1
         blocks.append(block)
-    if not listed:
+    if not ordered_changes:
         return ""
     body = "\n".join(blocks)
     longest = max((len(run) for run in re.findall("`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
-    count = len(listed)
+    count = len(ordered_changes)
     head = f"<details><summary>{count} change{'' if count == 1 else 's'}</summary>"
-    tail = f"\n{left} more changes have no room here; podplan diff shows them all\n" if left else ""
+    tail = f"\n{remaining} more changes have no room here; podplan diff shows them all\n" if remaining else ""
     shown = f"\n{fence}diff\n{body}{fence}\n" if blocks else ""
     return f"\n{head}\n{shown}{tail}\n</details>\n"
 
 
-def _change(change: Difference, names: list[str]) -> str:
-    where = changes.place(change)
-    around = changes.extent(change, names) + (f", {where}" if where else "")
+def _render_change(change: Difference, names: list[str]) -> str:
+    location = changes.format_location(change)
+    extent = changes.describe_extent(change, names) + (f", {location}" if location else "")
     if not change.part:
         sign, name = ("-", change.before) if change.after is ABSENT else ("+", change.after)
-        return f"@@ {change.kind}: {around} @@\n{sign} {changes.value(name)}\n"
-    head = f"@@ {change.kind} {changes.part(change)}: {around} @@"
-    return "\n".join([head, *changes.lines(change)]) + "\n"
+        return f"@@ {change.kind}: {extent} @@\n{sign} {changes.format_value(name)}\n"
+    head = f"@@ {change.kind} {changes.format_path(change)}: {extent} @@"
+    return "\n".join([head, *changes.format_change_lines(change)]) + "\n"

@@ -6,85 +6,94 @@ from textwrap import wrap
 
 from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
-from podplan.report.sanitization import unheard
+from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
 from podplan.tools.diff.model import ABSENT, Diff, Difference
 
-WIDTH = 80  # within which a change is told in one line
+LINE_WIDTH = 80  # within which a change is told in one line
 GREEN = "32"
 _COLOURS = {"created": GREEN, "mended": GREEN, "removed": RED, "broken": RED, "re-run": YELLOW}
 
 
 def render(diff: Diff, style: Style = PLAIN) -> str:
     """The text; "no change" where there is none."""
-    parts = [style.paint(words.title(diff), BOLD)]
+    parts = [style.paint(words.format_title(diff), BOLD)]
     if diff.is_empty:
-        parts.append(words.NO_CHANGE)
+        parts.append(words.NO_CHANGE_TEXT)
     else:
-        told = _wrapped(f"impact  {words.impact_line(diff)}", 8)
-        for queue in words.queues(diff):
-            told += _wrapped(f"queue   {words.queue_line(queue)}", 8)
-        parts.append("\n".join(told))
-        parts += _jobs(diff, style)
-        parts += _changes(diff, style)
-    notes = [line for note in diff.notes for line in _wrapped(f"note    {note}", 8)]
+        impact_lines = _wrap_sentence(f"impact  {words.format_impact(diff)}", 8)
+        for queue in words.select_queues(diff):
+            impact_lines += _wrap_sentence(f"queue   {words.format_queue(queue)}", 8)
+        parts.append("\n".join(impact_lines))
+        parts += _render_jobs(diff, style)
+        parts += _render_changes(diff, style)
+    notes = [line for note in diff.notes for line in _wrap_sentence(f"note    {note}", 8)]
     parts += ["\n".join(notes)] if notes else []
-    return unheard("\n\n".join(parts)) + "\n"
+    return escape_workflow_commands("\n\n".join(parts)) + "\n"
 
 
-def _jobs(diff: Diff, style: Style) -> list[str]:
+def _render_jobs(diff: Diff, style: Style) -> list[str]:
     lines = []
-    groups = words.grouped(diff)
+    groups = words.group_jobs(diff)
     for group in groups:
-        what = words.action(group.first)
-        number = len(group.names)
-        many = f"{number} " if number > 1 else ""
-        kind = words.plural(group.first.kind, number)
-        head, *more = _wrapped(f"{words.SIGNS[what]} {what:9}{many}{kind} {words.listed(group.names)}", 11)
-        lines += [style.paint(head[:11], _COLOURS.get(what, BLUE)) + head[11:], *more]
-        size = words.sizes(group)
-        told = f"{' ' * 11}{words.listed(group.files)}" + (f": {size}" if size else "")
-        fields = words.fields(group)
-        lines += _wrapped(told + (f"; {fields}" if fields else ""), 13)
-        for error in words.errors(group):
-            lines += _wrapped(" " * 11 + error, 13)
-    why = [line for reason in words.reasons(groups) for line in _wrapped(f"why     {reason}", 8)]
-    return ["\n".join(part) for part in (lines, why) if part]
+        action = words.name_action(group.first)
+        job_count = len(group.names)
+        count_prefix = f"{job_count} " if job_count > 1 else ""
+        kind = words.pluralize(group.first.kind, job_count)
+        head, *continuation = _wrap_sentence(
+            f"{words.ACTION_SIGNS[action]} {action:9}{count_prefix}{kind} {words.format_list(group.names)}",
+            11,
+        )
+        lines += [style.paint(head[:11], _COLOURS.get(action, BLUE)) + head[11:], *continuation]
+        size = words.format_sizes(group)
+        file_line = f"{' ' * 11}{words.format_list(group.files)}" + (f": {size}" if size else "")
+        fields = words.format_changed_fields(group)
+        lines += _wrap_sentence(file_line + (f"; {fields}" if fields else ""), 13)
+        for error in words.format_errors(group):
+            lines += _wrap_sentence(" " * 11 + error, 13)
+    reason_lines = [
+        line for reason in words.explain_effects(groups) for line in _wrap_sentence(f"why     {reason}", 8)
+    ]
+    return ["\n".join(part) for part in (lines, reason_lines) if part]
 
 
-def _changes(diff: Diff, style: Style) -> list[str]:
-    names = words.called(diff)
-    return [_change(change, names, style) for change in changes.ordered(diff)]
+def _render_changes(diff: Diff, style: Style) -> list[str]:
+    names = words.name_jobs(diff)
+    return [_render_change(change, names, style) for change in changes.order_changes(diff)]
 
 
-def _change(change: Difference, names: list[str], style: Style) -> str:
-    where = changes.place(change)
-    around = "\n".join(
-        _wrapped(f"    in {changes.extent(change, names)}" + (f", {where}" if where else ""), 4)
+def _render_change(change: Difference, names: list[str], style: Style) -> str:
+    location = changes.format_location(change)
+    extent_lines = "\n".join(
+        _wrap_sentence(
+            f"    in {changes.describe_extent(change, names)}" + (f", {location}" if location else ""), 4
+        )
     )
-    head = f"{change.kind} {changes.part(change)}".rstrip()
-    told = changes.lines(change)
+    head = f"{change.kind} {changes.format_path(change)}".rstrip()
+    value_lines = changes.format_change_lines(change)
     if not change.part:
         sign, name = ("-", change.before) if change.after is ABSENT else ("+", change.after)
-        return f"{_painted(f'{sign} {change.kind} {changes.value(name)}', style)}\n{around}"
-    if len(told) <= 2 and len(told) == sum(side is not ABSENT for side in (change.before, change.after)):
-        short = " → ".join(line[2:] for line in told)
-        gone = "" if len(told) == 2 else "(removed) " if change.after is ABSENT else "(new) "
-        line = f"{head}: {gone}{short}"
-        if len(line) <= WIDTH:
-            return f"{style.paint(head, BOLD)}{line[len(head) :]}\n{around}"
-    around_them = (f"|{line[1:]}" if line.startswith(" ") else line for line in told)
-    shown = (f"    {_painted(line, style)}" for line in around_them)
-    return "\n".join([style.paint(head, BOLD), *shown, around])
+        return f"{_paint_line(f'{sign} {change.kind} {changes.format_value(name)}', style)}\n{extent_lines}"
+    if len(value_lines) <= 2 and len(value_lines) == sum(
+        side is not ABSENT for side in (change.before, change.after)
+    ):
+        joined_values = " → ".join(line[2:] for line in value_lines)
+        change_note = "" if len(value_lines) == 2 else "(removed) " if change.after is ABSENT else "(new) "
+        line = f"{head}: {change_note}{joined_values}"
+        if len(line) <= LINE_WIDTH:
+            return f"{style.paint(head, BOLD)}{line[len(head) :]}\n{extent_lines}"
+    framed_lines = (f"|{line[1:]}" if line.startswith(" ") else line for line in value_lines)
+    shown = (f"    {_paint_line(line, style)}" for line in framed_lines)
+    return "\n".join([style.paint(head, BOLD), *shown, extent_lines])
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def _wrap_sentence(text: str, indent: int) -> list[str]:
     """A sentence in lines of at most ``WIDTH``, where its words are not longer."""
-    kept = text[: len(text) - len(text.lstrip())]
+    leading_blanks = text[: len(text) - len(text.lstrip())]
     return wrap(
         text.lstrip(),
-        WIDTH,
-        initial_indent=kept,
+        LINE_WIDTH,
+        initial_indent=leading_blanks,
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
@@ -92,5 +101,5 @@ def _wrapped(text: str, indent: int) -> list[str]:
     )
 
 
-def _painted(line: str, style: Style) -> str:
+def _paint_line(line: str, style: Style) -> str:
     return style.paint(line, {"-": RED, "+": GREEN}.get(line[:1], ""))

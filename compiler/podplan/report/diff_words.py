@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from podplan.core.findings import Path
-from podplan.kinds.t9k.behaviors.change_effects import Effect
-from podplan.lint.analysis.resources import shown as amount
-from podplan.report.sanitization import visible
+from podplan.kinds.t9k.behaviors.change_effects import FieldEffect
+from podplan.lint.analysis.resources import format_amount as amount
+from podplan.report.sanitization import escape_text
 from podplan.tools.diff.model import Count, Diff, JobChange, Queue
 
 MAX_NAMES = 3
 MAX_FIELDS = 8
 MAX_GROUPS = 12
-SIGNS = {
+ACTION_SIGNS = {
     "created": "+",
     "removed": "-",
     "re-run": "!",
@@ -26,66 +26,74 @@ SIGNS = {
     "broken": "x",
     "mended": "o",
 }
-EFFECTS = {"re-run": "re-run", "in-place": "in place", "none": "relabel", None: "same CR"}
-_COUNTED = ("created", "removed", "rerun", "changed", "relabelled", "broken", "mended")
-_WORDS = {"rerun": "to re-run", "changed": "changed in place"}
-NO_CHANGE = "no change: both sides make the same objects"
+EFFECT_NAMES = {"re-run": "re-run", "in-place": "in place", "none": "relabel", None: "same CR"}
+_OUTCOME_FIELDS = ("created", "removed", "rerun", "changed", "relabelled", "broken", "mended")
+_OUTCOME_WORDS = {"rerun": "to re-run", "changed": "changed in place"}
+NO_CHANGE_TEXT = "no change: both sides make the same objects"
 
 
-class Group(NamedTuple):
+class JobGroup(NamedTuple):
     """Jobs of which the same is to be said; ``first`` is one of them, ``effects`` are those of all."""
 
     first: JobChange
     names: tuple[str, ...]
     files: tuple[str, ...]
-    effects: tuple[Effect, ...]
+    effects: tuple[FieldEffect, ...]
     pods: Count
     gpus: Count
 
 
-def title(diff: Diff) -> str:
+def format_title(diff: Diff) -> str:
     """What is compared with what: "main (1a2b3c4) → work tree"."""
-    return visible(f"{diff.base} → {diff.head}")
+    return escape_text(f"{diff.base} → {diff.head}")
 
 
-def impact_line(diff: Diff) -> str:
+def format_impact(diff: Diff) -> str:
     """The impact in one line: "+8 GPUs (8 → 16), +1 Pod (1 → 2); 1 created, 12 to re-run"."""
-    found = diff.impact
-    jobs = [f"{number} {_WORDS.get(name, name)}" for name in _COUNTED if (number := getattr(found, name))]
-    sums = ", ".join([_sum(found.gpus, "GPU"), _sum(found.pods, "Pod")])
+    impact = diff.impact
+    jobs = [
+        f"{number} {_OUTCOME_WORDS.get(name, name)}"
+        for name in _OUTCOME_FIELDS
+        if (number := getattr(impact, name))
+    ]
+    sums = ", ".join([_format_total(impact.gpus, "GPU"), _format_total(impact.pods, "Pod")])
     return f"{sums}; {', '.join(jobs) or 'no job changes'}"
 
 
-def _sum(count: Count, noun: str) -> str:
+def _format_total(count: Count, noun: str) -> str:
     if not count.more:
         return f"{noun}s unchanged ({count.after})"
     return f"{count.more:+} {noun}{'' if abs(count.more) == 1 else 's'} ({count.before} → {count.after})"
 
 
-def queue_line(queue: Queue) -> str:
+def format_queue(queue: Queue) -> str:
     """What changes for a queue: "research: +8 nvidia.com/gpu (8 → 16; the quota is 64)"."""
     before, after = (amount(units, queue.resource) for units in queue.asked)
-    more = amount(abs(queue.asked.more), queue.resource)
+    difference = amount(abs(queue.asked.more), queue.resource)
     sign = "+" if queue.asked.more > 0 else "-"
-    changed = f"{sign}{more} {queue.resource} ({before} → {after}"
+    changed = f"{sign}{difference} {queue.resource} ({before} → {after}"
     line = f"{queue.name}: {changed if queue.asked.more else f'{queue.resource} unchanged ({after}'}"
-    return visible(f"{line}{_quota(queue)})")
+    return escape_text(f"{line}{_format_quota(queue)})")
 
 
-def _quota(queue: Queue) -> str:
-    was, now = (
+def _format_quota(queue: Queue) -> str:
+    old_quota, new_quota = (
         None if units is None else amount(units, queue.resource)
         for units in (queue.quota_before, queue.quota)
     )
     if queue.quota is None:
-        return ", no quota known" if was is None else f"; the quota was {was}, and there is none"
-    said = f"; the quota is {now}"
+        return ", no quota known" if old_quota is None else f"; the quota was {old_quota}, and there is none"
+    text = f"; the quota is {new_quota}"
     if queue.quota != queue.quota_before:
-        said = f"; the quota is new: {now}" if was is None else f"; the quota goes from {was} to {now}"
-    return said + (", so not all run at once" if queue.asked.after > queue.quota else "")
+        text = (
+            f"; the quota is new: {new_quota}"
+            if old_quota is None
+            else f"; the quota goes from {old_quota} to {new_quota}"
+        )
+    return text + (", so not all run at once" if queue.asked.after > queue.quota else "")
 
 
-def queues(diff: Diff) -> list[Queue]:
+def select_queues(diff: Diff) -> list[Queue]:
     """The queues to tell of: accelerators and other quotas always, other resources beyond their quota."""
     return [
         queue
@@ -96,113 +104,123 @@ def queues(diff: Diff) -> list[Queue]:
     ]
 
 
-def action(change: JobChange) -> str:
+def name_action(change: JobChange) -> str:
     """What becomes of a job, in a word or two."""
-    return EFFECTS[change.effect] if change.what == "changed" and change.is_job else change.what
+    return EFFECT_NAMES[change.effect] if change.what == "changed" and change.is_job else change.what
 
 
-def grouped(diff: Diff) -> list[Group]:
+def group_jobs(diff: Diff) -> list[JobGroup]:
     """The jobs, those of which the same is to be said as one; what is broken first, then what costs most.
 
     They are told apart by file as long as those are few.
     """
-    found = _grouped(diff, by_file=True)
-    if len(found) > MAX_GROUPS:
-        found = _grouped(diff, by_file=False)
+    groups = _group_by_outcome(diff, by_file=True)
+    if len(groups) > MAX_GROUPS:
+        groups = _group_by_outcome(diff, by_file=False)
     order = ("broken", "created", "removed", "re-run", "in place", "relabel", "mended", "same CR", "changed")
-    return sorted(found, key=lambda group: (not group.first.is_job, order.index(action(group.first))))
+    return sorted(groups, key=lambda group: (not group.first.is_job, order.index(name_action(group.first))))
 
 
-def _grouped(diff: Diff, *, by_file: bool) -> list[Group]:
-    names = called(diff)
-    found: dict[str, list[int]] = {}
-    for number, one in enumerate(diff.jobs):
-        if one.what == "changed" and one.effect is None and one.is_job and not one.was:
+def _group_by_outcome(diff: Diff, *, by_file: bool) -> list[JobGroup]:
+    names = name_jobs(diff)
+    numbers_by_key: dict[str, list[int]] = {}
+    for number, job in enumerate(diff.jobs):
+        if job.what == "changed" and job.effect is None and job.is_job and not job.was:
             continue
-        said = tuple((finding.rule, finding.message, finding.location) for finding in one.findings)
-        facts = tuple(dict.fromkeys(effect.fact.id for effect in one.effects))
-        file = one.file if by_file else ""
-        key = repr((action(one), one.kind, file, said, facts, bool(one.was), one.is_job))
-        found.setdefault(key, []).append(number)
-    return [_group([(diff.jobs[number], names[number]) for number in numbers]) for numbers in found.values()]
+        finding_key = tuple((finding.rule, finding.message, finding.location) for finding in job.findings)
+        behavior_ids = tuple(dict.fromkeys(effect.behavior.id for effect in job.effects))
+        file = job.file if by_file else ""
+        key = repr((name_action(job), job.kind, file, finding_key, behavior_ids, bool(job.was), job.is_job))
+        numbers_by_key.setdefault(key, []).append(number)
+    return [
+        _build_group([(diff.jobs[number], names[number]) for number in numbers])
+        for numbers in numbers_by_key.values()
+    ]
 
 
-def _group(members: Sequence[tuple[JobChange, str]]) -> Group:
+def _build_group(members: Sequence[tuple[JobChange, str]]) -> JobGroup:
     jobs = [job for job, _ in members]
-    return Group(
+    return JobGroup(
         jobs[0],
-        tuple(visible(f"{job.was} → ") + name if job.was else name for job, name in members),
-        tuple(dict.fromkeys(visible(job.file) for job in jobs)),
+        tuple(escape_text(f"{job.was} → ") + name if job.was else name for job, name in members),
+        tuple(dict.fromkeys(escape_text(job.file) for job in jobs)),
         tuple(effect for job in jobs for effect in job.effects),
         Count(sum(job.pods.before for job in jobs), sum(job.pods.after for job in jobs)),
         Count(sum(job.gpus.before for job in jobs), sum(job.gpus.after for job in jobs)),
     )
 
 
-def called(diff: Diff) -> list[str]:
+def name_jobs(diff: Diff) -> list[str]:
     """What each job is called: by its name, with namespace and environment where that is not enough.
 
     A profile with environments makes a job of one name in each, so there it never is.
     """
-    spaces = Counter(name for name, _ in {(job.name, job.namespace) for job in diff.jobs})
-    same = Counter((job.namespace, job.name) for job in diff.jobs)
-    shown = []
+    namespace_counts = Counter(name for name, _ in {(job.name, job.namespace) for job in diff.jobs})
+    job_counts = Counter((job.namespace, job.name) for job in diff.jobs)
+    labels = []
     for job in diff.jobs:
-        several = spaces[job.name] > 1 or bool(job.environment) or "/" in job.was
-        name = f"{job.namespace}/{job.name}" if several and job.namespace else job.name
-        where = job.variant if job.what in ("broken", "mended") and not job.namespace else job.environment
-        alone = same[job.namespace, job.name] == 1 and (job.namespace or not job.environment)
-        more = f" ({where})" if where and not alone else ""
-        shown.append(visible(name + more))
-    return shown
+        is_ambiguous = namespace_counts[job.name] > 1 or bool(job.environment) or "/" in job.was
+        name = f"{job.namespace}/{job.name}" if is_ambiguous and job.namespace else job.name
+        context = job.variant if job.what in ("broken", "mended") and not job.namespace else job.environment
+        is_unique = job_counts[job.namespace, job.name] == 1 and (job.namespace or not job.environment)
+        suffix = f" ({context})" if context and not is_unique else ""
+        labels.append(escape_text(name + suffix))
+    return labels
 
 
-def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
+def format_list(names: Sequence[str], limit: int = MAX_NAMES) -> str:
     """Names as a list for people: "a, b, c and 9 more"."""
-    if len(names) <= most + 1:
+    if len(names) <= limit + 1:
         return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return f"{', '.join(names[:limit])} and {len(names) - limit} more"
 
 
-def sizes(group: Group) -> str:
+def format_sizes(group: JobGroup) -> str:
     """How big jobs are, or were and are: "4 Pods, 32 GPUs", "4 → 8 Pods, 32 → 64 GPUs"."""
-    said = []
+    parts = []
     for count, noun in ((group.pods, "Pod"), (group.gpus, "GPU")):
         if group.first.what in ("created", "mended"):
-            told = str(count.after)
+            count_text = str(count.after)
         elif group.first.what in ("removed", "broken"):
-            told = str(count.before)
+            count_text = str(count.before)
         else:
-            told = str(count.after) if not count.more else f"{count.before} → {count.after}"
-        if told != "0":
-            said.append(f"{told} {noun}{'' if told == '1' else 's'}")
-    return ", ".join(said)
+            count_text = str(count.after) if not count.more else f"{count.before} → {count.after}"
+        if count_text != "0":
+            parts.append(f"{count_text} {noun}{'' if count_text == '1' else 's'}")
+    return ", ".join(parts)
 
 
-def fields(group: Group) -> str:
+def format_changed_fields(group: JobGroup) -> str:
     """The fields that make the effect what it is: "for image, args"."""
     if group.first.was:
         return "under a new name"
-    names = list(dict.fromkeys(_field(effect.path) for effect in group.effects))
-    return f"for {visible(listed(names, MAX_FIELDS))}" if names else ""
+    names = list(dict.fromkeys(_name_field(effect.path) for effect in group.effects))
+    return f"for {escape_text(format_list(names, MAX_FIELDS))}" if names else ""
 
 
-def reasons(groups: Sequence[Group]) -> list[str]:
+def explain_effects(groups: Sequence[JobGroup]) -> list[str]:
     """Why effects are what they are: each fact once, with its basis, and the fields where it names none."""
-    told: dict[str, tuple[Effect, dict[str, None]]] = {}
+    fields_by_behavior: dict[str, tuple[FieldEffect, dict[str, None]]] = {}
     for group in groups:
         for effect in group.effects:
-            told.setdefault(effect.fact.id, (effect, {}))[1][_field(effect.path)] = None
-    found = [
-        visible(f"{_fields(list(names), effect.fact.text)}{effect.fact.text} [{effect.fact.basis}]")
-        for effect, names in told.values()
+            fields_by_behavior.setdefault(effect.behavior.id, (effect, {}))[1][_name_field(effect.path)] = (
+                None
+            )
+    sentences = [
+        escape_text(
+            f"{_prefix_unmentioned_fields(list(names), effect.behavior.text)}{effect.behavior.text}"
+            f" [{effect.behavior.basis}]"
+        )
+        for effect, names in fields_by_behavior.values()
     ]
     if any(group.first.was for group in groups):
-        found.append("a job under a new name is another one, and runs from the start; the former is removed")
-    return found
+        sentences.append(
+            "a job under a new name is another one, and runs from the start; the former is removed"
+        )
+    return sentences
 
 
-def _field(path: Path) -> str:
+def _name_field(path: Path) -> str:
     """The field that a path leads to: of a variable the list of variables, of a switch what it switches."""
     steps = [step for step in path if isinstance(step, str)]
     while len(steps) > 1 and steps[-1] in ("name", "value", "key", "valueFrom", "secretKeyRef"):
@@ -210,20 +228,20 @@ def _field(path: Path) -> str:
     return ".".join(steps[-2:]) if steps[-1] == "enabled" else steps[-1]
 
 
-def _fields(told: Sequence[str], text: str) -> str:
+def _prefix_unmentioned_fields(field_names: Sequence[str], text: str) -> str:
     """The fields that a sentence is about, where it does not name them."""
-    names = [name for name in dict.fromkeys(told) if name not in text]
-    return f"{listed(names, MAX_FIELDS)}: " if names else ""
+    names = [name for name in dict.fromkeys(field_names) if name not in text]
+    return f"{format_list(names, MAX_FIELDS)}: " if names else ""
 
 
-def errors(group: Group) -> list[str]:
+def format_errors(group: JobGroup) -> list[str]:
     """The errors of what is broken, or was, each with its place."""
     return [
-        visible(f"{found.rule} {found.location.file}:{found.location.line}: {found.message}")
+        escape_text(f"{found.rule} {found.location.file}:{found.location.line}: {found.message}")
         for found in group.first.findings
     ]
 
 
-def plural(noun: str, number: int) -> str:
+def pluralize(noun: str, number: int) -> str:
     """ "Pod" or "Pods"."""
     return noun if number == 1 else f"{noun}s"

@@ -8,85 +8,100 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from podplan import kubernetes
-from podplan.core.provenance import Fact
-from podplan.core.suggestions import meant_or_known
+from podplan.core.provenance import Behavior
+from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
 from podplan.kinds.registry import KIND_NAMES
-from podplan.report.lowering_map import Becoming, Part, becoming
+from podplan.report.lowering_map import FieldLowering, LoweredField, find_field_lowering
 from podplan.report.terminal_style import BOLD, PLAIN, Style
 from podplan.schema import catalog
-from podplan.schema.fields import at, bounds, choices, description, fields, types, words
+from podplan.schema.fields import (
+    collect_bounds,
+    collect_choices,
+    collect_extra_words,
+    collect_fields,
+    collect_types,
+    find_description,
+    find_schemas_at,
+)
 
-MAX_PARTS = 12
-MAX_STEPS = 40
-_FIRST = ("JobProfile", *KIND_NAMES)
+MAX_LOWERED_FIELDS = 12
+MAX_PATH_STEPS = 40
+_PREFERRED_KINDS = ("JobProfile", *KIND_NAMES)
 _BRACKETS = re.compile(r"\[[^]]*\]")
-_BOUNDS = {"default": "default", "minimum": "at least", "maximum": "at most"}
+_LIMIT_LABELS = {"default": "default", "minimum": "at least", "maximum": "at most"}
 
 
-class NoSuchField(Exception):
+class UnknownTopicError(Exception):
     """A topic that is neither a rule nor a field; the message says what there is."""
 
 
-def explained(topic: str) -> dict[str, Any]:
+def explain_topic(topic: str) -> dict[str, Any]:
     """What there is to say of ``Kind.path.to.field``, of ``spec.field`` or of a kind, as plain data.
 
     Entries of lists need no brackets. Raises NoSuchField.
     """
     first, *steps = _BRACKETS.sub("", topic).split(".")
-    if first in catalog.names():
-        return _field(first, steps)
-    kinds = [kind for kind in _kinds() if _here(kind, [first, *steps])]
+    if first in catalog.list_schema_names():
+        return _build_field_entry(first, steps)
+    kinds = [kind for kind in _list_kinds() if _find_schemas(kind, [first, *steps])]
     if kinds:
-        return _field(kinds[0], [first, *steps])
+        return _build_field_entry(kinds[0], [first, *steps])
     if steps and first in ("spec", "metadata"):
-        near = "; ".join(dict.fromkeys(_missing(kind, [first, *steps]) for kind in _FIRST[:2]))
-        raise NoSuchField(near)
-    known = [*catalog.names(), *fields(at(_schema("JobProfile"), ["spec"]), _schema("JobProfile"))]
-    said = f'"{topic[:100]}" is no rule (podplan rules lists them) and no field'
-    raise NoSuchField(said + meant_or_known(first, known))
+        explanations = "; ".join(
+            dict.fromkeys(_explain_missing_field(kind, [first, *steps]) for kind in _PREFERRED_KINDS[:2])
+        )
+        raise UnknownTopicError(explanations)
+    known_topics = [
+        *catalog.list_schema_names(),
+        *collect_fields(find_schemas_at(_load_schema("JobProfile"), ["spec"]), _load_schema("JobProfile")),
+    ]
+    message = f'"{topic[:100]}" is no rule (podplan rules lists them) and no field'
+    raise UnknownTopicError(message + suggest_or_list(first, known_topics))
 
 
-def as_json(data: Mapping[str, Any]) -> str:
+def render_json(data: Mapping[str, Any]) -> str:
     """The same for programs: ``{"format": 1, "field": {...}}``."""
     return json.dumps({"format": 1, "field": data}, indent=2, ensure_ascii=False) + "\n"
 
 
-def page(data: Mapping[str, Any], style: Style = PLAIN) -> str:
+def render_page(data: Mapping[str, Any], style: Style = PLAIN) -> str:
     """The same for people."""
     lines = [style.paint(".".join(filter(None, (data["kind"], data["path"]))), BOLD), ""]
     if data["description"]:
-        lines += [*_indented(data["description"], style), ""]
+        lines += [*_indent_text(data["description"], style), ""]
     if data["type"]:
-        lines += _indented(f"type: {' or '.join(data['type'])}", style)
+        lines += _indent_text(f"type: {' or '.join(data['type'])}", style)
     if data["oneOf"]:
-        lines += _indented(f"one of: {', '.join(map(_shown, data['oneOf']))}", style)
+        lines += _indent_text(f"one of: {', '.join(map(_format_value, data['oneOf']))}", style)
     if data["orOneOf"]:
-        lines += _indented(f"or one of: {', '.join(map(_shown, data['orOneOf']))}", style)
-    for key, said in _BOUNDS.items():
+        lines += _indent_text(f"or one of: {', '.join(map(_format_value, data['orOneOf']))}", style)
+    for key, label in _LIMIT_LABELS.items():
         if key in data:
-            lines += _indented(f"{said}: {_shown(data[key])}", style)
+            lines += _indent_text(f"{label}: {_format_value(data[key])}", style)
     if data["alsoIn"]:
-        lines += _indented(f"also a field of: {', '.join(data['alsoIn'])}", style)
-    lines += [*_lowering(data, style), *_below(data["fields"], style)]
+        lines += _indent_text(f"also a field of: {', '.join(data['alsoIn'])}", style)
+    lines += [*_render_lowering(data, style), *_render_fields(data["fields"], style)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _lowering(data: Mapping[str, Any], style: Style) -> Iterator[str]:
+def _render_lowering(data: Mapping[str, Any], style: Style) -> Iterator[str]:
     if data["becomes"]:
         yield from ("", style.paint("what becomes of it:", BOLD))
-    for same_facts, parts in groupby(data["becomes"][:MAX_PARTS], key=lambda part: part["facts"]):
+    for behaviors, parts in groupby(data["becomes"][:MAX_LOWERED_FIELDS], key=lambda part: part["facts"]):
         for part in parts:
-            yield from _indented(f"{part['kind']} {part['path']}", style)
-        for fact in same_facts:
-            yield from _fact(fact, style)
-    if len(data["becomes"]) > MAX_PARTS:
-        yield from _indented(f"and {len(data['becomes']) - MAX_PARTS} more (--format json)", style)
-    for key, said in (("otherwise", "where it is not written:"), ("facts", "what is known of it:")):
+            yield from _indent_text(f"{part['kind']} {part['path']}", style)
+        for behavior in behaviors:
+            yield from _render_behavior(behavior, style)
+    if len(data["becomes"]) > MAX_LOWERED_FIELDS:
+        yield from _indent_text(
+            f"and {len(data['becomes']) - MAX_LOWERED_FIELDS} more (--format json)", style
+        )
+    for key, heading in (("otherwise", "where it is not written:"), ("facts", "what is known of it:")):
         if data[key]:
-            yield from ("", style.paint(said, BOLD))
-        for fact in data[key]:
-            yield from _fact(fact, style, 2)
+            yield from ("", style.paint(heading, BOLD))
+        for behavior in data[key]:
+            yield from _render_behavior(behavior, style, 2)
     if (
         data["path"]
         and not data["fields"]
@@ -95,107 +110,131 @@ def _lowering(data: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield from ("", "  No Pod, Service or other lowered object depends on it.")
 
 
-def _fact(fact: Mapping[str, Any], style: Style, indent: int = 4) -> Iterator[str]:
-    value = f" [{_shown(fact['value'])}]" if "value" in fact and indent == 2 else ""
-    yield from _indented(f"{fact['text']}{value} ({fact['basis']}: {fact['source']})", style, indent)
+def _render_behavior(behavior: Mapping[str, Any], style: Style, indent: int = 4) -> Iterator[str]:
+    value = f" [{_format_value(behavior['value'])}]" if "value" in behavior and indent == 2 else ""
+    yield from _indent_text(
+        f"{behavior['text']}{value} ({behavior['basis']}: {behavior['source']})", style, indent
+    )
 
 
-def _below(entries: Iterable[Mapping[str, str]], style: Style) -> Iterator[str]:
-    listed = list(entries)
-    if listed:
+def _render_fields(entries: Iterable[Mapping[str, str]], style: Style) -> Iterator[str]:
+    fields_list = list(entries)
+    if fields_list:
         yield from ("", style.paint("fields:", BOLD))
-    width = min(max((len(entry["name"]) for entry in listed), default=0), 32)
-    for entry in listed:
+    width = min(max((len(entry["name"]) for entry in fields_list), default=0), 32)
+    for entry in fields_list:
         head = f"  {entry['name']:{width}}  "
-        told = style.lines(entry["description"], len(head), width + 4)
-        yield (head + told[0]).rstrip()
-        yield from told[1:]
+        wrapped = style.wrap_text(entry["description"], len(head), width + 4)
+        yield (head + wrapped[0]).rstrip()
+        yield from wrapped[1:]
 
 
-def _indented(text: str, style: Style, indent: int = 2) -> list[str]:
-    first, *more = style.lines(text, indent, indent + 2)
-    return [" " * indent + first, *more]
+def _indent_text(text: str, style: Style, indent: int = 2) -> list[str]:
+    first, *continuation = style.wrap_text(text, indent, indent + 2)
+    return [" " * indent + first, *continuation]
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _field(kind: str, steps: list[str]) -> dict[str, Any]:
-    whole, here = _schema(kind), _here(kind, steps)
-    if not here:
-        raise NoSuchField(_missing(kind, steps))
+def _build_field_entry(kind: str, steps: list[str]) -> dict[str, Any]:
+    kind_schema, schemas = _load_schema(kind), _find_schemas(kind, steps)
+    if not schemas:
+        raise UnknownTopicError(_explain_missing_field(kind, steps))
     path = ".".join(steps)
-    came = becoming(kind, path) if path else Becoming()
-    parts = _most_telling(kind, came.parts)
-    limits = {key: value for key, value in bounds(here, whole).items() if key in _BOUNDS}
+    lowering = find_field_lowering(kind, path) if path else FieldLowering()
+    lowered_fields = _sort_lowered_fields(kind, lowering.lowered_fields)
+    limits = {
+        key: value for key, value in collect_bounds(schemas, kind_schema).items() if key in _LIMIT_LABELS
+    }
     return {
         "kind": kind,
         "path": path,
-        "description": description(here, whole),
-        "type": types(here, whole),
-        "oneOf": choices(here, whole) if path else [],
-        "orOneOf": words(here, whole),
+        "description": find_description(schemas, kind_schema),
+        "type": collect_types(schemas, kind_schema),
+        "oneOf": collect_choices(schemas, kind_schema) if path else [],
+        "orOneOf": collect_extra_words(schemas, kind_schema),
         **limits,
-        "alsoIn": [other for other in _kinds() if other != kind and path and _here(other, steps)],
-        "becomes": [
-            {"kind": part.kind, "path": part.path, "facts": [_told(fact) for fact in part.facts]}
-            for part in parts
+        "alsoIn": [
+            other for other in _list_kinds() if other != kind and path and _find_schemas(other, steps)
         ],
-        "otherwise": [_told(fact) for fact in came.otherwise],
-        "facts": [_told(fact) for fact in came.told],
-        "fields": _fields_below(kind, steps),
+        "becomes": [
+            {
+                "kind": part.kind,
+                "path": part.path,
+                "facts": [_build_behavior_entry(fact) for fact in part.behaviors],
+            }
+            for part in lowered_fields
+        ],
+        "otherwise": [_build_behavior_entry(fact) for fact in lowering.default_behaviors],
+        "facts": [_build_behavior_entry(fact) for fact in lowering.mentioning_behaviors],
+        "fields": _list_subfields(kind, steps),
     }
 
 
-def _most_telling(kind: str, parts: Iterable[Part]) -> list[Part]:
+def _sort_lowered_fields(kind: str, lowered_fields: Iterable[LoweredField]) -> list[LoweredField]:
     """CRs before what they lower to, since a CR has a page of its own."""
-    found = [*parts]
-    by_facts = [*dict.fromkeys(_ids(part) for part in found)]
-    of_cr = kind == "JobProfile"
-    return sorted(found, key=lambda part: (of_cr and part.kind not in _FIRST, by_facts.index(_ids(part))))
+    candidates = [*lowered_fields]
+    behavior_groups = [*dict.fromkeys(_list_behavior_ids(part) for part in candidates)]
+    is_profile = kind == "JobProfile"
+    return sorted(
+        candidates,
+        key=lambda part: (
+            is_profile and part.kind not in _PREFERRED_KINDS,
+            behavior_groups.index(_list_behavior_ids(part)),
+        ),
+    )
 
 
-def _ids(part: Part) -> tuple[str, ...]:
-    return tuple(fact.id for fact in part.facts)
+def _list_behavior_ids(lowered_field: LoweredField) -> tuple[str, ...]:
+    return tuple(fact.id for fact in lowered_field.behaviors)
 
 
-def _told(fact: Fact) -> dict[str, Any]:
-    told = {"id": fact.id, "text": fact.text, "basis": fact.basis, "source": fact.source}
-    return {**told, "value": fact.value} if fact.value is not None else told
+def _build_behavior_entry(behavior: Behavior) -> dict[str, Any]:
+    entry = {"id": behavior.id, "text": behavior.text, "basis": behavior.basis, "source": behavior.source}
+    return {**entry, "value": behavior.value} if behavior.value is not None else entry
 
 
-def _fields_below(kind: str, steps: list[str]) -> list[dict[str, str]]:
+def _list_subfields(kind: str, steps: list[str]) -> list[dict[str, str]]:
     """The fields of a mapping; of a whole kind also those of its spec."""
-    whole = _schema(kind)
-    found = fields(_here(kind, steps), whole)
-    named = {name: description([entry], whole) for name, entry in found.items()}
-    if not steps and "spec" in found:
-        inside = fields(_here(kind, ["spec"]), whole)
-        named |= {f"spec.{name}": description([entry], whole) for name, entry in inside.items()}
-    return [{"name": name, "description": said} for name, said in named.items()]
+    kind_schema = _load_schema(kind)
+    subfields = collect_fields(_find_schemas(kind, steps), kind_schema)
+    descriptions = {name: find_description([entry], kind_schema) for name, entry in subfields.items()}
+    if not steps and "spec" in subfields:
+        spec_fields = collect_fields(_find_schemas(kind, ["spec"]), kind_schema)
+        descriptions |= {
+            f"spec.{name}": find_description([entry], kind_schema) for name, entry in spec_fields.items()
+        }
+    return [{"name": name, "description": said} for name, said in descriptions.items()]
 
 
-def _missing(kind: str, steps: list[str]) -> str:
+def _explain_missing_field(kind: str, steps: list[str]) -> str:
     """Which step of a path there is not, and what was probably meant."""
     for number, step in enumerate(steps):
-        if not _here(kind, steps[: number + 1]):
-            known = fields(_here(kind, steps[:number]), _schema(kind))
-            above = ".".join([kind, *steps[:number]])
-            meant = meant_or_known(step, known) or "; there are none in it"
-            return f'{above} has no field "{step[:100]}"{meant}'
+        if not _find_schemas(kind, steps[: number + 1]):
+            siblings = collect_fields(_find_schemas(kind, steps[:number]), _load_schema(kind))
+            parent = ".".join([kind, *steps[:number]])
+            suggestion = suggest_or_list(step, siblings) or "; there are none in it"
+            return f'{parent} has no field "{step[:100]}"{suggestion}'
     return f"{kind} has no such field"
 
 
-def _kinds() -> list[str]:
+def _list_kinds() -> list[str]:
     """The kinds that have fields, profiles first; not their Lists."""
-    names = [name for name in catalog.names() if not name.endswith("List")]
-    return sorted(names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+    names = [name for name in catalog.list_schema_names() if not name.endswith("List")]
+    return sorted(
+        names,
+        key=lambda name: (
+            _PREFERRED_KINDS.index(name) if name in _PREFERRED_KINDS else len(_PREFERRED_KINDS),
+            name,
+        ),
+    )
 
 
-def _here(kind: str, steps: list[str]) -> list[Mapping[str, Any]]:
-    return at(_schema(kind), steps) if len(steps) <= MAX_STEPS else []
+def _find_schemas(kind: str, steps: list[str]) -> list[Mapping[str, Any]]:
+    return find_schemas_at(_load_schema(kind), steps) if len(steps) <= MAX_PATH_STEPS else []
 
 
-def _schema(kind: str) -> dict[str, Any]:
-    return catalog.show(kind, kubernetes.DEFAULT_VERSION)
+def _load_schema(kind: str) -> dict[str, Any]:
+    return catalog.build_schema(kind, kubernetes.DEFAULT_VERSION)

@@ -8,22 +8,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from podplan.core.findings import Finding
-from podplan.lint.baseline import entry
+from podplan.lint.baseline import build_entry
 
-_DIGITS = 32
+_HASH_LENGTH = 32
 
 
-def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str]) -> list[str]:
+def compute_fingerprints(findings: Sequence[Finding], texts: Mapping[str, str]) -> list[str]:
     """A hash for each finding, no two alike; ``texts`` has the texts of the files.
 
     As in a baseline, a finding is its rule, object, path and value; equal ones differ by their number.
     """
-    seen: Counter[tuple[object, ...]] = Counter()
+    occurrences: Counter[tuple[object, ...]] = Counter()
     hashes = []
-    for found in findings:
-        known = entry(found, texts)
-        key = (known.file, *known.key)
-        seen[key] += 1
-        text = json.dumps([key, seen[key]], ensure_ascii=True, default=str)
-        hashes.append(hashlib.sha256(text.encode()).hexdigest()[:_DIGITS])
+    for finding in findings:
+        baseline_entry = build_entry(finding, texts)
+        key = (baseline_entry.file, *baseline_entry.key)
+        occurrences[key] += 1
+        text = json.dumps([key, occurrences[key]], ensure_ascii=True, default=str)
+        hashes.append(hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH])
     return hashes

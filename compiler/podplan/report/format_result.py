@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from podplan.report.sanitization import visible
-from podplan.yaml import Source
+from podplan.report.sanitization import escape_text
+from podplan.yaml import SourceFile
 
 
-def counted(changed: int, same: int, broken: int, only_told: bool) -> str:
+def format_counts(changed: int, unchanged: int, failed: int, dry_run: bool) -> str:
     """Such as "2 files reformatted, 1 file left unchanged"."""
     parts = [
-        (changed, "would be reformatted" if only_told else "reformatted"),
-        (same, "already formatted" if only_told else "left unchanged"),
-        (broken, "not formatted"),
+        (changed, "would be reformatted" if dry_run else "reformatted"),
+        (unchanged, "already formatted" if dry_run else "left unchanged"),
+        (failed, "not formatted"),
     ]
     return ", ".join(f"{number} file{'' if number == 1 else 's'} {what}" for number, what in parts if number)
 
 
-def fault_line(source: Source) -> str:
+def format_source_error(source: SourceFile) -> str:
     """The first fault of a file, after its place."""
-    fault = source.faults[0]
-    place = f"{source.file}:{fault.span.line}:{fault.span.column}"
-    return visible(f"{place}: {fault.rule} {fault.message}; the file is left as it is")
+    fault = source.diagnostics[0]
+    location_text = f"{source.file}:{fault.span.line}:{fault.span.column}"
+    return escape_text(f"{location_text}: {fault.rule} {fault.message}; the file is left as it is")

@@ -5,51 +5,51 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding, Severity
-from podplan.report.priority import important_first
-from podplan.report.summary import summary_line
-from podplan.report.workflow_commands import MAX_OF_LEVEL, annotation, log_line
-from podplan.workspace.files import from_root
+from podplan.report.priority import sort_by_severity
+from podplan.report.summary import format_summary
+from podplan.report.workflow_commands import MAX_ANNOTATIONS_PER_LEVEL, format_annotation, format_log_line
+from podplan.workspace.files import relative_to_root
 
-LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+ANNOTATION_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def render(result: Result, used: Iterable[str] = ()) -> str:
+def render(result: CheckResult, used_levels: Iterable[str] = ()) -> str:
     """Annotations, the most important first; one that counts those without room; and the summary as text.
 
     ``used`` are the levels of the annotations that the step has besides.
     """
-    taken = Counter(used)
-    taken["notice"] += 1  # for the count
-    shown: list[Finding] = []
-    left_out = 0
-    for severity, level in LEVELS.items():
-        of_level = [found for found in important_first(result.findings) if found.severity == severity]
-        room = max(MAX_OF_LEVEL - taken[level], 0)
-        shown += of_level[:room]
-        left_out += len(of_level[room:])
-    lines = [_annotation(found) for found in shown]
-    if left_out:
-        said = f"{left_out} more findings have no room here: see the summary or the log"
-        lines.append(annotation("notice", said, title="podplan"))
-    return "".join(f"{line}\n" for line in [*lines, log_line(summary_line(result))])
+    annotation_counts = Counter(used_levels)
+    annotation_counts["notice"] += 1  # for the count
+    shown_findings: list[Finding] = []
+    omitted = 0
+    for severity, level in ANNOTATION_LEVELS.items():
+        level_findings = [found for found in sort_by_severity(result.findings) if found.severity == severity]
+        remaining = max(MAX_ANNOTATIONS_PER_LEVEL - annotation_counts[level], 0)
+        shown_findings += level_findings[:remaining]
+        omitted += len(level_findings[remaining:])
+    lines = [_build_annotation(found) for found in shown_findings]
+    if omitted:
+        message = f"{omitted} more findings have no room here: see the summary or the log"
+        lines.append(format_annotation("notice", message, title="podplan"))
+    return "".join(f"{line}\n" for line in [*lines, format_log_line(format_summary(result))])
 
 
-def _annotation(found: Finding) -> str:
-    where = found.location
-    properties: dict[str, str | int] = {"file": from_root(where.file), "line": where.line}
-    properties["endLine"] = where.end_line
-    if where.line == where.end_line:  # else the runner drops the columns, and says so
-        properties |= {"col": where.column, "endColumn": where.end_column}
-    properties["title"] = f"{found.rule} {found.name}"
-    return annotation(LEVELS[found.severity], _message(found), **properties)
+def _build_annotation(finding: Finding) -> str:
+    location = finding.location
+    properties: dict[str, str | int] = {"file": relative_to_root(location.file), "line": location.line}
+    properties["endLine"] = location.end_line
+    if location.line == location.end_line:  # else the runner drops the columns, and says so
+        properties |= {"col": location.column, "endColumn": location.end_column}
+    properties["title"] = f"{finding.rule} {finding.name}"
+    return format_annotation(ANNOTATION_LEVELS[finding.severity], _format_message(finding), **properties)
 
 
-def _message(found: Finding) -> str:
-    parts = [found.message.replace("\n", "\\n")]
-    if found.instances is not None:
-        parts.append(f"in {found.instances.hit} of {found.instances.of} instances")
-    if found.help:
-        parts.append(f"help: {found.help}".replace("\n", "\\n"))
+def _format_message(finding: Finding) -> str:
+    parts = [finding.message.replace("\n", "\\n")]
+    if finding.instances is not None:
+        parts.append(f"in {finding.instances.hit} of {finding.instances.of} instances")
+    if finding.help:
+        parts.append(f"help: {finding.help}".replace("\n", "\\n"))
     return "\n".join(parts)

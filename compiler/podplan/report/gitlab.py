@@ -5,28 +5,31 @@ Source: docs/evidence/report-formats.md#gitlab-code-quality.
 
 from __future__ import annotations
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.core.findings import Severity
-from podplan.report.fingerprint import fingerprints
-from podplan.report.json import json_text
-from podplan.report.sanitization import cut
-from podplan.workspace.files import from_root
+from podplan.report.fingerprint import compute_fingerprints
+from podplan.report.json import encode_json
+from podplan.report.sanitization import truncate_text
+from podplan.workspace.files import relative_to_root
 
-SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+GITLAB_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """A JSON list with an entry for each finding."""
     entries = [
         {
-            "description": cut(found.message),
+            "description": truncate_text(found.message),
             "check_name": found.rule,
             "fingerprint": fingerprint,
-            "severity": SEVERITIES[found.severity],
-            "location": {"path": from_root(found.location.file), "lines": {"begin": found.location.line}},
+            "severity": GITLAB_SEVERITIES[found.severity],
+            "location": {
+                "path": relative_to_root(found.location.file),
+                "lines": {"begin": found.location.line},
+            },
         }
         for found, fingerprint in zip(
-            result.findings, fingerprints(result.findings, result.texts), strict=True
+            result.findings, compute_fingerprints(result.findings, result.redacted_texts), strict=True
         )
     ]
-    return json_text(entries, indent=2) + "\n"
+    return encode_json(entries, indent=2) + "\n"

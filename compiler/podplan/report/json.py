@@ -5,27 +5,27 @@ from __future__ import annotations
 import json
 import re
 
-from podplan.checker.check import Result
-from podplan.core.findings import Finding, Fix, pointer
+from podplan.checker.check import CheckResult
+from podplan.core.findings import Finding, Fix, to_json_pointer
 from podplan.core.typing import Any
 
-FORMAT = 1
+FORMAT_VERSION = 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """The findings and the summary as one JSON object."""
-    findings = [finding(found) for found in result.with_suppressed]
-    document = {"format": FORMAT, "findings": findings, "summary": summary(result)}
-    return json_text(document, indent=2) + "\n"
+    findings = [build_finding(found) for found in result.all_findings]
+    document = {"format": FORMAT_VERSION, "findings": findings, "summary": build_summary(result)}
+    return encode_json(document, indent=2) + "\n"
 
 
-def json_text(document: Any, indent: int | None = None) -> str:
+def encode_json(document: Any, indent: int | None = None) -> str:
     """``document`` as JSON; half of a surrogate pair, as odd file names have it, becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", json.dumps(document, indent=indent, ensure_ascii=False))
 
 
-def summary(result: Result) -> dict[str, Any]:
+def build_summary(result: CheckResult) -> dict[str, Any]:
     """The counts of a run."""
     counts = result.summary
     return {
@@ -37,35 +37,35 @@ def summary(result: Result) -> dict[str, Any]:
         "objects": counts.objects,
         "lowered": counts.lowered,
         "notChecked": dict(counts.not_checked),
-        **({"leftOut": counts.left_out} if counts.left_out else {}),
+        **({"leftOut": counts.omitted} if counts.omitted else {}),
         **({"unreadableFolders": len(counts.unreadable_folders)} if counts.unreadable_folders else {}),
         **({"today": counts.today} if counts.today else {}),
     }
 
 
-def finding(found: Finding) -> dict[str, Any]:
+def build_finding(finding: Finding) -> dict[str, Any]:
     """One finding, as docs/findings.md has it."""
-    where, lowered, instances = found.location, found.lowered, found.instances
+    location, lowered, instances = finding.location, finding.lowered, finding.instances
     return {
-        "rule": found.rule,
-        "name": found.name,
-        "severity": str(found.severity),
-        "message": found.message,
-        "basis": found.basis,
-        "file": where.file,
-        "line": where.line,
-        "column": where.column,
-        "endLine": where.end_line,
-        "endColumn": where.end_column,
-        "path": pointer(where.path),
-        "object": found.object,
-        "level": found.level,
+        "rule": finding.rule,
+        "name": finding.name,
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "basis": finding.basis,
+        "file": location.file,
+        "line": location.line,
+        "column": location.column,
+        "endLine": location.end_line,
+        "endColumn": location.end_column,
+        "path": to_json_pointer(location.path),
+        "object": finding.object,
+        "level": finding.level,
         "lowered": lowered
         and {
             "kind": lowered.kind,
             "name": lowered.name,
             "indexes": lowered.indexes,
-            "path": pointer(lowered.path),
+            "path": to_json_pointer(lowered.path),
         },
         "instances": instances and {"hit": instances.hit, "of": instances.of, "ids": list(instances.ids)},
         "related": [
@@ -73,19 +73,19 @@ def finding(found: Finding) -> dict[str, Any]:
                 "file": related.location.file,
                 "line": related.location.line,
                 "column": related.location.column,
-                "path": pointer(related.location.path),
+                "path": to_json_pointer(related.location.path),
                 "message": related.message,
             }
-            for related in found.related
+            for related in finding.related
         ],
-        "help": found.help or None,
-        "fix": _fix(found.fix),
-        "suppressed": found.suppressed,
-        "reason": found.reason or None,
+        "help": finding.help or None,
+        "fix": _build_fix(finding.fix),
+        "suppressed": finding.suppressed,
+        "reason": finding.reason or None,
     }
 
 
-def _fix(fix: Fix | None) -> dict[str, Any] | None:
+def _build_fix(fix: Fix | None) -> dict[str, Any] | None:
     if fix is None or not fix.edits:
         return None
     return {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from podplan.checker.check import Result
-from podplan.report.json import FORMAT, finding, json_text, summary
+from podplan.checker.check import CheckResult
+from podplan.report.json import FORMAT_VERSION, build_finding, build_summary, encode_json
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """A line ``{"format": 1, "finding": …}`` for each finding, and a line ``{"format": 1, "summary": …}``."""
-    lines = [{"format": FORMAT, "finding": finding(found)} for found in result.with_suppressed]
-    lines.append({"format": FORMAT, "summary": summary(result)})
-    return "".join(json_text(line) + "\n" for line in lines)
+    lines = [{"format": FORMAT_VERSION, "finding": build_finding(found)} for found in result.all_findings]
+    lines.append({"format": FORMAT_VERSION, "summary": build_summary(result)})
+    return "".join(encode_json(line) + "\n" for line in lines)

@@ -6,21 +6,21 @@ import re
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding, Severity
-from podplan.report.sanitization import cut
-from podplan.report.summary import summary_line
-from podplan.workspace.files import from_root
+from podplan.report.sanitization import truncate_text
+from podplan.report.summary import format_summary
+from podplan.workspace.files import relative_to_root
 
 # What XML 1.0 does not allow at all, not even as a reference (https://www.w3.org/TR/xml/#charsets).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """Errors and warnings are failures; an info is a passed test case that has it for its output."""
     findings = sorted(result.findings, key=lambda found: found.location.file)
     suites = [
-        _suite(from_root(file), list(of_file))
+        _render_suite(relative_to_root(file), list(of_file))
         for file, of_file in groupby(findings, key=lambda found: found.location.file)
     ]
     if not suites:
@@ -30,45 +30,51 @@ def render(result: Result) -> str:
     tests = max(len(findings), 1)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"<testsuites name={_attribute(summary_line(result))} "
+        f"<testsuites name={_quote_attribute(format_summary(result))} "
         f'tests="{tests}" failures="{failures}" errors="0">\n' + "".join(suites) + "</testsuites>\n"
     )
 
 
-def _suite(file: str, findings: list[Finding]) -> str:
+def _render_suite(file: str, findings: list[Finding]) -> str:
     failures = sum(found.severity > Severity.INFO for found in findings)
-    head = f'name={_attribute(file)} tests="{len(findings)}" failures="{failures}" errors="0"'
-    return f"  <testsuite {head}>\n" + "".join(_case(file, found) for found in findings) + "  </testsuite>\n"
-
-
-def _case(file: str, found: Finding) -> str:
-    where = found.location
-    name = f"{found.rule} {found.name} ({where.line}:{where.column})"
-    head = (
-        f"    <testcase classname={_attribute(file)} name={_attribute(name)} "
-        f"file={_attribute(file)} line={_attribute(str(where.line))}>\n"
+    head = f'name={_quote_attribute(file)} tests="{len(findings)}" failures="{failures}" errors="0"'
+    return (
+        f"  <testsuite {head}>\n"
+        + "".join(_render_case(file, found) for found in findings)
+        + "  </testsuite>\n"
     )
-    message = cut(found.message)
-    text = _text("\n".join([f"{file}:{where.line}:{where.column}: {message}", *_help(found)]))
-    if found.severity > Severity.INFO:
-        told = f"type={_attribute(str(found.severity))} message={_attribute(message)}"
-        body = f"      <failure {told}>{text}</failure>\n"
+
+
+def _render_case(file: str, finding: Finding) -> str:
+    location = finding.location
+    name = f"{finding.rule} {finding.name} ({location.line}:{location.column})"
+    head = (
+        f"    <testcase classname={_quote_attribute(file)} name={_quote_attribute(name)} "
+        f"file={_quote_attribute(file)} line={_quote_attribute(str(location.line))}>\n"
+    )
+    message = truncate_text(finding.message)
+    text = _escape_xml_text(
+        "\n".join([f"{file}:{location.line}:{location.column}: {message}", *_format_help(finding)])
+    )
+    if finding.severity > Severity.INFO:
+        attributes = f"type={_quote_attribute(str(finding.severity))} message={_quote_attribute(message)}"
+        body = f"      <failure {attributes}>{text}</failure>\n"
     else:
         body = f"      <system-out>{text}</system-out>\n"
     return head + body + "    </testcase>\n"
 
 
-def _help(found: Finding) -> list[str]:
-    return [f"help: {cut(found.help)}"] if found.help else []
+def _format_help(finding: Finding) -> list[str]:
+    return [f"help: {truncate_text(finding.help)}"] if finding.help else []
 
 
-def _attribute(text: str) -> str:
-    return quoteattr(_legal(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+def _quote_attribute(text: str) -> str:
+    return quoteattr(_replace_illegal(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
-def _text(text: str) -> str:
-    return escape(_legal(text), {"\r": "&#13;"})
+def _escape_xml_text(text: str) -> str:
+    return escape(_replace_illegal(text), {"\r": "&#13;"})
 
 
-def _legal(text: str) -> str:
+def _replace_illegal(text: str) -> str:
     return _ILLEGAL.sub("\ufffd", text)

@@ -8,103 +8,116 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from podplan.core import bundled
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.lowering_options import known as known_facts
+from podplan.kinds.lowering_options import iter_behaviors as known_facts
 from podplan.kinds.registry import PACKAGES, load_spec
 
 # Facts of one kind only, by the first word of their ids.
-OF_KIND = {load_spec(kind).option_prefix: kind.kind for kind in PACKAGES}
-_OWN_NAME = re.compile("[a-z]+[A-Z]")  # a name that is no word of English
+KIND_BY_PREFIX = {load_spec(kind).option_prefix: kind.kind for kind in PACKAGES}
+_CAMEL_CASE = re.compile("[a-z]+[A-Z]")  # a name that is no word of English
 
 
-class Part(NamedTuple):
+class LoweredField(NamedTuple):
     """A part of a CR or of a lowered object that a field gives, and the facts by which it does."""
 
     kind: str
     path: str
-    facts: tuple[Fact, ...] = ()
+    behaviors: tuple[Behavior, ...] = ()
 
 
-class Becoming(NamedTuple):
+class FieldLowering(NamedTuple):
     """``otherwise`` are the facts that hold where the field is not written; ``told`` those that name it."""
 
-    parts: tuple[Part, ...] = ()
-    otherwise: tuple[Fact, ...] = ()
-    told: tuple[Fact, ...] = ()
+    lowered_fields: tuple[LoweredField, ...] = ()
+    default_behaviors: tuple[Behavior, ...] = ()
+    mentioning_behaviors: tuple[Behavior, ...] = ()
 
 
-def becoming(kind: str, path: str) -> Becoming:
+def find_field_lowering(kind: str, path: str) -> FieldLowering:
     """What becomes of the field at ``path`` (dots, without brackets) of a profile or CR of ``kind``."""
-    rows = _table().get(kind, {})
+    rows = _load_table().get(kind, {})
     row = rows.get(path, {})
-    own = [Part(to_kind, to, _facts(ids)) for to_kind, to, ids in row.get("becomes", ())]
-    parts = own or _with_another(rows, path)
-    said = {fact.id for part in parts for fact in part.facts}
-    otherwise = tuple(fact for fact in _facts(row.get("otherwise", ())) if fact.id not in said)
-    known = said | {fact.id for fact in otherwise}
-    return Becoming(_fewest(parts), otherwise, _naming(kind, path.rpartition(".")[2], known))
+    direct_fields = [
+        LoweredField(to_kind, to, _resolve_behaviors(ids)) for to_kind, to, ids in row.get("becomes", ())
+    ]
+    lowered_fields = direct_fields or _find_through_parent(rows, path)
+    used_ids = {fact.id for part in lowered_fields for fact in part.behaviors}
+    default_behaviors = tuple(
+        fact for fact in _resolve_behaviors(row.get("otherwise", ())) if fact.id not in used_ids
+    )
+    known_ids = used_ids | {fact.id for fact in default_behaviors}
+    return FieldLowering(
+        _drop_implied_fields(lowered_fields),
+        default_behaviors,
+        _find_mentioning_behaviors(kind, path.rpartition(".")[2], known_ids),
+    )
 
 
-def _with_another(rows: Mapping[str, Any], path: str) -> list[Part]:
+def _find_through_parent(rows: Mapping[str, Any], path: str) -> list[LoweredField]:
     """Where a field goes that is copied with one above it, under the same name."""
-    above, _, below = path.rpartition(".")
-    while "." in above:
-        whole = (part for part in rows.get(above, {}).get("becomes", ()) if not part[2])
-        name = above.rpartition(".")[2]
-        same = ((to_kind, to) for to_kind, to, _ in whole if _plain(to).rpartition(".")[2] == name)
-        parts = [Part(to_kind, f"{to}.{below}") for to_kind, to in same]
+    parent, _, subpath = path.rpartition(".")
+    while "." in parent:
+        copied = (part for part in rows.get(parent, {}).get("becomes", ()) if not part[2])
+        name = parent.rpartition(".")[2]
+        same_name = (
+            (to_kind, to) for to_kind, to, _ in copied if _strip_brackets(to).rpartition(".")[2] == name
+        )
+        parts = [LoweredField(to_kind, f"{to}.{subpath}") for to_kind, to in same_name]
         if parts:
             return parts
-        above, _, step = above.rpartition(".")
-        below = f"{step}.{below}"
+        parent, _, step = parent.rpartition(".")
+        subpath = f"{step}.{subpath}"
     return []
 
 
-def _fewest(parts: Iterable[Part]) -> tuple[Part, ...]:
+def _drop_implied_fields(lowered_fields: Iterable[LoweredField]) -> tuple[LoweredField, ...]:
     """Those that say more than that something above them is there."""
-    kept: list[Part] = []
-    for part in parts:
-        above = (one.path for one in kept if one.kind == part.kind)
-        if part.facts or not any(part.path.startswith((f"{path}.", f"{path}[")) for path in above):
-            kept.append(part)
-    return tuple(kept)
+    kept_fields: list[LoweredField] = []
+    for part in lowered_fields:
+        parent_paths = (one.path for one in kept_fields if one.kind == part.kind)
+        if part.behaviors or not any(part.path.startswith((f"{path}.", f"{path}[")) for path in parent_paths):
+            kept_fields.append(part)
+    return tuple(kept_fields)
 
 
-def _naming(kind: str, name: str, known: set[str]) -> tuple[Fact, ...]:
+def _find_mentioning_behaviors(kind: str, name: str, known_ids: set[str]) -> tuple[Behavior, ...]:
     """The facts that speak of a field of this name."""
-    if not _OWN_NAME.match(name):
+    if not _CAMEL_CASE.match(name):
         return ()
     word = re.compile(rf"\b{re.escape(name)}\b")
     return tuple(
         fact
-        for fact in _all().values()
+        for fact in _load_behaviors().values()
         if word.search(fact.text)
-        and fact.id not in known
-        and OF_KIND.get(fact.id.partition(".")[0], kind) == kind
+        and fact.id not in known_ids
+        and KIND_BY_PREFIX.get(fact.id.partition(".")[0], kind) == kind
     )
 
 
-def _facts(ids: Iterable[str]) -> tuple[Fact, ...]:
-    return tuple(_all()[one] for one in ids if one in _all())
+def _resolve_behaviors(ids: Iterable[str]) -> tuple[Behavior, ...]:
+    return tuple(_load_behaviors()[one] for one in ids if one in _load_behaviors())
 
 
 @cache
-def _all() -> dict[str, Fact]:
+def _load_behaviors() -> dict[str, Behavior]:
     return {fact.id: fact for fact in known_facts()}
 
 
 @cache
-def _table() -> dict[str, dict[str, Any]]:
+def _load_table() -> dict[str, dict[str, Any]]:
     """The table, its fields without brackets."""
     table: dict[str, dict[str, Any]] = {}
-    for kind, rows in json.loads(bundled.read("schemas", "lowered-fields.json")).items():
+    for kind, rows in json.loads(bundled.read_bundled_file("schemas", "lowered-fields.json")).items():
         for field, row in rows.items():
-            mine = table.setdefault(kind, {}).setdefault(_plain(field), {})
+            merged_row = table.setdefault(kind, {}).setdefault(_strip_brackets(field), {})
             for key, entries in row.items():
-                mine[key] = [*mine.get(key, ()), *(one for one in entries if one not in mine.get(key, ()))]
+                merged_row[key] = [
+                    *merged_row.get(key, ()),
+                    *(one for one in entries if one not in merged_row.get(key, ())),
+                ]
     return table
 
 
-def _plain(path: str) -> str:
+def _strip_brackets(path: str) -> str:
     return path.replace("[]", "")

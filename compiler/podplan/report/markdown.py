@@ -4,71 +4,74 @@ from __future__ import annotations
 
 import re
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding, Severity
-from podplan.core.truncation import shortened
-from podplan.report.priority import important_first
-from podplan.report.sanitization import visible
-from podplan.report.summary import summary_line
-from podplan.workspace.files import from_root
+from podplan.core.truncation import truncate
+from podplan.report.priority import sort_by_severity
+from podplan.report.sanitization import escape_text
+from podplan.report.summary import format_summary
+from podplan.workspace.files import relative_to_root
 
 MAX_CHARACTERS = 60_000  # a comment may have 65,536
 MAX_LINE = 1_000
 _MARKUP = re.compile(r"[\\`*_\[\]|~$@#]")
 # GitHub makes mentions, references and links of what it reads, after all references to characters are read.
-_LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH-)(?=\d)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
-_APART = "\u200b"  # what cannot be seen, and visible() leaves none of strangers
-MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
+_AUTOLINK = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH-)(?=\d)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
+_SEPARATOR = "\u200b"  # what cannot be seen, and visible() leaves none of strangers
+SEVERITY_MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """A heading, a table of errors and warnings, and the infos folded away."""
-    findings = important_first(result.findings)
-    serious = [found for found in findings if found.severity > Severity.INFO]
+    findings = sort_by_severity(result.findings)
+    errors_and_warnings = [found for found in findings if found.severity > Severity.INFO]
     infos = [found for found in findings if found.severity == Severity.INFO]
-    mark = MARKS[findings[0].severity] if findings else "✅"
-    text = f"### {mark} podplan\n\n{plain(summary_line(result))}\n"
-    room = MAX_CHARACTERS - len(text) - 500
-    text += _table(serious, room)
-    room -= len(text)
+    mark = SEVERITY_MARKS[findings[0].severity] if findings else "✅"
+    text = f"### {mark} podplan\n\n{escape_markdown(format_summary(result))}\n"
+    remaining = MAX_CHARACTERS - len(text) - 500
+    text += _render_table(errors_and_warnings, remaining)
+    remaining -= len(text)
     if infos:
-        table = _table(infos, room)
+        table = _render_table(infos, remaining)
         text += f"\n<details><summary>{len(infos)} infos</summary>\n{table}\n</details>\n"
     return text
 
 
-def _table(findings: list[Finding], room: int) -> str:
+def _render_table(findings: list[Finding], max_length: int) -> str:
     if not findings:
         return ""
     rows = ["\n| | place | rule | what |\n|---|---|---|---|\n"]
-    for number, found in enumerate(findings):
-        row = _row(found)
-        room -= len(row)
-        if room < 0:
+    for number, finding in enumerate(findings):
+        row = _render_row(finding)
+        max_length -= len(row)
+        if max_length < 0:
             rows.append(f"\n{len(findings) - number} more have no room here\n")
             break
         rows.append(row)
     return "".join(rows)
 
 
-def _row(found: Finding) -> str:
-    where = found.location
-    place = code(f"{from_root(where.file)}:{where.line}")
-    said = plain(found.message)
-    if found.instances is not None:
-        said += f" (in {found.instances.hit} of {found.instances.of} instances)"
-    if found.help:
-        said += f"<br>help: {plain(found.help)}"
-    return f"| {MARKS[found.severity]} | {place} | {found.rule} {plain(found.name)} | {said} |\n"
+def _render_row(finding: Finding) -> str:
+    location = finding.location
+    location_cell = format_code(f"{relative_to_root(location.file)}:{location.line}")
+    message_cell = escape_markdown(finding.message)
+    if finding.instances is not None:
+        message_cell += f" (in {finding.instances.hit} of {finding.instances.of} instances)"
+    if finding.help:
+        message_cell += f"<br>help: {escape_markdown(finding.help)}"
+    return (
+        f"| {SEVERITY_MARKS[finding.severity]} | {location_cell} | {finding.rule}"
+        f" {escape_markdown(finding.name)} | {message_cell} |\n"
+    )
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """``text`` as it reads: no markup, mention or link, and characters of markup as references."""
-    apart = _LINKED.sub(_APART, visible(shortened(text, MAX_LINE)))
-    escaped = apart.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", escaped).replace(_APART, "&#8203;")
+    separated = _AUTOLINK.sub(_SEPARATOR, escape_text(truncate(text, MAX_LINE)))
+    escaped = separated.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", escaped).replace(_SEPARATOR, "&#8203;")
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     """``text`` as code inside of a table; HTML, since a backtick cannot be escaped between backticks."""
-    return f"<code>{plain(text)}</code>"
+    return f"<code>{escape_markdown(text)}</code>"

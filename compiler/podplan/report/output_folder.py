@@ -6,36 +6,44 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from podplan.rendering.output_folder import Difference
-from podplan.report.sanitization import visible
+from podplan.rendering.output_folder import FileDifference
+from podplan.report.sanitization import escape_text
 
-MENDED = ("missing", "stale", "orphaned")  # by rendering again
+FIXED_BY_RENDERING = ("missing", "stale", "orphaned")  # by rendering again
 
 
-def as_text(folder: str, found: Sequence[Difference], diffs: Mapping[str, Sequence[str]]) -> str:
+def render_differences(
+    folder: str, differences: Sequence[FileDifference], diffs: Mapping[str, Sequence[str]]
+) -> str:
     """A sentence for each file, and below it the lines of its diff, if it has one."""
     lines = []
-    for one in found:
-        lines.append(f"{os.path.join(folder, one.name)}: {one.how}; {one.what}")
-        lines += [f"  {line}" for line in diffs.get(one.name, ())]
-    return "".join(f"{visible(line)}\n" for line in lines)
+    for difference in differences:
+        lines.append(
+            f"{os.path.join(folder, difference.name)}: {difference.status}; {difference.description}"
+        )
+        lines += [f"  {line}" for line in diffs.get(difference.name, ())]
+    return "".join(f"{escape_text(line)}\n" for line in lines)
 
 
-def counted(folder: str, found: Sequence[Difference], files: int, mend: str) -> str:
+def format_summary(folder: str, differences: Sequence[FileDifference], files: int, remedy: str) -> str:
     """What it comes to, and how to mend it."""
-    if not found:
-        return visible(f"{_files(files)} in {folder} {'is' if files == 1 else 'are'} as rendered")
-    by = Counter(one.how for one in found)
-    listed = ", ".join(f"{number} {how}" for how, number in by.items())
-    said = f"{folder} is not as rendered: {listed}"
-    return visible(f"{said}; {mend}" if any(one.how in MENDED for one in found) else said)
+    if not differences:
+        return escape_text(
+            f"{_format_file_count(files)} in {folder} {'is' if files == 1 else 'are'} as rendered"
+        )
+    counts = Counter(one.status for one in differences)
+    count_text = ", ".join(f"{number} {how}" for how, number in counts.items())
+    message = f"{folder} is not as rendered: {count_text}"
+    return escape_text(
+        f"{message}; {remedy}" if any(one.status in FIXED_BY_RENDERING for one in differences) else message
+    )
 
 
-def written(folder: str, changed: int, files: int, removed: int) -> str:
+def format_written(folder: str, changed: int, files: int, removed: int) -> str:
     """Such as "2 of 3 files written to rendered, 1 removed"."""
-    more = f", {removed} removed" if removed else ""
-    return visible(f"{changed} of {_files(files)} written to {folder}{more}")
+    removed_text = f", {removed} removed" if removed else ""
+    return escape_text(f"{changed} of {_format_file_count(files)} written to {folder}{removed_text}")
 
 
-def _files(number: int) -> str:
+def _format_file_count(number: int) -> str:
     return f"{number} file{'' if number == 1 else 's'}"

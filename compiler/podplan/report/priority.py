@@ -7,6 +7,6 @@ from collections.abc import Iterable
 from podplan.core.findings import Finding
 
 
-def important_first(findings: Iterable[Finding]) -> list[Finding]:
+def sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
     """Errors, then warnings, then infos; within each, as they are."""
     return sorted(findings, key=lambda found: -found.severity)

@@ -9,77 +9,91 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import accumulate
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.core.findings import Edit, Finding, Location
 from podplan.core.typing import Any
-from podplan.report.json import json_text
-from podplan.report.sanitization import cut
-from podplan.workspace.files import from_root
+from podplan.report.json import encode_json
+from podplan.report.sanitization import truncate_text
+from podplan.workspace.files import relative_to_root
 from podplan.yaml.positions import LINE_BREAK
 
-STRIDE = 1024  # characters
+STRIDE_CHARACTERS = 1024  # characters
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """One DiagnosticResult."""
-    lines = {file: LINE_BREAK.split(text.lstrip("\ufeff")) for file, text in result.texts.items()}
+    lines = {file: LINE_BREAK.split(text.lstrip("\ufeff")) for file, text in result.redacted_texts.items()}
     document = {
         "source": {"name": "podplan"},
-        "diagnostics": [_diagnostic(found, lines) for found in result.findings],
+        "diagnostics": [_build_diagnostic(found, lines) for found in result.findings],
     }
-    return json_text(document, indent=2) + "\n"
+    return encode_json(document, indent=2) + "\n"
 
 
-def _diagnostic(found: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any]:
+def _build_diagnostic(finding: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any]:
     diagnostic: dict[str, Any] = {
-        "message": "\n".join([cut(found.message), *([f"help: {cut(found.help)}"] if found.help else [])]),
-        "location": _location(found.location, lines),
-        "severity": str(found.severity).upper(),
-        "code": {"value": found.rule},
+        "message": "\n".join(
+            [
+                truncate_text(finding.message),
+                *([f"help: {truncate_text(finding.help)}"] if finding.help else []),
+            ]
+        ),
+        "location": _build_location(finding.location, lines),
+        "severity": str(finding.severity).upper(),
+        "code": {"value": finding.rule},
     }
-    if found.fix is not None and found.fix.edits:
+    if finding.fix is not None and finding.fix.edits:
         diagnostic["suggestions"] = [
-            {"range": _location(edit, lines)["range"], "text": edit.text}
-            for edit in found.fix.edits
-            if edit.file == found.location.file  # a suggestion has no file of its own
+            {"range": _build_location(edit, lines)["range"], "text": edit.text}
+            for edit in finding.fix.edits
+            if edit.file == finding.location.file  # a suggestion has no file of its own
         ]
-    if found.related:
+    if finding.related:
         diagnostic["relatedLocations"] = [
-            {"message": cut(related.message), "location": _location(related.location, lines)}
-            for related in found.related
+            {"message": truncate_text(related.message), "location": _build_location(related.location, lines)}
+            for related in finding.related
         ]
     return diagnostic
 
 
-def _location(where: Location | Edit, lines: Mapping[str, list[str]]) -> dict[str, Any]:
-    text = lines.get(where.file, [])
+def _build_location(location: Location | Edit, lines: Mapping[str, list[str]]) -> dict[str, Any]:
+    text = lines.get(location.file, [])
     return {
-        "path": from_root(where.file),
+        "path": relative_to_root(location.file),
         "range": {
-            "start": {"line": where.line, "column": _bytes(text, where.line, where.column)},
-            "end": {"line": where.end_line, "column": _bytes(text, where.end_line, where.end_column)},
+            "start": {
+                "line": location.line,
+                "column": _convert_to_byte_column(text, location.line, location.column),
+            },
+            "end": {
+                "line": location.end_line,
+                "column": _convert_to_byte_column(text, location.end_line, location.end_column),
+            },
         },
     }
 
 
-def _bytes(lines: list[str], line: int, column: int) -> int:
+def _convert_to_byte_column(lines: list[str], line: int, column: int) -> int:
     """The 1-based column in bytes for one in code points; as it is, where the text is not at hand."""
     if line > len(lines):
         return column
     text = lines[line - 1]
     if text.isascii():
         return min(column, len(text) + 1)
-    whole, rest = divmod(min(column - 1, len(text)), STRIDE)
-    start = whole * STRIDE
-    return _strides(text)[whole] + _size(text[start : start + rest]) + 1
+    stride_count, rest = divmod(min(column - 1, len(text)), STRIDE_CHARACTERS)
+    start = stride_count * STRIDE_CHARACTERS
+    return _compute_stride_offsets(text)[stride_count] + _count_bytes(text[start : start + rest]) + 1
 
 
 @lru_cache(maxsize=8192)  # no file has more lines than that of a stride each
-def _strides(line: str) -> list[int]:
+def _compute_stride_offsets(line: str) -> list[int]:
     """The bytes before every 1,024th character: a line may be megabytes, and have thousands of findings."""
-    sizes = (_size(line[start : start + STRIDE]) for start in range(0, len(line), STRIDE))
+    sizes = (
+        _count_bytes(line[start : start + STRIDE_CHARACTERS])
+        for start in range(0, len(line), STRIDE_CHARACTERS)
+    )
     return list(accumulate(sizes, initial=0))
 
 
-def _size(text: str) -> int:
+def _count_bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))

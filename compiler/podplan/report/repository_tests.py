@@ -6,72 +6,73 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from podplan.core.typing import Any
-from podplan.report.json import json_text
-from podplan.report.sanitization import cut, visible
-from podplan.tools.repository_tests import Failure, Outcome, Tested
+from podplan.report.json import encode_json
+from podplan.report.sanitization import escape_text, truncate_text
+from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome
 
 
-def render_text(outcome: Outcome, coverage: bool) -> str:
+def render_text(outcome: SuiteOutcome, coverage: bool) -> str:
     """A line for each failure with its diff, what was written, what has tests if asked, and a summary."""
-    lines = [line for failure in outcome.failures for line in _failure(failure)]
+    lines = [line for failure in outcome.failures for line in _format_failure(failure)]
     lines += (f"{file}: written" for file in outcome.written)
     if coverage:
-        lines += (_covered(tested) for tested in outcome.tested)
-    return "".join(f"{visible(cut(line))}\n" for line in [*lines, _summary(outcome)])
+        lines += (_format_coverage(tested) for tested in outcome.covered_items)
+    return "".join(f"{escape_text(truncate_text(line))}\n" for line in [*lines, _format_summary(outcome)])
 
 
-def render_json(outcome: Outcome, coverage: bool) -> str:
+def render_json(outcome: SuiteOutcome, coverage: bool) -> str:
     """The same as one JSON object, ``"format": 1``; docs/testing.md describes its fields."""
     document: dict[str, Any] = {
         "format": 1,
-        "tests": outcome.ran,
+        "tests": outcome.test_count,
         "failures": [{**failure._asdict(), "diff": list(failure.diff)} for failure in outcome.failures],
         "written": list(outcome.written),
     }
     if coverage:
-        document["coverage"] = [_entry(tested) for tested in outcome.tested]
-    return json_text(document, indent=2) + "\n"
+        document["coverage"] = [_build_coverage_entry(tested) for tested in outcome.covered_items]
+    return encode_json(document, indent=2) + "\n"
 
 
-def _failure(failure: Failure) -> Iterator[str]:
+def _format_failure(failure: FailedTest) -> Iterator[str]:
     yield f"{failure.file}:{failure.line}:{failure.column}: {failure.test}: {failure.message}"
     yield from (f"    {line}" for line in failure.diff)
 
 
-def _covered(tested: Tested) -> str:
-    if tested.what == "policy":
-        has = (
-            ", ".join(f"{number} {verdict}" for verdict, number in _verdicts(tested).items()) or "no example"
+def _format_coverage(item: CoveredItem) -> str:
+    if item.category == "policy":
+        tests_text = (
+            ", ".join(f"{number} {verdict}" for verdict, number in _count_verdicts(item).items())
+            or "no example"
         )
     else:
-        has = tested.tests[0] if tested.tests else "no golden render"
-    return f"{tested.what} {tested.name} ({tested.file}): {has}"
+        tests_text = item.tests[0] if item.tests else "no golden render"
+    return f"{item.category} {item.name} ({item.file}): {tests_text}"
 
 
-def _entry(tested: Tested) -> dict[str, Any]:
-    here = {"what": tested.what, "name": tested.name, "file": tested.file, "enough": tested.enough}
-    if tested.what == "policy":
-        return {**here, "examples": _verdicts(tested)}
-    return {**here, "golden": tested.tests[0] if tested.tests else None}
+def _build_coverage_entry(item: CoveredItem) -> dict[str, Any]:
+    entry = {"what": item.category, "name": item.name, "file": item.file, "enough": item.is_covered}
+    if item.category == "policy":
+        return {**entry, "examples": _count_verdicts(item)}
+    return {**entry, "golden": item.tests[0] if item.tests else None}
 
 
-def _verdicts(tested: Tested) -> dict[str, int]:
-    return dict(Counter(tested.tests))
+def _count_verdicts(item: CoveredItem) -> dict[str, int]:
+    return dict(Counter(item.tests))
 
 
-def _summary(outcome: Outcome) -> str:
-    parts = [_counted(outcome.ran, "test"), _counted(len(outcome.failures), "failure")]
+def _format_summary(outcome: SuiteOutcome) -> str:
+    parts = [_format_count(outcome.test_count, "test"), _format_count(len(outcome.failures), "failure")]
     parts += [
-        f"{_number(outcome.tested, what)} of {total} {plural} tested"
+        f"{_count_tested(outcome.covered_items, what)} of {total} {plural} tested"
         for what, plural in (("policy", "policies"), ("profile", "profiles"))
-        if (total := sum(one.what == what for one in outcome.tested))
+        if (total := sum(one.category == what for one in outcome.covered_items))
     ]
     return ", ".join(parts)
 
 
-def _number(tested: Iterable[Tested], what: str) -> int:
-    return sum(one.what == what and bool(one.tests) for one in tested)
+def _count_tested(items: Iterable[CoveredItem], category: str) -> int:
+    return sum(one.category == category and bool(one.tests) for one in items)
 
 
-def _counted(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

@@ -7,24 +7,24 @@ from collections.abc import Iterator, Mapping
 from podplan.core.builtin_rules import Rule
 from podplan.core.findings import Severity
 from podplan.core.typing import Any
-from podplan.lint.policy import Policy, in_general
-from podplan.lint.rule_selection import UNSILENCED
-from podplan.report.json import json_text
-from podplan.report.rule_page import looks_at
-from podplan.report.sanitization import visible
-from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITIES, Style
+from podplan.lint.policy import Policy, fill_generic_placeholders
+from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
+from podplan.report.json import encode_json
+from podplan.report.rule_page import describe_scope
+from podplan.report.sanitization import escape_text
+from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITY_STYLES, Style
 from podplan.yaml.writer import emit_document
 
-NEEDS = {"inventory": "a ClusterInventory", "base": "a revision to compare with (--base)"}
-VERDICTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
+NEED_TEXTS = {"inventory": "a ClusterInventory", "base": "a revision to compare with (--base)"}
+VERDICT_TEXTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
 
 
-def as_json(data: Mapping[str, Any]) -> str:
+def render_json(data: Mapping[str, Any]) -> str:
     """A rule for programs: ``{"format": 1, "rule": {...}}``."""
-    return json_text({"format": 1, "rule": data}, indent=2) + "\n"
+    return encode_json({"format": 1, "rule": data}, indent=2) + "\n"
 
 
-def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:
+def describe_policy(data: Mapping[str, Any]) -> dict[str, Any]:
     """What there is to say of a policy, from the data of its file."""
     scope = data["scope"]
     return {
@@ -33,43 +33,45 @@ def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "severity": data["severity"],
         "basis": data["basis"],
         "summary": data["summary"],
-        "looksAt": looks_at(scope),
+        "looksAt": describe_scope(scope),
         "kinds": list(scope.get("kinds", ())),
         "preset": data.get("presets", ["default"])[0],
         "preview": bool(data.get("preview")),
         "needs": list(data.get("needs", ())),
         "why": " ".join(data["why"].split()),
         "proof": data.get("proof"),
-        "help": data.get("help") and in_general(data, data["help"]),
-        "helpFor": {kind: in_general(data, said) for kind, said in data.get("helpFor", {}).items()},
-        "fix": data.get("fix") and _fix(data),
+        "help": data.get("help") and fill_generic_placeholders(data, data["help"]),
+        "helpFor": {
+            kind: fill_generic_placeholders(data, said) for kind, said in data.get("helpFor", {}).items()
+        },
+        "fix": data.get("fix") and _describe_fix(data),
         "examples": [
             {
                 "name": example["name"],
                 "verdict": example["verdict"],
                 "message": example.get("message"),
-                "text": _example(example),
+                "text": _format_example(example),
             }
             for example in data.get("examples", ())
         ],
         "links": list(data.get("links", ())),
-        "configure": _configure(data["id"]),
+        "configure": _explain_configuration(data["id"]),
     }
 
 
-def _fix(data: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_fix(data: Mapping[str, Any]) -> dict[str, Any]:
     fix = data["fix"]
-    return {"title": in_general(data, fix["title"]), "safe": fix.get("safe", True)}
+    return {"title": fill_generic_placeholders(data, fix["title"]), "safe": fix.get("safe", True)}
 
 
-def of_own(policy: Policy) -> dict[str, Any]:
+def describe_custom_policy(policy: Policy) -> dict[str, Any]:
     """What there is to say of a policy of an organisation: its file, or what an admission policy has."""
-    data = policy.origin.data if policy.origin is not None else {}
+    data = policy.origin_doc.data if policy.origin_doc is not None else {}
     if "why" in data:
-        return of_policy(data)
+        return describe_policy(data)
     return {
-        **of_builtin(policy.rule),
-        "looksAt": looks_at({"level": policy.scope.level}),
+        **describe_builtin_rule(policy.rule),
+        "looksAt": describe_scope({"level": policy.scope.level}),
         "kinds": sorted(policy.scope.kinds),
         "preset": policy.preset,
         "preview": policy.preview,
@@ -78,7 +80,7 @@ def of_own(policy: Policy) -> dict[str, Any]:
     }
 
 
-def of_builtin(rule: Rule) -> dict[str, Any]:
+def describe_builtin_rule(rule: Rule) -> dict[str, Any]:
     """What there is to say of a rule of reading or of the schemas."""
     return {
         "code": rule.code,
@@ -86,21 +88,21 @@ def of_builtin(rule: Rule) -> dict[str, Any]:
         "severity": str(rule.severity),
         "basis": rule.basis,
         "summary": rule.summary,
-        "configure": _configure(rule.code),
+        "configure": _explain_configuration(rule.code),
     }
 
 
-def text(data: Mapping[str, Any], style: Style = PLAIN, every_example: bool = False) -> str:
+def render_text(data: Mapping[str, Any], style: Style = PLAIN, every_example: bool = False) -> str:
     """A rule for people: one example of each verdict, unless ``every_example`` is wanted."""
-    colour = SEVERITIES[Severity[str(data["severity"]).upper()]]
+    colour = SEVERITY_STYLES[Severity[str(data["severity"]).upper()]]
     head = style.paint(f"{data['severity']}[{data['code']} {data['name']}]", colour)
-    lines = [head, "", *_wrapped(data["summary"], style), *_wrapped(_facts(data), style)]
+    lines = [head, "", *_wrap_text(data["summary"], style), *_wrap_text(_format_properties(data), style)]
     for key, title in (("why", "why"), ("proof", "proof"), ("help", "what to do"), ("fix", "fix")):
-        said = _section(key, data)
-        if said:
+        paragraphs = _format_section(key, data)
+        if paragraphs:
             lines += ["", style.paint(f"{title}:", BOLD)]
-            lines += [line for part in said for line in _wrapped(part, style)]
-    lines += _examples(data.get("examples", []), data["code"], style, every_example)
+            lines += [line for part in paragraphs for line in _wrap_text(part, style)]
+    lines += _render_examples(data.get("examples", []), data["code"], style, every_example)
     lines += ["", style.paint("to configure and to silence:", BOLD)]
     lines += [f"  {line}" for line in data["configure"]]
     if data.get("links"):
@@ -108,18 +110,18 @@ def text(data: Mapping[str, Any], style: Style = PLAIN, every_example: bool = Fa
     return "\n".join(lines) + "\n"
 
 
-def _facts(data: Mapping[str, Any]) -> str:
+def _format_properties(data: Mapping[str, Any]) -> str:
     if "looksAt" not in data:
         return f"basis: {data['basis']}"
     kinds = f" ({', '.join(data['kinds'])})" if data["kinds"] else ""
     preview = ", preview" if data["preview"] else ""
-    needs = "".join(f"; needs {NEEDS[need]}" for need in data["needs"])
+    needs = "".join(f"; needs {NEED_TEXTS[need]}" for need in data["needs"])
     return (
         f"basis: {data['basis']}; looks at {data['looksAt']}{kinds}; preset {data['preset']}{preview}{needs}"
     )
 
 
-def _section(key: str, data: Mapping[str, Any]) -> list[str]:
+def _format_section(key: str, data: Mapping[str, Any]) -> list[str]:
     value = data.get(key)
     if key == "proof" and value:
         return [f"run for real: {value['shows']} (case {value['case']})"]
@@ -131,38 +133,42 @@ def _section(key: str, data: Mapping[str, Any]) -> list[str]:
     return [value] if value else []
 
 
-def _examples(examples: list[dict[str, Any]], code: str, style: Style, every_example: bool) -> Iterator[str]:
-    shown: set[str] = set()
+def _render_examples(
+    examples: list[dict[str, Any]], code: str, style: Style, every_example: bool
+) -> Iterator[str]:
+    shown_verdicts: set[str] = set()
     for example in examples:
-        if example["verdict"] in shown and not every_example:
+        if example["verdict"] in shown_verdicts and not every_example:
             continue
-        shown.add(example["verdict"])
+        shown_verdicts.add(example["verdict"])
         yield ""
-        yield style.paint(f"{VERDICTS[example['verdict']]}: {visible(example['name'])}", BOLD)
+        yield style.paint(f"{VERDICT_TEXTS[example['verdict']]}: {escape_text(example['name'])}", BOLD)
         bar = style.paint("|", BLUE)
-        yield from (f"  {bar} {visible(line)}" for line in example["text"].splitlines())
+        yield from (f"  {bar} {escape_text(line)}" for line in example["text"].splitlines())
         if example["message"]:
-            yield from _wrapped(f"= {example['message']}", style)
-    if len(examples) > len(shown) and not every_example:
+            yield from _wrap_text(f"= {example['message']}", style)
+    if len(examples) > len(shown_verdicts) and not every_example:
         yield ""
-        yield f"{len(examples) - len(shown)} more examples: podplan explain {code} --examples"
+        yield f"{len(examples) - len(shown_verdicts)} more examples: podplan explain {code} --examples"
 
 
-def _wrapped(said: str, style: Style) -> list[str]:
-    first, *more = style.lines(visible(said), 2, 2)
-    return [f"  {first}", *more]
+def _wrap_text(sentence: str, style: Style) -> list[str]:
+    first, *continuation = style.wrap_text(escape_text(sentence), 2, 2)
+    return [f"  {first}", *continuation]
 
 
-def _example(example: Mapping[str, Any]) -> str:
+def _format_example(example: Mapping[str, Any]) -> str:
     objects = example.get("objects") or [example["object"]]
-    beside = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
+    file_texts = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
     tool = f'# with [gitops] tool = "{example["gitops"]}"\n' if "gitops" in example else ""
-    was = [f"# before, as a patch\n{emit_document(example['before'])}"] if "before" in example else []
-    return tool + "---\n".join((*(emit_document(entry) for entry in objects), *beside, *was))
+    before_texts = (
+        [f"# before, as a patch\n{emit_document(example['before'])}"] if "before" in example else []
+    )
+    return tool + "---\n".join((*(emit_document(entry) for entry in objects), *file_texts, *before_texts))
 
 
-def _configure(code: str) -> list[str]:
-    if code in UNSILENCED:
+def _explain_configuration(code: str) -> list[str]:
+    if code in UNSUPPRESSIBLE_RULES:
         return ["nothing turns it off: what breaks it was not checked"]
     lines = [
         f"podplan check --ignore {code}, or --severity {code}=info",

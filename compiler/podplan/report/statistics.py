@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from podplan.checker.check import Result
-from podplan.report.summary import summary_line
+from podplan.checker.check import CheckResult
+from podplan.report.summary import format_summary
 
 
-def render(result: Result) -> str:
+def render(result: CheckResult) -> str:
     """A line for each rule, the most frequent first, and the line that sums up."""
     counts = Counter((found.rule, found.name, str(found.severity)) for found in result.findings)
     width = max((len(str(number)) for number in counts.values()), default=1)
@@ -16,4 +16,4 @@ def render(result: Result) -> str:
         f"{number:>{width}}  {severity:7}  {rule:10} {name}"
         for (rule, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
-    return "\n".join([*lines, summary_line(result)]) + "\n"
+    return "\n".join([*lines, format_summary(result)]) + "\n"

@@ -6,29 +6,29 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from podplan.core.findings import Path, pointer
-from podplan.core.path_syntax import show
-from podplan.core.provenance import Doc, trace
+from podplan.core.findings import Path, to_json_pointer
+from podplan.core.path_syntax import format_path
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
 from podplan.tools.status.observed_job import Decision
-from podplan.tools.status.replicas import named
-from podplan.tools.status.result import After, Result
-from podplan.tools.status.serializer import status
+from podplan.tools.status.replicas import format_replicas
+from podplan.tools.status.result import ReplicaTransition, StatusResult
+from podplan.tools.status.serializer import build_status
 from podplan.yaml.writer import emit_document
 
 _WIDTH = 112
-_ORDER = ("Running", "Succeeded", "Failed", "Creating", "Pending", "Unknown", "Deleted")
+_PHASE_ORDER = ("Running", "Succeeded", "Failed", "Creating", "Pending", "Unknown", "Deleted")
 
 
-def as_yaml(cr: Doc, result: Result) -> str:  # noqa: ARG001 (all formats are called alike)
+def render_yaml(cr: TracedDocument, result: StatusResult) -> str:  # noqa: ARG001 (all formats are called alike)
     """The status alone, as ``kubectl get -o yaml`` prints it; without times, which nobody knows."""
-    return emit_document({"status": status(result)})
+    return emit_document({"status": build_status(result)})
 
 
-def as_json(cr: Doc, result: Result) -> str:
+def render_json(cr: TracedDocument, result: StatusResult) -> str:
     """Everything, for machines; see docs/status.md."""
     metadata = cr.data.get("metadata") or {}
-    found = {
+    document = {
         "format": 1,
         "job": {
             "kind": cr.data["kind"],
@@ -37,118 +37,134 @@ def as_json(cr: Doc, result: Result) -> str:
         },
         "phase": result.phase,
         "headline": result.headline,
-        "basis": result.fact.basis,
+        "basis": result.phase_behavior.basis,
         "restarts": result.restarts,
-        "replicas": [_replica(one) for one in result.replicas],
-        "restarted": [one.seen.name for one in result.replicas if one.restarted],
-        "deleted": [one.seen.name for one in result.replicas if one.deleted],
-        "decisions": [_decision(cr, one) for one in result.decisions],
+        "replicas": [_build_replica(one) for one in result.replicas],
+        "restarted": [one.observed.name for one in result.replicas if one.is_restarted],
+        "deleted": [one.observed.name for one in result.replicas if one.is_deleted],
+        "decisions": [_build_decision(cr, one) for one in result.decisions],
         "conditions": [
-            {"type": one.type, "basis": one.fact.basis, "fact": one.fact.id} for one in result.conditions
+            {"type": one.type, "basis": one.behavior.basis, "fact": one.behavior.id}
+            for one in result.conditions
         ],
-        "status": status(result),
+        "status": build_status(result),
     }
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _replica(one: After) -> dict[str, Any]:
+def _build_replica(transition: ReplicaTransition) -> dict[str, Any]:
     return {
-        "type": one.seen.type,
-        "index": one.seen.rank,
-        "pod": one.seen.name,
-        "seen": one.seen.phase,
-        "exitCode": one.seen.code,
-        "reason": one.seen.reason or None,
-        "assumed": not one.seen.told,
-        "phase": one.phase,
+        "type": transition.observed.type,
+        "index": transition.observed.rank,
+        "pod": transition.observed.name,
+        "seen": transition.observed.phase,
+        "exitCode": transition.observed.exit_code,
+        "reason": transition.observed.reason or None,
+        "assumed": not transition.observed.is_declared,
+        "phase": transition.phase,
     }
 
 
-def _decision(cr: Doc, one: Decision) -> dict[str, Any]:
+def _build_decision(cr: TracedDocument, decision: Decision) -> dict[str, Any]:
     return {
-        "topic": one.topic,
-        "text": one.text,
-        "pods": [replica.name for replica in one.replicas],
-        "basis": one.fact.basis,
-        "fact": {"id": one.fact.id, "text": one.fact.text, "source": one.fact.source},
-        "path": pointer(one.path) if one.path else None,
-        **_written_at(cr, one.path),
+        "topic": decision.topic,
+        "text": decision.text,
+        "pods": [replica.name for replica in decision.replicas],
+        "basis": decision.behavior.basis,
+        "fact": {
+            "id": decision.behavior.id,
+            "text": decision.behavior.text,
+            "source": decision.behavior.source,
+        },
+        "path": to_json_pointer(decision.path) if decision.path else None,
+        **_find_source_location(cr, decision.path),
     }
 
 
-def _written_at(cr: Doc, path: Path) -> dict[str, Any]:
+def _find_source_location(cr: TracedDocument, path: Path) -> dict[str, Any]:
     """The line where somebody wrote what a decision rests on."""
-    nowhere = {"file": None, "line": None, "column": None}
+    no_location = {"file": None, "line": None, "column": None}
     if not path:
-        return nowhere
-    end = trace(cr, path)[-1]
-    if end.doc.source is None:
-        return nowhere
-    span = end.doc.source.span(end.path)
-    return {"file": end.doc.source.file, "line": span.line, "column": span.column}
+        return no_location
+    source_step = trace_to_source(cr, path)[-1]
+    if source_step.doc.source is None:
+        return no_location
+    span = source_step.doc.source.span(source_step.path)
+    return {"file": source_step.doc.source.file, "line": span.line, "column": span.column}
 
 
-def as_text(cr: Doc, result: Result) -> str:
+def render_text(cr: TracedDocument, result: StatusResult) -> str:
     """The headline, a table of the roles, decisions with their reasons, and the conditions."""
     name = f"{cr.data['kind']}/{result.job.name}"
     blocks = [
         [f"{name} is {result.phase}: {result.headline}"],
-        _table(result),
-        *[_told(cr, one) for one in result.decisions],
-        _conditions(result),
-        _assumed(result),
+        _format_table(result),
+        *[_format_decision(cr, one) for one in result.decisions],
+        _format_conditions(result),
+        _format_assumed(result),
     ]
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks if block)
 
 
-def _table(result: Result) -> list[str]:
-    phases = [phase for phase in _ORDER if result.aggregate[phase.lower()]]
+def _format_table(result: StatusResult) -> list[str]:
+    phases = [phase for phase in _PHASE_ORDER if result.aggregate[phase.lower()]]
     rows = [["role", "replicas", *(phase.lower() for phase in phases), "restarts"]]
-    for type_, own in result.by_type.items():
-        numbers = [sum(one.phase == phase for one in own) for phase in phases]
-        rows.append([type_, *(str(number) for number in (len(own), *numbers, result.restarts[type_]))])
-    return _columns(rows, f"<{'>' * (len(rows[0]) - 1)}") if len(rows) > 1 else []
+    for type_, transitions in result.by_type.items():
+        numbers = [sum(one.phase == phase for one in transitions) for phase in phases]
+        rows.append(
+            [type_, *(str(number) for number in (len(transitions), *numbers, result.restarts[type_]))]
+        )
+    return _align_columns(rows, f"<{'>' * (len(rows[0]) - 1)}") if len(rows) > 1 else []
 
 
-def _told(cr: Doc, one: Decision) -> list[str]:
-    place = _written_at(cr, one.path)
-    where = (
-        f"{place['file']}:{place['line']}:{place['column']}  {show(cr.data, one.path)}"
-        if place["line"]
+def _format_decision(cr: TracedDocument, decision: Decision) -> list[str]:
+    source_location = _find_source_location(cr, decision.path)
+    location_text = (
+        f"{source_location['file']}:{source_location['line']}:{source_location['column']} "
+        f" {format_path(cr.data, decision.path)}"
+        if source_location["line"]
         else ""
     )
-    lines = _wrapped(f"{one.topic}: ", one.text)
-    notes = [where] if where else []
-    notes += textwrap.wrap(f"[{one.fact.basis}] {one.fact.text}", _WIDTH - 4)
-    return [*lines, *(f"    {note}" for note in (*notes, f"{one.fact.id}; {one.fact.source}"))]
+    lines = _wrap_paragraph(f"{decision.topic}: ", decision.text)
+    notes = [location_text] if location_text else []
+    notes += textwrap.wrap(f"[{decision.behavior.basis}] {decision.behavior.text}", _WIDTH - 4)
+    return [
+        *lines,
+        *(f"    {note}" for note in (*notes, f"{decision.behavior.id}; {decision.behavior.source}")),
+    ]
 
 
-def _wrapped(lead: str, text: str) -> list[str]:
+def _wrap_paragraph(prefix: str, text: str) -> list[str]:
     return textwrap.wrap(
-        lead + text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        prefix + text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
 
 
-def _conditions(result: Result) -> list[str]:
+def _format_conditions(result: StatusResult) -> list[str]:
     rows = [("condition", "", "reason", "basis", "message")]
     rows += [
-        (one.type, str(one.status), one.reason, one.fact.basis, one.message) for one in result.conditions
+        (one.type, str(one.status), one.reason, one.behavior.basis, one.message) for one in result.conditions
     ]
-    return _columns(rows, "<<<<<")
+    return _align_columns(rows, "<<<<<")
 
 
-def _columns(rows: Sequence[Sequence[str]], aligned: str) -> list[str]:
+def _align_columns(rows: Sequence[Sequence[str]], alignments: str) -> list[str]:
     """Rows as lines, each column aligned to the left (<) or to the right (>)."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
-        "  ".join(f"{cell:{side}{w}}" for cell, side, w in zip(row, aligned, widths, strict=True)).rstrip()
+        "  ".join(f"{cell:{side}{w}}" for cell, side, w in zip(row, alignments, widths, strict=True)).rstrip()
         for row in rows
     ]
 
 
-def _assumed(result: Result) -> list[str]:
+def _format_assumed(result: StatusResult) -> list[str]:
     """Which states nobody told."""
-    taken = [one.seen for one in result.replicas if not one.seen.told]
+    assumed_replicas = [one.observed for one in result.replicas if not one.observed.is_declared]
     return (
-        [f"{named(taken)}: taken to be {taken[0].phase} (--others), for no state is given"] if taken else []
+        [
+            f"{format_replicas(assumed_replicas)}: taken to be {assumed_replicas[0].phase} (--others), for no"
+            " state is given"
+        ]
+        if assumed_replicas
+        else []
     )

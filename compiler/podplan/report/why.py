@@ -6,155 +6,161 @@ import json
 from collections.abc import Sequence
 from itertools import pairwise
 
-from podplan.core.findings import pointer, value_at
-from podplan.core.path_syntax import show
-from podplan.core.provenance import Doc, Origin, Path, Place, Step, trace
-from podplan.core.replica_groups import CONFIGURED
+from podplan.core.findings import to_json_pointer, value_at
+from podplan.core.path_syntax import format_path
+from podplan.core.provenance import DocumentPath, Origin, Path, TracedDocument, TraceStep, trace_to_source
+from podplan.core.replica_groups import CONFIGURED_BASIS
 from podplan.core.typing import Any
-from podplan.redaction.redactor import NOT_SHOWN, Redactor, build_redactor, redact_data
+from podplan.redaction.redactor import REDACTED_NOTICE, Redactor, build_redactor, redact_data
 
-MAX_SHOWN = 100
-MAX_SHOWN_FIRST = 1_000
+MAX_VALUE_LENGTH = 100
+MAX_FIRST_VALUE_LENGTH = 1_000
 
 
-def as_text(doc: Doc, path: Path) -> str:
+def render_text(doc: TracedDocument, path: Path) -> str:
     """The chain from the value at ``path`` back to its source, one step a block."""
     lines: list[str] = []
-    steps = trace(doc, path)
-    secrets = _secrets(steps)
-    told = [step for step, after in pairwise(steps) if not _says_nothing(step, after)] + steps[-1:]
-    for number, step in enumerate(told):
-        lead = "" if number == 0 else "  from "
-        lines.append(f"{lead}{_where(step.doc, step.path)}")
+    steps = trace_to_source(doc, path)
+    secrets = _build_redactor(steps)
+    shown_steps = [step for step, after in pairwise(steps) if not _is_pass_through(step, after)] + steps[-1:]
+    for number, step in enumerate(shown_steps):
+        prefix = "" if number == 0 else "  from "
+        lines.append(f"{prefix}{_format_location(step.doc, step.path)}")
         indent = "         " if number else "    "
-        lines.append(
-            f"{indent}{_value(step.doc, step.path, secrets, MAX_SHOWN if number else MAX_SHOWN_FIRST)}"
-        )
+        max_length = MAX_VALUE_LENGTH if number else MAX_FIRST_VALUE_LENGTH
+        lines.append(f"{indent}{_format_value(step.doc, step.path, secrets, max_length)}")
         if step.origin is not None:
-            lines += [indent + secrets.text(note) for note in _notes(step.origin, secrets)]
+            lines += [indent + secrets.redact_text(note) for note in _format_notes(step.origin, secrets)]
     return "\n".join(lines) + "\n"
 
 
-def _says_nothing(step: Step, after: Step) -> bool:
+def _is_pass_through(step: TraceStep, after: TraceStep) -> bool:
     """Whether a step only hands on what stands at the same path of the next one."""
-    if step.origin is None or _notes(step.origin, Redactor()) or step.path != after.path:
+    if step.origin is None or _format_notes(step.origin, Redactor()) or step.path != after.path:
         return False
     value = value_at(step.doc.data, step.path)
     return isinstance(value, dict | list) or value == value_at(after.doc.data, after.path)
 
 
-def as_json(doc: Doc, path: Path) -> str:
+def render_json(doc: TracedDocument, path: Path) -> str:
     """The same for machines: ``{"format": 1, "steps": [...]}``, the nearest step first."""
-    way = trace(doc, path)
-    secrets = _secrets(way)
-    steps = [_step(step, secrets) for step in way]
+    trace_steps = trace_to_source(doc, path)
+    secrets = _build_redactor(trace_steps)
+    steps = [_build_step(step, secrets) for step in trace_steps]
     return json.dumps({"format": 1, "steps": steps}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _where(doc: Doc, path: Path) -> str:
+def _format_location(doc: TracedDocument, path: Path) -> str:
     if doc.source is None:
         kind = doc.data.get("kind") if isinstance(doc.data, dict) else None
         name = f"resolved {doc.name}" if kind == "JobProfile" else doc.name
-        return f"{name}  {show(doc.data, path) or '(the whole)'}"
+        return f"{name}  {format_path(doc.data, path) or '(the whole)'}"
     span = doc.source.span(path)
-    return f"{doc.source.file}:{span.line}:{span.column}  {show(doc.data, path) or '(the whole)'}"
+    return f"{doc.source.file}:{span.line}:{span.column}  {format_path(doc.data, path) or '(the whole)'}"
 
 
-def _secrets(steps: Sequence[Step]) -> Redactor:
+def _build_redactor(steps: Sequence[TraceStep]) -> Redactor:
     """What hides the secrets of the documents on a way."""
     origins = [step.origin for step in steps if step.origin is not None]
-    beside = [place.doc for origin in origins for place in (*origin.places, *origin.overrides)]
-    docs = {id(doc): doc for doc in (*(step.doc for step in steps), *beside)}
+    related_docs = [place.doc for origin in origins for place in (*origin.sources, *origin.overridden)]
+    docs = {id(doc): doc for doc in (*(step.doc for step in steps), *related_docs)}
     return build_redactor(doc.data for doc in docs.values())
 
 
-def _without(doc: Doc, path: Path, secrets: Redactor) -> Any:
+def _redact_value(doc: TracedDocument, path: Path, secrets: Redactor) -> Any:
     """The value at a path without secrets."""
-    return secrets.value(value_at(redact_data(doc.data), path))
+    return secrets.redact_value(value_at(redact_data(doc.data), path))
 
 
-def _value(doc: Doc, path: Path, secrets: Redactor, limit: int = MAX_SHOWN) -> str:
+def _format_value(doc: TracedDocument, path: Path, secrets: Redactor, limit: int = MAX_VALUE_LENGTH) -> str:
     value = value_at(doc.data, path)
     if _is_secret(doc, path):
-        return NOT_SHOWN
-    text = json.dumps(_without(doc, path, secrets), ensure_ascii=False)
+        return REDACTED_NOTICE
+    text = json.dumps(_redact_value(doc, path, secrets), ensure_ascii=False)
     if len(text) <= limit:
         return text
     if isinstance(value, dict | list):
-        what = "a mapping of" if isinstance(value, dict) else "a list of"
-        return f"({what} {len(value)})"
+        description = "a mapping of" if isinstance(value, dict) else "a list of"
+        return f"({description} {len(value)})"
     return text[:limit] + " …"
 
 
-def _is_secret(doc: Doc, path: Path) -> bool:
+def _is_secret(doc: TracedDocument, path: Path) -> bool:
     """Whether a value is, or may hold, what a Secret keeps."""
     if not isinstance(doc.data, dict) or doc.data.get("kind") != "Secret":
         return False
     return not path or path[0] in ("data", "stringData", "metadata")
 
 
-def _notes(origin: Origin, secrets: Redactor) -> list[str]:
+def _format_notes(origin: Origin, secrets: Redactor) -> list[str]:
     notes = []
-    if origin.fact is not None:
-        fact = origin.fact
-        if fact.basis == CONFIGURED:
-            notes.append(f"[configured] {fact.source} is {fact.value}; without that, {fact.text}")
+    if origin.behavior is not None:
+        behavior = origin.behavior
+        if behavior.basis == CONFIGURED_BASIS:
+            notes.append(f"[configured] {behavior.source} is {behavior.value}; without that, {behavior.text}")
         else:
-            notes.append(f"[{fact.basis}] {fact.text}")
-            notes.append(f"    {fact.id}; {fact.source}")
+            notes.append(f"[{behavior.basis}] {behavior.text}")
+            notes.append(f"    {behavior.id}; {behavior.source}")
     if origin.flag is not None:
         notes.append(f"given by {origin.flag.name}")
-    part = "worked out with" if origin.how == "computed" else "because of"
-    notes += [f"{part} {_place(place)}" for place in origin.places[1:] if not _is_whole(place)]
+    reason = "worked out with" if origin.derivation == "computed" else "because of"
     notes += [
-        f"overrides {_place(place)}: {_value(place.doc, place.path, secrets)}" for place in origin.overrides
+        f"{reason} {_format_place(place)}" for place in origin.sources[1:] if not _is_whole_document(place)
+    ]
+    notes += [
+        f"overrides {_format_place(place)}: {_format_value(place.doc, place.path, secrets)}"
+        for place in origin.overridden
     ]
     return notes
 
 
-def _is_whole(place: Place) -> bool:
+def _is_whole_document(place: DocumentPath) -> bool:
     """Whether somebody wrote a place only as a whole document or spec, which explains nothing."""
-    return len(trace(place.doc, place.path)[-1].path) <= 1
+    return len(trace_to_source(place.doc, place.path)[-1].path) <= 1
 
 
-def _place(place: Place) -> str:
+def _format_place(place: DocumentPath) -> str:
     """A place, at the line that somebody wrote where there is one."""
-    end = trace(place.doc, place.path)[-1]
-    return _where(end.doc, end.path) if end.doc.source is not None else _where(place.doc, place.path)
+    source_step = trace_to_source(place.doc, place.path)[-1]
+    return (
+        _format_location(source_step.doc, source_step.path)
+        if source_step.doc.source is not None
+        else _format_location(place.doc, place.path)
+    )
 
 
-def _step(step: Step, secrets: Redactor) -> dict[str, Any]:
+def _build_step(step: TraceStep, secrets: Redactor) -> dict[str, Any]:
     doc, path, origin = step
     entry: dict[str, Any] = {
         "document": doc.source.file if doc.source is not None else doc.name,
-        "path": pointer(path),
-        "value": None if _is_secret(doc, path) else _without(doc, path, secrets),
+        "path": to_json_pointer(path),
+        "value": None if _is_secret(doc, path) else _redact_value(doc, path, secrets),
     }
     if doc.source is not None:
         span = doc.source.span(path)
         entry |= {"line": span.line, "column": span.column}
     if origin is not None:
-        entry["how"] = origin.how
-        entry["fact"] = origin.fact and {
-            "id": origin.fact.id,
-            "text": origin.fact.text,
-            "basis": origin.fact.basis,
-            "source": origin.fact.source,
+        entry["how"] = origin.derivation
+        entry["fact"] = origin.behavior and {
+            "id": origin.behavior.id,
+            "text": origin.behavior.text,
+            "basis": origin.behavior.basis,
+            "source": origin.behavior.source,
         }
-        entry["flag"] = origin.flag and secrets.text(origin.flag.name)
-        entry["overrides"] = _places(origin.overrides, secrets)
-        entry["also"] = _places(origin.places[1:], secrets)
+        entry["flag"] = origin.flag and secrets.redact_text(origin.flag.name)
+        entry["overrides"] = _build_places(origin.overridden, secrets)
+        entry["also"] = _build_places(origin.sources[1:], secrets)
     return entry
 
 
-def _places(places: Sequence[Place], secrets: Redactor) -> list[dict[str, Any]]:
-    found = []
+def _build_places(places: Sequence[DocumentPath], secrets: Redactor) -> list[dict[str, Any]]:
+    entries = []
     for place in places:
-        end = trace(place.doc, place.path)[-1]
-        where: dict[str, Any] = {"document": end.doc.name, "path": pointer(end.path)}
-        if end.doc.source is not None:
-            span = end.doc.source.span(end.path)
-            where |= {"line": span.line, "column": span.column}
-        value = None if _is_secret(*place) else _without(place.doc, place.path, secrets)
-        found.append(where | {"value": value})
-    return found
+        source_step = trace_to_source(place.doc, place.path)[-1]
+        entry: dict[str, Any] = {"document": source_step.doc.name, "path": to_json_pointer(source_step.path)}
+        if source_step.doc.source is not None:
+            span = source_step.doc.source.span(source_step.path)
+            entry |= {"line": span.line, "column": span.column}
+        value = None if _is_secret(*place) else _redact_value(place.doc, place.path, secrets)
+        entries.append(entry | {"value": value})
+    return entries

@@ -12,210 +12,234 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from podplan import kubernetes
-from podplan.core.findings import Path, Problem, moved
+from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.registry import family_of
-from podplan.schema.bundling import KUBERNETES_OBJECT, PARTIAL_TEMPLATE, file, list_of, self_contained
+from podplan.schema.bundling import (
+    KUBERNETES_KEYWORD,
+    PARTIAL_TEMPLATE,
+    build_list_schema,
+    bundle_schema,
+    load_schema_file,
+)
 from podplan.schema.identity import (
-    LISTS,
-    api_version,
-    dialect_of,
+    LIST_KINDS,
     has_schema,
-    kind_of,
+    identify_dialect,
+    identify_kind,
+    validate_api_version,
 )
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-    from podplan.schema.errors import Fault
+    from podplan.schema.errors import SchemaError
 
-_WALKED_FIRST = 12
-_walks: dict[str, int] = {}
+_MAX_WALKS = 12
+_walk_counts: dict[str, int] = {}
 
 
-class Checked(NamedTuple):
+class CrValidation(NamedTuple):
     """The problems of a CR, those that say what it is first, and what they leave of it.
 
     ``lowerable``: it can still be lowered, since what a lowering reads has legal values; there may be
     fields too many. ``kind`` and ``dialect`` are what it was read as, "" where nothing tells.
     """
 
-    problems: list[Problem]
-    lowerable: bool
+    diagnostics: list[Diagnostic]
+    is_lowerable: bool
     kind: str = ""
     dialect: str = ""
 
 
-def check_cr(data: Any, k8s_version: str) -> Checked:
+def validate_cr(data: Any, k8s_version: str) -> CrValidation:
     """Check a CR of one of the kinds: its own fields, its status, its metadata and templates.
 
     ``data`` is plain data as read from the file. Of a List only the envelope is checked; its items are
     CRs of their own. Of a kind without a schema here only apiVersion and kind are checked.
     """
     if not isinstance(data, dict):
-        return Checked([Problem("SCHEMA002", "a custom resource must be a mapping")], False)
-    kind, misnamed = kind_of(data)
-    misnamed = api_version(data) + misnamed
+        return CrValidation([Diagnostic("SCHEMA002", "a custom resource must be a mapping")], False)
+    kind, identity_diagnostics = identify_kind(data)
+    identity_diagnostics = validate_api_version(data) + identity_diagnostics
     if not has_schema(kind):
-        return Checked(misnamed, False, kind)
-    dialect, undecided = dialect_of(kind, data.get("spec"))
-    if undecided:
-        unnamed, _ = _check_part("ObjectMeta", data.get("metadata"), ("metadata",), k8s_version)
-        return Checked([*misnamed, *undecided, *unnamed], False, kind)
+        return CrValidation(identity_diagnostics, False, kind)
+    dialect, dialect_diagnostics = identify_dialect(kind, data.get("spec"))
+    if dialect_diagnostics:
+        metadata_diagnostics, _ = _validate_part(
+            "ObjectMeta", data.get("metadata"), ("metadata",), k8s_version
+        )
+        return CrValidation([*identity_diagnostics, *dialect_diagnostics, *metadata_diagnostics], False, kind)
     name = f"{kind}.{dialect}" if dialect else kind
     named = {**data, "apiVersion": family_of(data).api_version, "kind": kind}
-    own, faults = _judged(name, kind, named, drop_nulls=True)
-    parts, whole = _check_parts(name, kind, data, k8s_version)
+    field_diagnostics, schema_errors = _validate(name, kind, named, drop_nulls=True)
+    part_diagnostics, has_pods = _validate_parts(name, kind, data, k8s_version)
     if dialect == "launcher":
-        from podplan.schema.colossalai_launcher import image_problems
+        from podplan.schema.colossalai_launcher import validate_launcher_image
 
-        own += image_problems(data["spec"])
-    lowerable = whole and not misnamed and kind not in LISTS and not any(map(_blocks_lowering, faults))
-    if own or parts:
-        from podplan.schema.placeholders import with_placeholders
+        field_diagnostics += validate_launcher_image(data["spec"])
+    is_lowerable = (
+        has_pods
+        and not identity_diagnostics
+        and kind not in LIST_KINDS
+        and not any(map(_blocks_lowering, schema_errors))
+    )
+    if field_diagnostics or part_diagnostics:
+        from podplan.schema.placeholders import explain_placeholders
 
-        own, parts = with_placeholders(own, data), with_placeholders(parts, data)
-    return Checked([*misnamed, *own, *parts], lowerable, kind, dialect)
+        field_diagnostics, part_diagnostics = (
+            explain_placeholders(field_diagnostics, data),
+            explain_placeholders(part_diagnostics, data),
+        )
+    return CrValidation(
+        [*identity_diagnostics, *field_diagnostics, *part_diagnostics], is_lowerable, kind, dialect
+    )
 
 
-def check_against(
+def validate_against(
     name: str, data: Any, codes: Mapping[str, str] | None = None, drop_nulls: bool = False
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """Check ``data`` against schemas/``name``.json.
 
     ``codes`` maps SCHEMA codes to the codes that the caller reports instead. With ``drop_nulls`` a null
     counts as not written, as it does for the API server. Raises FileNotFoundError for an unknown name.
     """
-    problems, _ = _judged(name, name, data, drop_nulls)
-    return [problem._replace(rule=(codes or {}).get(problem.rule, problem.rule)) for problem in problems]
+    diagnostics, _ = _validate(name, name, data, drop_nulls)
+    return [problem._replace(rule=(codes or {}).get(problem.rule, problem.rule)) for problem in diagnostics]
 
 
 # --- the verdict on its own fields
 
 
-def _judged(name: str, kind: str, data: Any, drop_nulls: bool) -> tuple[list[Problem], list[Fault]]:
+def _validate(
+    name: str, kind: str, data: Any, drop_nulls: bool
+) -> tuple[list[Diagnostic], list[SchemaError]]:
     """The problems under a schema, with the faults that they tell; ``kind`` is whose old spellings count."""
     if _is_valid(name, data):
         return [], []
 
-    from podplan.kubernetes.nulls import without_null_fields
-    from podplan.schema.errors import faults, is_unknown_field
-    from podplan.schema.messages import problems
+    from podplan.kubernetes.nulls import remove_null_fields
+    from podplan.schema.errors import collect_errors, is_unknown_field
+    from podplan.schema.messages import build_diagnostics
 
-    schema, validator = _schema(name), _validator(name)
-    found = faults(validator, schema, data)
+    schema, validator = _load_schema(name), _build_validator(name)
+    schema_errors = collect_errors(validator, schema, data)
     if drop_nulls:
-        others = faults(validator, schema, without_null_fields(data))
-        unknown = [fault for fault in found if is_unknown_field(fault)]
-        found = unknown + [fault for fault in others if not is_unknown_field(fault)]
-    return problems(found, schema, kind), found
+        other_errors = collect_errors(validator, schema, remove_null_fields(data))
+        unknown_fields = [fault for fault in schema_errors if is_unknown_field(fault)]
+        schema_errors = unknown_fields + [fault for fault in other_errors if not is_unknown_field(fault)]
+    return build_diagnostics(schema_errors, schema, kind), schema_errors
 
 
-def _blocks_lowering(fault: Fault) -> bool:
+def _blocks_lowering(schema_error: SchemaError) -> bool:
     """Whether a fault keeps a CR from being lowered: a field too many does not, nor does its status."""
     from podplan.schema.errors import is_unknown_field
 
-    return not is_unknown_field(fault) and fault.path[:1] != ("status",)
+    return not is_unknown_field(schema_error) and schema_error.path[:1] != ("status",)
 
 
 def _is_valid(name: str, data: Any) -> bool:
     """Whether ``data`` satisfies a schema. The first are walked, which saves loading a validator."""
-    walks = _walks[name] = _walks.get(name, 0) + 1
-    if walks <= _WALKED_FIRST:
-        from podplan.schema.walker import verdict
+    walk_count = _walk_counts[name] = _walk_counts.get(name, 0) + 1
+    if walk_count <= _MAX_WALKS:
+        from podplan.schema.walker import decide_validity
 
-        if verdict(_schema(name), data):
+        if decide_validity(_load_schema(name), data):
             return True
     try:
-        return _validator(name).is_valid(data)
+        return _build_validator(name).is_valid(data)
     except ValueError:
         return False  # it is no JSON, which faults() tells
 
 
 @cache
-def _schema(name: str) -> dict[str, Any]:
-    return self_contained(list_of(LISTS[name]) if name in LISTS else file(name))
+def _load_schema(name: str) -> dict[str, Any]:
+    return bundle_schema(
+        build_list_schema(LIST_KINDS[name]) if name in LIST_KINDS else load_schema_file(name)
+    )
 
 
 @cache
-def _validator(name: str) -> Draft202012Validator:
+def _build_validator(name: str) -> Draft202012Validator:
     import jsonschema_rs
 
-    return jsonschema_rs.Draft202012Validator(_schema(name))
+    return jsonschema_rs.Draft202012Validator(_load_schema(name))
 
 
 # --- the objects of Kubernetes in it
 
 
-def _check_parts(name: str, kind: str, data: dict[str, Any], k8s_version: str) -> tuple[list[Problem], bool]:
+def _validate_parts(
+    name: str, kind: str, data: dict[str, Any], k8s_version: str
+) -> tuple[list[Diagnostic], bool]:
     """The problems of metadata, templates and the like, and whether these still tell what Pods there are."""
-    problems: list[Problem] = []
-    whole = True
-    for steps, definition in _places(name):
-        for path, value, holder in _at(data, steps):
+    diagnostics: list[Diagnostic] = []
+    has_pods = True
+    for steps, definition in _find_kubernetes_objects(name):
+        for path, value, holder in _iter_values_at(data, steps):
             partial = definition == PARTIAL_TEMPLATE and holder.get("type") != "worker"
-            found, sound = _check_part(definition, value, path, k8s_version, partial)
-            problems += found
-            whole = whole and sound
-    if any(problem.rule == "SCHEMA001" for problem in problems):
-        from podplan.schema.messages import with_old_spellings
+            part_diagnostics, is_usable = _validate_part(definition, value, path, k8s_version, partial)
+            diagnostics += part_diagnostics
+            has_pods = has_pods and is_usable
+    if any(problem.rule == "SCHEMA001" for problem in diagnostics):
+        from podplan.schema.messages import explain_old_spellings
 
-        problems = with_old_spellings(problems, kind)
-    return problems, whole
+        diagnostics = explain_old_spellings(diagnostics, kind)
+    return diagnostics, has_pods
 
 
-def _check_part(
+def _validate_part(
     definition: str, value: Any, path: Path, k8s_version: str, partial: bool = False
-) -> tuple[list[Problem], bool]:
+) -> tuple[list[Diagnostic], bool]:
     """The problems of one object of Kubernetes at ``path``; one that is no mapping was told before."""
     if not isinstance(value, dict):
         return [], True
     if definition in ("PodTemplateSpec", PARTIAL_TEMPLATE):
-        found = kubernetes.check_pod_template(value, k8s_version, partial=partial)
+        part_diagnostics = kubernetes.validate_pod_template(value, k8s_version, partial=partial)
     elif definition == "ObjectMeta":
-        found = kubernetes.check_metadata(value, k8s_version)
+        part_diagnostics = kubernetes.validate_metadata(value, k8s_version)
     else:
-        found = kubernetes.check_definition(definition, value, k8s_version)
+        part_diagnostics = kubernetes.validate_definition(definition, value, k8s_version)
     # Without these there is no Pod, or no name for it; what is missing further down the Pod can do without.
-    sound = not any(
+    is_usable = not any(
         problem.rule == "SCHEMA002" or (problem.rule == "SCHEMA003" and problem.path in ((), ("spec",)))
-        for problem in found
+        for problem in part_diagnostics
     )
     if definition == "PodTemplateSpec" or (definition == PARTIAL_TEMPLATE and not partial):
-        sound = sound and _written_containers(value)
-    return [_below(path, problem) for problem in found], sound
+        is_usable = is_usable and _has_containers(value)
+    return [_relocate_below(path, problem) for problem in part_diagnostics], is_usable
 
 
-def _written_containers(template: dict[str, Any]) -> bool:
+def _has_containers(template: dict[str, Any]) -> bool:
     spec = template.get("spec")
     return isinstance(spec, dict) and spec.get("containers") is not None
 
 
-def _below(path: Path, problem: Problem) -> Problem:
-    return moved(problem, lambda at: (*path, *at))
+def _relocate_below(path: Path, diagnostic: Diagnostic) -> Diagnostic:
+    return relocate_diagnostic(diagnostic, lambda at: (*path, *at))
 
 
 @cache
-def _places(name: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+def _find_kubernetes_objects(name: str) -> tuple[tuple[tuple[str, ...], str], ...]:
     """Where objects of Kubernetes are in a document (the steps, "*" for any), and what each is."""
-    schema = _schema(name)
+    schema = _load_schema(name)
 
-    def walk(node: Any, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    def iter_objects(node: Any, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
         if not isinstance(node, dict):
             return
-        if KUBERNETES_OBJECT in node:
-            yield steps, node[KUBERNETES_OBJECT]
+        if KUBERNETES_KEYWORD in node:
+            yield steps, node[KUBERNETES_KEYWORD]
         if "$ref" in node:
-            yield from walk(schema["$defs"][node["$ref"].rpartition("/")[2]], steps)
+            yield from iter_objects(schema["$defs"][node["$ref"].rpartition("/")[2]], steps)
         for field, below in node.get("properties", {}).items():
-            yield from walk(below, (*steps, field))
+            yield from iter_objects(below, (*steps, field))
         for keyword in ("items", "additionalProperties"):
-            yield from walk(node.get(keyword), (*steps, "*"))
+            yield from iter_objects(node.get(keyword), (*steps, "*"))
 
-    return tuple(walk(schema, ()))
+    return tuple(iter_objects(schema, ()))
 
 
-def _at(
+def _iter_values_at(
     value: Any, steps: tuple[str, ...], path: Path = (), holder: Any = None
 ) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
     """The values at ``steps``, each with its path and the mapping that it is a field of."""
@@ -223,10 +247,10 @@ def _at(
         yield path, value, holder if isinstance(holder, dict) else {}
         return
     step, *rest = steps
-    below: Iterator[tuple[str | int, Any]] = iter(())
+    children: Iterator[tuple[str | int, Any]] = iter(())
     if isinstance(value, list) and step == "*":
-        below = iter(enumerate(value))
+        children = iter(enumerate(value))
     elif isinstance(value, dict):
-        below = iter(value.items()) if step == "*" else iter([(step, value.get(step))])
-    for key, entry in below:
-        yield from _at(entry, tuple(rest), (*path, key), value)
+        children = iter(value.items()) if step == "*" else iter([(step, value.get(step))])
+    for key, entry in children:
+        yield from _iter_values_at(entry, tuple(rest), (*path, key), value)

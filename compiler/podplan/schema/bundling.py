@@ -16,56 +16,56 @@ from podplan.core.typing import Any
 Schema = dict[str, Any]
 
 # What a validator sees in place of an object of Kubernetes: podplan.kubernetes checks those.
-KUBERNETES_OBJECT = "x-podplan-kubernetes"
+KUBERNETES_KEYWORD = "x-podplan-kubernetes"
 # The name there of a template that a controller completes.
 PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_HERE = "#/$defs/"
-_COMMON = f"common.json{_HERE}"
-_KUBERNETES = "kubernetes:"
+_DRAFT_URI = "https://json-schema.org/draft/2020-12/schema"
+_LOCAL_PREFIX = "#/$defs/"
+_COMMON_PREFIX = f"common.json{_LOCAL_PREFIX}"
+_KUBERNETES_PREFIX = "kubernetes:"
 
 
 @cache
-def file(name: str) -> Schema:
+def load_schema_file(name: str) -> Schema:
     """The schema in schemas/``name``.json as it stands there. Raises FileNotFoundError."""
-    schema: Schema = json.loads(bundled.read("schemas", f"{name}.json"))
+    schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
     return schema
 
 
-def any_dialect(kind: str, dialects: Mapping[str, tuple[str, ...]]) -> Schema:
+def combine_dialects(kind: str, dialects: Mapping[str, tuple[str, ...]]) -> Schema:
     """One schema for all dialects of a kind: the fields of spec decide, else it is the first dialect."""
     first, *others = dialects
-    document = file(f"{kind}.{first}")
+    document = load_schema_file(f"{kind}.{first}")
     spec: Schema = document["properties"]["spec"]
     definitions = dict(document["$defs"])
     for name in others:
-        other = file(f"{kind}.{name}")
-        told = {"anyOf": [{"required": [field]} for field in dialects[name]]}
+        dialect_schema = load_schema_file(f"{kind}.{name}")
+        condition = {"anyOf": [{"required": [field]} for field in dialects[name]]}
         spec = {
             "description": "What the job is to be.",
-            "if": told,
-            "then": other["properties"]["spec"],
+            "if": condition,
+            "then": dialect_schema["properties"]["spec"],
             "else": spec,
         }
-        definitions.update(other["$defs"])
+        definitions.update(dialect_schema["$defs"])
     properties = {**document["properties"], "spec": spec}
     return {**document, "title": kind, "properties": properties, "$defs": definitions}
 
 
-def list_of(kind: str, item: Schema | None = None) -> Schema:
+def build_list_schema(kind: str, item: Schema | None = None) -> Schema:
     """The schema of the List of a kind, with ``item`` as the schema of its items, or any mapping."""
-    items: Schema = {"$ref": f"{_HERE}{kind}"} if item else {"type": "object"}
+    items: Schema = {"$ref": f"{_LOCAL_PREFIX}{kind}"} if item else {"type": "object"}
     definitions = {**item["$defs"], kind: {key: item[key] for key in item if key[0] != "$"}} if item else {}
     return {
-        "$schema": _DRAFT,
+        "$schema": _DRAFT_URI,
         "title": f"{kind}List",
         "description": f"Several objects of the kind {kind}.",
         "type": "object",
         "additionalProperties": False,
         "required": ["apiVersion", "kind", "items"],
         "properties": {
-            "apiVersion": {"$ref": f"{_COMMON}ApiVersion"},
+            "apiVersion": {"$ref": f"{_COMMON_PREFIX}ApiVersion"},
             "kind": {"description": "The kind of this object.", "const": f"{kind}List"},
             "metadata": {"description": "What the API server says about the list.", "type": "object"},
             "items": {"description": "The objects.", "type": "array", "items": items},
@@ -74,38 +74,40 @@ def list_of(kind: str, item: Schema | None = None) -> Schema:
     }
 
 
-def self_contained(schema: Schema, definition: Callable[[str], Schema] | None = None) -> Schema:
+def bundle_schema(schema: Schema, load_definition: Callable[[str], Schema] | None = None) -> Schema:
     """``schema`` with all that it refers to under its own ``$defs``.
 
     ``definition`` gives the definitions of Kubernetes by name; without it their place is taken by any
     mapping, marked with ``KUBERNETES_OBJECT``.
     """
-    homes: dict[str, Callable[[str], Schema]] = {
-        _HERE: lambda name: schema["$defs"][name],
-        _COMMON: lambda name: file("common")["$defs"][name],
+    resolvers: dict[str, Callable[[str], Schema]] = {
+        _LOCAL_PREFIX: lambda name: schema["$defs"][name],
+        _COMMON_PREFIX: lambda name: load_schema_file("common")["$defs"][name],
     }
-    if definition is not None:
-        homes[_KUBERNETES] = definition
-    found: dict[str, Schema] = {}
+    if load_definition is not None:
+        resolvers[_KUBERNETES_PREFIX] = load_definition
+    definitions: dict[str, Schema] = {}
 
-    def embedded(node: Any, home: str) -> Any:
+    def embed(node: Any, prefix: str) -> Any:
         if isinstance(node, list):
-            return [embedded(entry, home) for entry in node]
+            return [embed(entry, prefix) for entry in node]
         if not isinstance(node, dict):
             return node
-        rest = {key: embedded(below, home) for key, below in node.items() if key not in ("$ref", "$defs")}
+        rest = {key: embed(below, prefix) for key, below in node.items() if key not in ("$ref", "$defs")}
         reference = node.get("$ref")
-        return {**referred(reference, home), **rest} if isinstance(reference, str) else rest
+        return {**embed_reference(reference, prefix), **rest} if isinstance(reference, str) else rest
 
-    def referred(reference: str, home: str) -> Schema:
-        home = next((other for other in (_COMMON, _KUBERNETES) if reference.startswith(other)), home)
-        name = reference.removeprefix(home).removeprefix(_HERE)
-        if home not in homes:
-            return {"type": "object", KUBERNETES_OBJECT: name}
-        key = f"kubernetes.{name.replace('?', '.')}" if home == _KUBERNETES else name
-        if key not in found:
-            found[key] = {}
-            found[key] = embedded(homes[home](name), home)
-        return {"$ref": _HERE + key}
+    def embed_reference(reference: str, prefix: str) -> Schema:
+        prefix = next(
+            (other for other in (_COMMON_PREFIX, _KUBERNETES_PREFIX) if reference.startswith(other)), prefix
+        )
+        name = reference.removeprefix(prefix).removeprefix(_LOCAL_PREFIX)
+        if prefix not in resolvers:
+            return {"type": "object", KUBERNETES_KEYWORD: name}
+        key = f"kubernetes.{name.replace('?', '.')}" if prefix == _KUBERNETES_PREFIX else name
+        if key not in definitions:
+            definitions[key] = {}
+            definitions[key] = embed(resolvers[prefix](name), prefix)
+        return {"$ref": _LOCAL_PREFIX + key}
 
-    return {**embedded(schema, _HERE), "$defs": found}
+    return {**embed(schema, _LOCAL_PREFIX), "$defs": definitions}

@@ -4,38 +4,46 @@ from __future__ import annotations
 
 from podplan.core.typing import Any
 from podplan.kubernetes import schemas
-from podplan.schema.bundling import PARTIAL_TEMPLATE, any_dialect, file, list_of, self_contained
-from podplan.schema.identity import LISTS, dialects_of
+from podplan.schema.bundling import (
+    PARTIAL_TEMPLATE,
+    build_list_schema,
+    bundle_schema,
+    combine_dialects,
+    load_schema_file,
+)
+from podplan.schema.identity import LIST_KINDS, dialects_of
 
 _OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings", "Diff")
 
 
-def names() -> list[str]:
+def list_schema_names() -> list[str]:
     """What ``show`` can show, sorted."""
-    return sorted([*LISTS.values(), *LISTS, *_OWN_FILES])
+    return sorted([*LIST_KINDS.values(), *LIST_KINDS, *_OWN_FILES])
 
 
-def show(name: str, k8s_version: str) -> dict[str, Any]:
+def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
     """The self-contained JSON Schema (2020-12) of a kind, of its List or of a kind of podplan's own files.
 
     Raises LookupError for a name that is not among ``names()`` and ValueError for
     a version of Kubernetes that podplan has no schemas for.
     """
-    if name not in names():
-        raise LookupError(f"there is no schema {name}; there are {', '.join(names())}")
-    kind = LISTS.get(name, name)
+    if name not in list_schema_names():
+        raise LookupError(f"there is no schema {name}; there are {', '.join(list_schema_names())}")
+    kind = LIST_KINDS.get(name, name)
     dialects = dialects_of(kind)
-    schema = any_dialect(kind, dialects) if dialects else file(kind)
-    if name in LISTS:
-        schema = list_of(kind, schema)
-    return self_contained(schema, lambda definition: _definition(definition, k8s_version))
+    schema = combine_dialects(kind, dialects) if dialects else load_schema_file(kind)
+    if name in LIST_KINDS:
+        schema = build_list_schema(kind, schema)
+    return bundle_schema(schema, lambda definition: _load_kubernetes_definition(definition, k8s_version))
 
 
-def _definition(name: str, k8s_version: str) -> dict[str, Any]:
+def _load_kubernetes_definition(name: str, k8s_version: str) -> dict[str, Any]:
     """A definition of Kubernetes; of a template that a controller completes, without what must be there."""
     if name != PARTIAL_TEMPLATE:
-        return schemas.definition(name, k8s_version)
-    template, spec = (dict(schemas.definition(part, k8s_version)) for part in ("PodTemplateSpec", "PodSpec"))
+        return schemas.load_definition(name, k8s_version)
+    template, spec = (
+        dict(schemas.load_definition(part, k8s_version)) for part in ("PodTemplateSpec", "PodSpec")
+    )
     spec.pop("required", None)
     template.pop("required", None)
     return {**template, "properties": {**template["properties"], "spec": spec}}

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from podplan.core.findings import Path
-from podplan.core.suggestions import did_you_mean
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NoReturn
 
-_ONE_BELOW = frozenset(
+_SCHEMA_KEYWORDS = frozenset(
     {
         *("items", "additionalProperties", "not", "propertyNames", "contains", "if", "then", "else"),
         *("unevaluatedItems", "unevaluatedProperties"),
     }
 )
-_LIST_BELOW = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
-_MAP_BELOW = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-_PLAIN = frozenset(
+_SCHEMA_LIST_KEYWORDS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SCHEMA_MAP_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
+_PLAIN_KEYWORDS = frozenset(
     {
         *("type", "enum", "const", "default", "title", "description", "examples", "deprecated", "required"),
         *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "dependentRequired"),
@@ -25,10 +25,10 @@ _PLAIN = frozenset(
         *("maxProperties", "minContains", "maxContains", "$ref", "$comment"),
     }
 )
-KEYWORDS = _ONE_BELOW | _LIST_BELOW | _MAP_BELOW | _PLAIN
+KEYWORDS = _SCHEMA_KEYWORDS | _SCHEMA_LIST_KEYWORDS | _SCHEMA_MAP_KEYWORDS | _PLAIN_KEYWORDS
 
 
-class Unusable(Exception):
+class UnusableSchema(Exception):
     """A schema that says nothing, or what cannot be asked; ``path`` leads to the place in it."""
 
     def __init__(self, message: str, path: Path) -> None:
@@ -36,7 +36,7 @@ class Unusable(Exception):
         self.message, self.path = message, path
 
 
-def validator(schema: Any) -> Any:
+def build_validator(schema: Any) -> Any:
     """A jsonschema_rs validator (2020-12) of a schema. Raises Unusable.
 
     Its references lead nowhere but into itself, and its patterns take linear time.
@@ -46,71 +46,71 @@ def validator(schema: Any) -> Any:
     def refuse(uri: str) -> NoReturn:
         raise ValueError(uri)
 
-    for path, keyword in _strange(schema, ()):
-        raise Unusable(f'unknown keyword "{keyword}"{did_you_mean(keyword, KEYWORDS)}', path)
-    for path, reference in _references(schema, ()):
+    for path, keyword in _iter_unknown_keywords(schema, ()):
+        raise UnusableSchema(f'unknown keyword "{keyword}"{suggest_phrase(keyword, KEYWORDS)}', path)
+    for path, reference in _iter_references(schema, ()):
         if not reference.startswith("#"):
-            raise Unusable(f'"{reference}" is not in this schema; write what it says below $defs', path)
+            raise UnusableSchema(f'"{reference}" is not in this schema; write what it says below $defs', path)
     try:
-        made = jsonschema_rs.Draft202012Validator(
+        compiled = jsonschema_rs.Draft202012Validator(
             schema, pattern_options=jsonschema_rs.RegexOptions(), retriever=refuse
         )
     except jsonschema_rs.ValidationError as error:
-        raise Unusable(error.message.splitlines()[0], tuple(error.instance_path)) from None
+        raise UnusableSchema(error.message.splitlines()[0], tuple(error.instance_path)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise Unusable(str(error).splitlines()[0], ()) from None
-    known = {id(one) for one in _schemas(schema)}
-    for path, reference in _references(schema, ()):
-        if id(target(schema, reference)) not in known:
-            raise Unusable(f'"{reference}" leads to no schema; write what it says below $defs', path)
-    return made
+        raise UnusableSchema(str(error).splitlines()[0], ()) from None
+    schema_ids = {id(one) for one in _iter_subschemas(schema)}
+    for path, reference in _iter_references(schema, ()):
+        if id(find_reference_target(schema, reference)) not in schema_ids:
+            raise UnusableSchema(f'"{reference}" leads to no schema; write what it says below $defs', path)
+    return compiled
 
 
-def target(schema: Any, reference: str) -> Any:
+def find_reference_target(schema: Any, reference: str) -> Any:
     """What ``#`` or ``#/$defs/name`` leads to in a schema, None where that is nothing (RFC 6901)."""
-    before, *parts = unquote(reference).split("/")
-    found = schema if before == "#" else None
+    fragment, *parts = unquote(reference).split("/")
+    node = schema if fragment == "#" else None
     for part in parts:
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = found.get(name)
-        elif isinstance(found, list) and name.isascii() and name.isdigit() and len(name) < 8:
-            found = found[int(name)] if int(name) < len(found) else None
+        if isinstance(node, dict):
+            node = node.get(name)
+        elif isinstance(node, list) and name.isascii() and name.isdigit() and len(name) < 8:
+            node = node[int(name)] if int(name) < len(node) else None
         else:
             return None
-    return found
+    return node
 
 
-def _schemas(schema: Any) -> Iterator[Any]:
+def _iter_subschemas(schema: Any) -> Iterator[Any]:
     """A schema and all below it."""
     yield schema
     if isinstance(schema, dict):
-        for _, one in _below(schema, ()):
-            yield from _schemas(one)
+        for _, subschema in _iter_children(schema, ()):
+            yield from _iter_subschemas(subschema)
 
 
-def _below(schema: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+def _iter_children(schema: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """The schemas right below one."""
     for key, value in schema.items():
-        if key in _ONE_BELOW:
+        if key in _SCHEMA_KEYWORDS:
             yield (*path, key), value
-        elif key in _LIST_BELOW and isinstance(value, list):
+        elif key in _SCHEMA_LIST_KEYWORDS and isinstance(value, list):
             yield from (((*path, key, index), one) for index, one in enumerate(value))
-        elif key in _MAP_BELOW and isinstance(value, dict):
+        elif key in _SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
             yield from (((*path, key, name), one) for name, one in value.items())
 
 
-def _strange(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _iter_unknown_keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
     """The keywords that nothing knows: they would be ignored, and so pass everything."""
     if isinstance(schema, dict):
         yield from (((*path, key), key) for key in schema if key not in KEYWORDS)
-        for where, one in _below(schema, path):
-            yield from _strange(one, where)
+        for child_path, child in _iter_children(schema, path):
+            yield from _iter_unknown_keywords(child, child_path)
 
 
-def _references(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _iter_references(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):
             yield (*path, "$ref"), schema["$ref"]
-        for where, one in _below(schema, path):
-            yield from _references(one, where)
+        for child_path, child in _iter_children(schema, path):
+            yield from _iter_references(child, child_path)

@@ -11,30 +11,40 @@ from collections.abc import Mapping
 from podplan.core.typing import Any
 
 
-def with_choices(schema: Mapping[str, Any]) -> dict[str, Any]:
+def to_editor_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """``schema`` with conditions as ``anyOf``, and without the description that would hide others."""
-    changed: dict[str, Any] = _changed(schema)
-    deferred = changed.get("$defs", {}).get("deferred", {})
+    editor_schema: dict[str, Any] = _replace_conditions(schema)
+    deferred = editor_schema.get("$defs", {}).get("deferred", {})
     deferred.pop("description", None)  # an editor would show it in the place of the field's own
-    return changed
+    return editor_schema
 
 
-def _changed(node: Any) -> Any:
+def _replace_conditions(node: Any) -> Any:
     if isinstance(node, list):
-        return [_changed(entry) for entry in node]
+        return [_replace_conditions(entry) for entry in node]
     if not isinstance(node, dict):
         return node
-    new = {key: _changed(below) for key, below in node.items()}
+    converted = {key: _replace_conditions(below) for key, below in node.items()}
     if not isinstance(node.get("if"), dict) or "anyOf" in node:
-        return new
+        return converted
     if "then" not in node:  # valid is what meets the condition, and what meets the rest
-        condition, rest = new.pop("if"), new.pop("else", {})
-        return {**new, "anyOf": [rest, condition]}
+        condition, rest = converted.pop("if"), converted.pop("else", {})
+        return {**converted, "anyOf": [rest, condition]}
     if set(node["if"]) == {"type"}:
-        condition, yes, no = new.pop("if"), new.pop("then"), new.pop("else", {})
-        return {**new, "anyOf": [_both(condition, yes), _both({"not": condition}, no)]}
-    return new
+        condition, then_schema, else_schema = (
+            converted.pop("if"),
+            converted.pop("then"),
+            converted.pop("else", {}),
+        )
+        return {
+            **converted,
+            "anyOf": [
+                _combine_schemas(condition, then_schema),
+                _combine_schemas({"not": condition}, else_schema),
+            ],
+        }
+    return converted
 
 
-def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _combine_schemas(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return {**one, **other} if not one.keys() & other.keys() else {"allOf": [one, other]}

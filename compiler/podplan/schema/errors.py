@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from podplan.core.findings import Path
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.schema.schema_paths import Schema, about_field, node_at
+from podplan.schema.schema_paths import Schema, describe_field, find_node
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
 
-NO_JSON = "no JSON"
-UNKNOWN = ("additionalProperties", "unevaluatedProperties")
+NOT_JSON = "no JSON"
+UNKNOWN_FIELD_KEYWORDS = ("additionalProperties", "unevaluatedProperties")
 
 
-class Fault(NamedTuple):
+class SchemaError(NamedTuple):
     """One error of a validator: ``keyword`` refuses ``instance`` at ``path``.
 
     ``value`` is what the keyword demands, ``around`` the schema that it stands in; ``about`` is what
@@ -23,78 +23,88 @@ class Fault(NamedTuple):
     """
 
     keyword: str
-    value: Any
+    expected: Any
     instance: Any
     path: Path
-    around: Schema
-    about: str = ""
+    parent_schema: Schema
+    description: str = ""
 
 
-def faults(validator: Draft202012Validator, schema: Schema, data: Any) -> list[Fault]:
+def collect_errors(validator: Draft202012Validator, schema: Schema, data: Any) -> list[SchemaError]:
     """What ``validator``, made from ``schema``, refuses in ``data``: without cascades, shallow faults first.
 
     Of alternatives the one that was meant is kept; a value of the wrong type has no further faults, and
     fields that may not stand together are one fault.
     """
     try:
-        found = [fault for error in validator.iter_errors(data) for fault in _meant(error, schema)]
+        raw_errors = [
+            fault for error in validator.iter_errors(data) for fault in _iter_relevant_errors(error, schema)
+        ]
     except ValueError:
-        return [Fault(NO_JSON, None, None, (), {})]
-    mistyped = {fault.path for fault in found if fault.keyword == "type"}
-    kept: list[Fault] = []
-    together: dict[Path, list[str]] = {}
-    for fault in sorted(found, key=lambda fault: len(fault.path)):
-        if fault.keyword == "not" and fault.path in together:
-            together[fault.path] += (name for name in _excluded(fault) if name not in together[fault.path])
-        elif fault.keyword == "type" or fault.path not in mistyped:
-            if fault.keyword == "not":
-                together[fault.path] = _excluded(fault)
-                fault = fault._replace(value=together[fault.path])
-            kept.append(fault)
-    return kept
+        return [SchemaError(NOT_JSON, None, None, (), {})]
+    mistyped_paths = {fault.path for fault in raw_errors if fault.keyword == "type"}
+    schema_errors: list[SchemaError] = []
+    exclusive_fields: dict[Path, list[str]] = {}
+    for schema_error in sorted(raw_errors, key=lambda fault: len(fault.path)):
+        if schema_error.keyword == "not" and schema_error.path in exclusive_fields:
+            exclusive_fields[schema_error.path] += (
+                name
+                for name in _find_exclusive_fields(schema_error)
+                if name not in exclusive_fields[schema_error.path]
+            )
+        elif schema_error.keyword == "type" or schema_error.path not in mistyped_paths:
+            if schema_error.keyword == "not":
+                exclusive_fields[schema_error.path] = _find_exclusive_fields(schema_error)
+                schema_error = schema_error._replace(expected=exclusive_fields[schema_error.path])
+            schema_errors.append(schema_error)
+    return schema_errors
 
 
-def is_unknown_field(fault: Fault) -> bool:
+def is_unknown_field(schema_error: SchemaError) -> bool:
     """Whether the fault is only that a field is there that the schema does not have."""
-    return fault.keyword in UNKNOWN
+    return schema_error.keyword in UNKNOWN_FIELD_KEYWORDS
 
 
-def _meant(error: ValidationError, schema: Schema) -> Iterator[Fault]:
+def _iter_relevant_errors(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
     """The faults of an error; of alternatives, those of the one that comes closest."""
     path = tuple(error.instance_path)
     branches = [list(branch) for branch in getattr(error.kind, "context", ())]
     if not branches or not all(branches):
-        yield _fault(error, getattr(error.kind, "value", None), schema)
+        yield _build_error(error, getattr(error.kind, "value", None), schema)
         return
-    fitting = [branch for branch in branches if not _refusing("type", branch, path)] or branches
+    fitting_branches = [branch for branch in branches if not _select_errors("type", branch, path)] or branches
     for shared in ("type", "required"):
-        refusals = [_refusing(shared, branch, path) for branch in fitting]
-        alone = shared == "type" or all(len(branch) == 1 for branch in fitting)
-        if alone and all(refusals):
-            wanted = [value for refusal in refusals for value in as_list(refusal[0].kind.value)]
-            yield _fault(refusals[0][0], wanted, schema)
+        refusals = [_select_errors(shared, branch, path) for branch in fitting_branches]
+        is_only_error = shared == "type" or all(len(branch) == 1 for branch in fitting_branches)
+        if is_only_error and all(refusals):
+            expected = [value for refusal in refusals for value in to_list(refusal[0].kind.value)]
+            yield _build_error(refusals[0][0], expected, schema)
             return
-    best = min(fitting, key=lambda branch: (sum(leaf.kind.name == "const" for leaf in branch), len(branch)))
-    for leaf in best:
-        yield from _meant(leaf, schema)
+    best_branch = min(
+        fitting_branches, key=lambda branch: (sum(leaf.kind.name == "const" for leaf in branch), len(branch))
+    )
+    for leaf in best_branch:
+        yield from _iter_relevant_errors(leaf, schema)
 
 
-def _fault(error: ValidationError, value: Any, schema: Schema) -> Fault:
-    around = node_at(schema, tuple(error.schema_path)[:-1])
-    about = about_field(schema, tuple(error.evaluation_path))
-    return Fault(error.kind.name, value, error.instance, tuple(error.instance_path), around, about)
+def _build_error(error: ValidationError, expected: Any, schema: Schema) -> SchemaError:
+    parent_schema = find_node(schema, tuple(error.schema_path)[:-1])
+    description = describe_field(schema, tuple(error.evaluation_path))
+    return SchemaError(
+        error.kind.name, expected, error.instance, tuple(error.instance_path), parent_schema, description
+    )
 
 
-def _refusing(keyword: str, branch: list[ValidationError], path: Path) -> list[ValidationError]:
+def _select_errors(keyword: str, branch: list[ValidationError], path: Path) -> list[ValidationError]:
     """The errors of a branch in which ``keyword`` refuses the value at ``path`` itself."""
     return [leaf for leaf in branch if leaf.kind.name == keyword and tuple(leaf.instance_path) == path]
 
 
-def _excluded(fault: Fault) -> list[str]:
+def _find_exclusive_fields(schema_error: SchemaError) -> list[str]:
     """The fields that ``not: {required: […]}`` does not want together."""
-    return list(fault.value.get("required", ()))
+    return list(schema_error.expected.get("required", ()))
 
 
-def as_list(value: Any) -> list[Any]:
+def to_list(value: Any) -> list[Any]:
     """What a keyword demands as a list: some take one name as well as several."""
     return value if isinstance(value, list) else [value]

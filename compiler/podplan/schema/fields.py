@@ -13,85 +13,97 @@ Schema = Mapping[str, Any]
 _COMBINING = ("allOf", "anyOf", "oneOf", "then", "else")
 
 
-def at(whole: Schema, steps: Iterable[str | int]) -> list[Schema]:
+def find_schemas_at(root_schema: Schema, steps: Iterable[str | int]) -> list[Schema]:
     """The schemas of what is at a path, none where there is no such field; indexes are passed over."""
-    here: list[Schema] = [whole]
+    schemas: list[Schema] = [root_schema]
     for step in steps:
         if isinstance(step, str):
-            here = [found for part in here for found in _below(part, step, whole)]
-    return here
+            schemas = [found for part in schemas for found in _find_child_schemas(part, step, root_schema)]
+    return schemas
 
 
-def fields(here: Iterable[Schema], whole: Schema) -> dict[str, Schema]:
+def collect_fields(schemas: Iterable[Schema], root_schema: Schema) -> dict[str, Schema]:
     """The fields that a mapping may have, or an entry of a list, by name."""
-    found: dict[str, Schema] = {}
-    for part in here:
-        for inner in _parts(part, whole):
-            for key, schema in inner.get("properties", {}).items():
-                if key not in found or not description([found[key]], whole):
-                    found[key] = schema
-    return found
+    fields_by_name: dict[str, Schema] = {}
+    for part in schemas:
+        for schema_part in _iter_parts(part, root_schema):
+            for key, schema in schema_part.get("properties", {}).items():
+                if key not in fields_by_name or not find_description([fields_by_name[key]], root_schema):
+                    fields_by_name[key] = schema
+    return fields_by_name
 
 
-def description(here: Iterable[Schema], whole: Schema) -> str:
+def find_description(schemas: Iterable[Schema], root_schema: Schema) -> str:
     """What a field means, "" where nothing says so."""
-    told = (inner.get("description") for part in here for inner in _parts(part, whole, entries=False))
-    return next((str(text) for text in told if text), "")
+    descriptions = (
+        inner.get("description")
+        for part in schemas
+        for inner in _iter_parts(part, root_schema, include_entries=False)
+    )
+    return next((str(text) for text in descriptions if text), "")
 
 
-def types(here: Iterable[Schema], whole: Schema) -> list[str]:
+def collect_types(schemas: Iterable[Schema], root_schema: Schema) -> list[str]:
     """The JSON types of a value, without null."""
-    found: dict[str, None] = {}
-    for part in here:
-        for inner in _parts(part, whole, entries=False):
-            named = inner.get("type", ())
-            found |= dict.fromkeys([named] if isinstance(named, str) else named)
-            found |= {"string": None} if "enum" in inner and "type" not in inner else {}
-    return [name for name in found if name != "null"]
+    type_names: dict[str, None] = {}
+    for part in schemas:
+        for inner in _iter_parts(part, root_schema, include_entries=False):
+            declared_types = inner.get("type", ())
+            type_names |= dict.fromkeys(
+                [declared_types] if isinstance(declared_types, str) else declared_types
+            )
+            type_names |= {"string": None} if "enum" in inner and "type" not in inner else {}
+    return [name for name in type_names if name != "null"]
 
 
-def choices(here: Iterable[Schema], whole: Schema) -> list[Any]:
+def collect_choices(schemas: Iterable[Schema], root_schema: Schema) -> list[Any]:
     """The values that a scalar is chosen from, empty where it is free; of a list, those of its entries."""
-    found: list[Any] = []
-    for part in here:
-        for inner in _parts(part, whole):
-            found += inner.get("enum", ())
-            found += [inner["const"]] if "const" in inner else []
-            found += [True, False] if inner.get("type") == "boolean" else []
-    return [value for number, value in enumerate(found) if value not in (None, "", *found[:number])]
+    values: list[Any] = []
+    for part in schemas:
+        for inner in _iter_parts(part, root_schema):
+            values += inner.get("enum", ())
+            values += [inner["const"]] if "const" in inner else []
+            values += [True, False] if inner.get("type") == "boolean" else []
+    return [value for number, value in enumerate(values) if value not in (None, "", *values[:number])]
 
 
-def words(here: Iterable[Schema], whole: Schema) -> list[Any]:
+def collect_extra_words(schemas: Iterable[Schema], root_schema: Schema) -> list[Any]:
     """The words that a value may be besides what its schema says: an ``if`` with only an ``else``."""
-    found: list[Any] = []
-    for part in here:
-        for inner in _parts(part, whole, entries=False):
+    extra_words: list[Any] = []
+    for part in schemas:
+        for inner in _iter_parts(part, root_schema, include_entries=False):
             if "else" in inner and "then" not in inner and isinstance(inner.get("if"), dict):
-                found += inner["if"].get("enum", ())
-    return [word for number, word in enumerate(found) if word is not None and word not in found[:number]]
-
-
-def bounds(here: Iterable[Schema], whole: Schema) -> dict[str, Any]:
-    """``default``, ``minimum``, ``maximum`` and ``pattern``, those that are said."""
-    found: dict[str, Any] = {}
-    for part in here:
-        for inner in _parts(part, whole, entries=False):
-            for key in ("default", "minimum", "maximum"):
-                if key in inner:
-                    found.setdefault(key, inner[key])
-    return found
-
-
-def _below(part: Schema, step: str, whole: Schema) -> list[Schema]:
-    inner = list(_parts(part, whole))
-    named = [one["properties"][step] for one in inner if step in one.get("properties", {})]
-    return named or [
-        one["additionalProperties"] for one in inner if isinstance(one.get("additionalProperties"), dict)
+                extra_words += inner["if"].get("enum", ())
+    return [
+        word
+        for number, word in enumerate(extra_words)
+        if word is not None and word not in extra_words[:number]
     ]
 
 
-def _parts(
-    part: Any, whole: Schema, entries: bool = True, seen: frozenset[str] = frozenset()
+def collect_bounds(schemas: Iterable[Schema], root_schema: Schema) -> dict[str, Any]:
+    """``default``, ``minimum``, ``maximum`` and ``pattern``, those that are said."""
+    bounds_by_key: dict[str, Any] = {}
+    for part in schemas:
+        for inner in _iter_parts(part, root_schema, include_entries=False):
+            for key in ("default", "minimum", "maximum"):
+                if key in inner:
+                    bounds_by_key.setdefault(key, inner[key])
+    return bounds_by_key
+
+
+def _find_child_schemas(part: Schema, step: str, root_schema: Schema) -> list[Schema]:
+    schema_parts = list(_iter_parts(part, root_schema))
+    field_schemas = [one["properties"][step] for one in schema_parts if step in one.get("properties", {})]
+    return field_schemas or [
+        one["additionalProperties"]
+        for one in schema_parts
+        if isinstance(one.get("additionalProperties"), dict)
+    ]
+
+
+def _iter_parts(
+    part: Any, root_schema: Schema, include_entries: bool = True, seen: frozenset[str] = frozenset()
 ) -> Iterator[Schema]:
     """A schema with what it refers to and combines, and with those of the ``entries`` of a list."""
     if not isinstance(part, dict):
@@ -99,17 +111,19 @@ def _parts(
     yield part
     reference = part.get("$ref")
     if isinstance(reference, str) and reference not in seen:
-        yield from _parts(_resolved(reference, whole), whole, entries, seen | {reference})
+        yield from _iter_parts(
+            _resolve_reference(reference, root_schema), root_schema, include_entries, seen | {reference}
+        )
     for key in _COMBINING:
         inner = part.get(key)
-        for one in inner if isinstance(inner, list) else [inner]:
-            yield from _parts(one, whole, entries, seen)
-    if entries:
-        yield from _parts(part.get("items"), whole, entries, seen)
+        for subschema in inner if isinstance(inner, list) else [inner]:
+            yield from _iter_parts(subschema, root_schema, include_entries, seen)
+    if include_entries:
+        yield from _iter_parts(part.get("items"), root_schema, include_entries, seen)
 
 
-def _resolved(reference: str, whole: Schema) -> Any:
-    found: Any = whole
+def _resolve_reference(reference: str, root_schema: Schema) -> Any:
+    node: Any = root_schema
     for step in reference.removeprefix("#/").split("/"):
-        found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found
+        node = node.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
+    return node

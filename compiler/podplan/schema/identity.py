@@ -8,56 +8,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.findings import Problem
-from podplan.core.suggestions import did_you_mean, nearest
+from podplan.core.findings import Diagnostic
+from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
 from podplan.kinds.registry import FAMILIES, KIND_NAMES, PACKAGES, family_of, load_spec
 
-LISTS = {f"{kind}List": kind for kind in KIND_NAMES}
+LIST_KINDS = {f"{kind}List": kind for kind in KIND_NAMES}
 
 
 def has_schema(kind: str) -> bool:
     """Whether podplan has a schema of ``kind``, or of the kind in its List."""
-    return LISTS.get(kind, kind) in LISTS.values()
+    return LIST_KINDS.get(kind, kind) in LIST_KINDS.values()
 
 
-def known_but_not_lowered(kind: str) -> bool:
+def is_known_but_not_lowered(kind: str) -> bool:
     """Whether ``kind``, or the kind in its List, is one that podplan cannot lower yet."""
     return any(kind.removesuffix("List") in family.not_lowered for family in FAMILIES)
 
 
-def api_version(data: Mapping[str, Any]) -> list[Problem]:
+def validate_api_version(data: Mapping[str, Any]) -> list[Diagnostic]:
     """What is wrong with the apiVersion of a CR."""
-    written, family = data.get("apiVersion"), family_of(data)
-    if written == family.api_version:
+    declared_version, family = data.get("apiVersion"), family_of(data)
+    if declared_version == family.api_version:
         return []
     help = f"write apiVersion: {family.api_version}"
-    if not isinstance(written, str):
-        return [Problem("SCHEMA003", 'required field "apiVersion" is missing', help=help)]
-    message = f'the job kinds are in {family.api_version}, not in "{written}"'
-    return [Problem("SCHEMA010", message, ("apiVersion",), help=help)]
+    if not isinstance(declared_version, str):
+        return [Diagnostic("SCHEMA003", 'required field "apiVersion" is missing', help=help)]
+    message = f'the job kinds are in {family.api_version}, not in "{declared_version}"'
+    return [Diagnostic("SCHEMA010", message, ("apiVersion",), help=help)]
 
 
-def kind_of(data: Mapping[str, Any]) -> tuple[str, list[Problem]]:
+def identify_kind(data: Mapping[str, Any]) -> tuple[str, list[Diagnostic]]:
     """The kind that is meant, "" when none is, and what is wrong with the way it is written."""
-    written, family = data.get("kind"), family_of(data)
+    declared_kind, family = data.get("kind"), family_of(data)
     names = [kind + suffix for kind in family.kinds for suffix in ("", "List")]
-    if written in names:
-        return str(written), []
-    known = f"the kinds are: {', '.join(family.kinds)}"
-    if not isinstance(written, str):
-        return "", [Problem("SCHEMA003", 'required field "kind" is missing', help=known)]
+    if declared_kind in names:
+        return str(declared_kind), []
+    kinds_help = f"the kinds are: {', '.join(family.kinds)}"
+    if not isinstance(declared_kind, str):
+        return "", [Diagnostic("SCHEMA003", 'required field "kind" is missing', help=kinds_help)]
 
-    from podplan.schema.old_spellings import old_kind
+    from podplan.schema.old_spellings import find_current_kind
 
-    old = old_kind(written)
-    meant = old or {kind.lower(): kind for kind in names}.get(written.lower(), "")
-    if meant:
-        message = f'kind "{written}" is called "{meant}"; as written, the API server refuses it'
-        help = f"write kind: {meant}" + (", or let podplan migrate do it" if old else "")
-        return meant, [Problem("SCHEMA011", message, ("kind",), help=help)]
-    message = f'{family.api_version} has no kind "{written}"{did_you_mean(written, names)}'
-    return "", [Problem("SCHEMA010", message, ("kind",), help=known)]
+    renamed_kind = find_current_kind(declared_kind)
+    intended_kind = renamed_kind or {kind.lower(): kind for kind in names}.get(declared_kind.lower(), "")
+    if intended_kind:
+        message = f'kind "{declared_kind}" is called "{intended_kind}"; as written, the API server refuses it'
+        help = f"write kind: {intended_kind}" + (", or let podplan migrate do it" if renamed_kind else "")
+        return intended_kind, [Diagnostic("SCHEMA011", message, ("kind",), help=help)]
+    message = f'{family.api_version} has no kind "{declared_kind}"{suggest_phrase(declared_kind, names)}'
+    return "", [Diagnostic("SCHEMA010", message, ("kind",), help=kinds_help)]
 
 
 def dialects_of(kind: str) -> Mapping[str, tuple[str, ...]]:
@@ -65,38 +65,44 @@ def dialects_of(kind: str) -> Mapping[str, tuple[str, ...]]:
     return next((load_spec(known).dialects for known in PACKAGES if known.kind == kind), {})
 
 
-def dialect_of(kind: str, spec: Any) -> tuple[str, list[Problem]]:
+def identify_dialect(kind: str, spec: Any) -> tuple[str, list[Diagnostic]]:
     """The dialect that the fields of ``spec`` tell, or the problem that they tell none or two."""
     dialects = dialects_of(kind)
     if not dialects or not isinstance(spec, dict):
         return next(iter(dialects), ""), []
-    told = {name: written for name, fields in dialects.items() if (written := _written(spec, fields))}
-    if len(told) == 1:
-        return next(iter(told)), []
-    forms = ", or ".join(" and ".join(f'"{field}"' for field in fields) for fields in dialects.values())
-    if told:
+    present_fields = {
+        name: written for name, fields in dialects.items() if (written := _find_present_fields(spec, fields))
+    }
+    if len(present_fields) == 1:
+        return next(iter(present_fields)), []
+    dialect_fields = ", or ".join(
+        " and ".join(f'"{field}"' for field in fields) for fields in dialects.values()
+    )
+    if present_fields:
         order = list(spec)
-        first, second = sorted(told.values(), key=lambda fields: order.index(fields[0]))
+        first, second = sorted(present_fields.values(), key=lambda fields: order.index(fields[0]))
         message = f'"{second[0]}" and "{first[0]}" belong to two forms of {kind} that exclude each other'
         related = tuple((("spec", field), f'"{field}" is of the other form') for field in first)
-        return "", [Problem("SCHEMA009", message, ("spec", second[0]), True, f"write {forms}", related)]
-    misspelt = _misspelt_dialect(kind, dialects, spec)
-    if misspelt:
-        return misspelt, []
-    return "", [Problem("SCHEMA003", f"spec of a {kind} needs {forms}", ("spec",))]
+        return "", [
+            Diagnostic("SCHEMA009", message, ("spec", second[0]), True, f"write {dialect_fields}", related)
+        ]
+    misspelt_dialect = _find_misspelt_dialect(kind, dialects, spec)
+    if misspelt_dialect:
+        return misspelt_dialect, []
+    return "", [Diagnostic("SCHEMA003", f"spec of a {kind} needs {dialect_fields}", ("spec",))]
 
 
-def _written(spec: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
+def _find_present_fields(spec: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
     return [field for field in spec if field in fields and spec[field] is not None]
 
 
-def _misspelt_dialect(kind: str, dialects: Mapping[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
+def _find_misspelt_dialect(kind: str, dialects: Mapping[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
     """The dialect that has a field of which some field of ``spec`` is an old spelling or a slip."""
-    from podplan.schema.old_spellings import old_field
+    from podplan.schema.old_spellings import find_old_spelling
 
     for name, fields in dialects.items():
         for key in spec:
-            old = old_field(kind, ("spec", key))
-            if (old.now if old else nearest(key, list(fields))) in fields:
+            old_spelling = find_old_spelling(kind, ("spec", key))
+            if (old_spelling.current_name if old_spelling else suggest_name(key, list(fields))) in fields:
                 return name
     return ""

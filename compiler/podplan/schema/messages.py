@@ -9,246 +9,309 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from podplan.core.findings import Change, Path, Problem
+from podplan.core.findings import Diagnostic, DocumentFix, Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.messages import (
-    CALLED,
-    called_type,
-    label,
-    meant_field,
-    missing,
-    not_allowed,
-    out_of_range,
-    quoted,
-    unknown_field,
-    unquoted,
+    TYPE_NAMES,
+    build_quote_fix,
+    build_unquote_fix,
+    describe_type,
+    diagnose_missing_field,
+    diagnose_not_allowed,
+    diagnose_out_of_range,
+    diagnose_unknown_field,
+    format_label,
+    suggest_field,
 )
-from podplan.kubernetes.names import shown
-from podplan.schema.errors import NO_JSON, UNKNOWN, Fault, as_list
-from podplan.schema.old_spellings import old_field, old_value
-from podplan.schema.schema_paths import Schema, followed
+from podplan.kubernetes.names import format_value
+from podplan.schema.errors import NOT_JSON, UNKNOWN_FIELD_KEYWORDS, SchemaError, to_list
+from podplan.schema.old_spellings import find_old_spelling, find_old_value_note
+from podplan.schema.schema_paths import Schema, follow_reference
 
-MOST_TOLD = 100
-MOST_LISTED = 8
+MAX_REPORTED = 100
+MAX_LISTED = 8
 
-_DROPPED = (
+_DROPPED_FIELD_HELP = (
     "the API server drops fields that it does not know; kubectl refuses them, other clients stay silent"
 )
 
 
-class _Told(NamedTuple):
+class _ReportedDiagnostic(NamedTuple):
     """A problem with the field that it misses, or the missing field that it accounts for."""
 
-    problem: Problem
-    misses: Path | None = None
-    accounts_for: Path | None = None
+    diagnostic: Diagnostic
+    missing_field: Path | None = None
+    replaced_field: Path | None = None
 
 
-def problems(found: Iterable[Fault], schema: Schema, kind: str) -> list[Problem]:
+def build_diagnostics(schema_errors: Iterable[SchemaError], schema: Schema, kind: str) -> list[Diagnostic]:
     """The faults in words, at most ``MOST_TOLD``; ``kind`` says whose old spellings to look up.
 
     A missing field is not told beside the misspelt one that accounts for it.
     """
-    told: dict[Problem, _Told] = {}
-    for fault in found:
-        for entry in _worded(fault, schema, kind):
-            same = entry.problem._replace(help="")  # of alternatives one may say more
-            if same in told and not told[same].problem.help:
-                told[same] = entry
-            elif len(told) < MOST_TOLD:
-                told.setdefault(same, entry)
-    accounted = {entry.accounts_for for entry in told.values() if entry.accounts_for}
-    missed = {entry.misses for entry in told.values() if entry.misses}
-    return [_graded(entry, missed) for entry in told.values() if entry.misses not in accounted]
+    reported: dict[Diagnostic, _ReportedDiagnostic] = {}
+    for schema_error in schema_errors:
+        for entry in _report_error(schema_error, schema, kind):
+            unique_key = entry.diagnostic._replace(help="")  # of alternatives one may say more
+            if unique_key in reported and not reported[unique_key].diagnostic.help:
+                reported[unique_key] = entry
+            elif len(reported) < MAX_REPORTED:
+                reported.setdefault(unique_key, entry)
+    replaced_fields = {entry.replaced_field for entry in reported.values() if entry.replaced_field}
+    missing_fields = {entry.missing_field for entry in reported.values() if entry.missing_field}
+    return [
+        _mark_safe_rename(entry, missing_fields)
+        for entry in reported.values()
+        if entry.missing_field not in replaced_fields
+    ]
 
 
-def _graded(told: _Told, missed: set[Path]) -> Problem:
+def _mark_safe_rename(reported: _ReportedDiagnostic, missing_fields: set[Path]) -> Diagnostic:
     """The problem; to rename a field to a required one is safe, as no job ran without that."""
-    problem, field = told.problem, told.accounts_for
-    if problem.change is None or field is None or field not in missed:
-        return problem
-    return problem._replace(change=problem.change._replace(safe=problem.change.value == field[-1]))
+    diagnostic, field = reported.diagnostic, reported.replaced_field
+    if diagnostic.fix is None or field is None or field not in missing_fields:
+        return diagnostic
+    return diagnostic._replace(fix=diagnostic.fix._replace(safe=diagnostic.fix.value == field[-1]))
 
 
-def with_old_spellings(found: list[Problem], kind: str) -> list[Problem]:
+def explain_old_spellings(diagnostics: list[Diagnostic], kind: str) -> list[Diagnostic]:
     """The problems of an object of Kubernetes in a CR, old spellings told as such.
 
     The paths are those in the CR.
     """
-    told = [_renamed(problem, kind) for problem in found]
-    accounted = {
-        ((*problem.path[:-1],), missing(old.covers, ()).message)
-        for problem in found
-        if problem.rule == "SCHEMA001" and (old := old_field(kind, problem.path))
+    explained = [_explain_old_spelling(problem, kind) for problem in diagnostics]
+    replaced_messages = {
+        ((*problem.path[:-1],), diagnose_missing_field(old.replaced_field, ()).message)
+        for problem in diagnostics
+        if problem.rule == "SCHEMA001" and (old := find_old_spelling(kind, problem.path))
     }
     return [
         problem
-        for problem in told
-        if not any(problem.path == path and problem.message.startswith(said) for path, said in accounted)
+        for problem in explained
+        if not any(
+            problem.path == path and problem.message.startswith(said) for path, said in replaced_messages
+        )
     ]
 
 
-def _renamed(problem: Problem, kind: str) -> Problem:
+def _explain_old_spelling(diagnostic: Diagnostic, kind: str) -> Diagnostic:
     """``problem`` about an unknown field, told as an old spelling where the field is known as one."""
-    old = old_field(kind, problem.path) if problem.rule == "SCHEMA001" else None
-    if old is None:
-        return problem
-    when = f" since {old.until}" if old.until else ""
-    called = f'"{problem.path[-1]}" is called "{old.now}"{when}'
-    moved = f'write {old.now} instead of "{problem.path[-1]}"'
-    message = f"{moved if '.' in old.now else called}; as written, {old.effect}"
-    rename = None if "." in old.now else Change(f'call it "{old.now}"', "rename", problem.path, old.now)
-    return problem._replace(rule="SCHEMA011", message=message, help=_DROPPED, change=rename)
-
-
-def _worded(fault: Fault, schema: Schema, kind: str) -> Iterator[_Told]:
-    if fault.keyword in UNKNOWN:
-        yield from _unknown_fields(fault, kind)
-    elif fault.keyword == "required":
-        yield _missing_field(fault, schema)
-    elif fault.keyword == "propertyNames":
-        key = fault.value.instance
-        message = f"the key {shown(key)} must be {_form(fault)}"
-        yield _Told(Problem("SCHEMA006", message, (*fault.path, key), on_key=True))
-    else:
-        problem = _WORDS.get(fault.keyword, _other)(fault)
-        yield _Told(problem._replace(help=problem.help or old_value(kind, fault.path)))
-
-
-def _unknown_fields(fault: Fault, kind: str) -> Iterator[_Told]:
-    known = [name for name, field in fault.around.get("properties", {}).items() if field is not False]
-    for name in fault.value[:MOST_TOLD]:
-        problem = unknown_field(name, known, fault.path)
-        old = old_field(kind, problem.path)
-        covers = old.covers if old else meant_field(name, known)
-        yield _Told(_renamed(problem, kind), accounts_for=(*fault.path, covers) if covers else None)
-
-
-def _missing_field(fault: Fault, schema: Schema) -> _Told:
-    names = as_list(fault.value)
-    if len(names) > 1:
-        message = f"{label(fault.path)} needs {_either([shown(name) for name in names])}"
-        return _Told(Problem("SCHEMA003", message, fault.path))
-    field = followed(schema, fault.around.get("properties", {}).get(names[0]))
-    about: str = field.get("description", "")
-    problem = missing(names[0], fault.path, schema=field)
-    said = f"{problem.help}, {about[:1].lower()}{about[1:].rstrip('.')}" if about else problem.help
-    return _Told(problem._replace(help=said), misses=(*fault.path, names[0]))
-
-
-def _wrong_type(fault: Fault) -> Problem:
-    value = fault.instance
-    wanted = [name for name in as_list(fault.value) if name != "null"] or ["null"]
+    old_spelling = find_old_spelling(kind, diagnostic.path) if diagnostic.rule == "SCHEMA001" else None
+    if old_spelling is None:
+        return diagnostic
+    since = f" since {old_spelling.until}" if old_spelling.until else ""
+    renamed_message = f'"{diagnostic.path[-1]}" is called "{old_spelling.current_name}"{since}'
+    moved_message = f'write {old_spelling.current_name} instead of "{diagnostic.path[-1]}"'
     message = (
-        f"{label(fault.path)} must be {_either([CALLED[name] for name in wanted])}, not {called_type(value)}"
+        f"{moved_message if '.' in old_spelling.current_name else renamed_message}; as written,"
+        f" {old_spelling.effect}"
     )
-    words = fault.around.get("items", {}).get("type") == "string"
-    change = None
-    if wanted == ["string"] and isinstance(value, bool | int | float):
-        change = quoted(fault.path)
-    elif isinstance(value, str) and len(wanted) == 1:
-        change = unquoted(value, wanted[0], fault.path)
-    hint = _as_it_should_be(value, wanted, words)
-    is_plain = {"integer", "number", "boolean"}.issuperset(wanted)
-    help = "" if hint or is_plain or not fault.about else f"{label(fault.path)}: {fault.about}"
-    return Problem("SCHEMA002", message + hint, fault.path, help=help, change=change)
+    rename = (
+        None
+        if "." in old_spelling.current_name
+        else DocumentFix(
+            f'call it "{old_spelling.current_name}"', "rename", diagnostic.path, old_spelling.current_name
+        )
+    )
+    return diagnostic._replace(rule="SCHEMA011", message=message, help=_DROPPED_FIELD_HELP, fix=rename)
 
 
-def _as_it_should_be(value: Any, wanted: list[str], words: bool) -> str:
+def _report_error(schema_error: SchemaError, schema: Schema, kind: str) -> Iterator[_ReportedDiagnostic]:
+    if schema_error.keyword in UNKNOWN_FIELD_KEYWORDS:
+        yield from _report_unknown_fields(schema_error, kind)
+    elif schema_error.keyword == "required":
+        yield _report_missing_field(schema_error, schema)
+    elif schema_error.keyword == "propertyNames":
+        key = schema_error.expected.instance
+        message = f"the key {format_value(key)} must be {_describe_pattern(schema_error)}"
+        yield _ReportedDiagnostic(Diagnostic("SCHEMA006", message, (*schema_error.path, key), on_key=True))
+    else:
+        diagnostic = _DIAGNOSE_BY_KEYWORD.get(schema_error.keyword, _diagnose_other)(schema_error)
+        yield _ReportedDiagnostic(
+            diagnostic._replace(help=diagnostic.help or find_old_value_note(kind, schema_error.path))
+        )
+
+
+def _report_unknown_fields(schema_error: SchemaError, kind: str) -> Iterator[_ReportedDiagnostic]:
+    known_fields = [
+        name for name, field in schema_error.parent_schema.get("properties", {}).items() if field is not False
+    ]
+    for name in schema_error.expected[:MAX_REPORTED]:
+        diagnostic = diagnose_unknown_field(name, known_fields, schema_error.path)
+        old_spelling = find_old_spelling(kind, diagnostic.path)
+        replaced_field = old_spelling.replaced_field if old_spelling else suggest_field(name, known_fields)
+        yield _ReportedDiagnostic(
+            _explain_old_spelling(diagnostic, kind),
+            replaced_field=(*schema_error.path, replaced_field) if replaced_field else None,
+        )
+
+
+def _report_missing_field(schema_error: SchemaError, schema: Schema) -> _ReportedDiagnostic:
+    names = to_list(schema_error.expected)
+    if len(names) > 1:
+        message = (
+            f"{format_label(schema_error.path)} needs"
+            f" {_join_alternatives([format_value(name) for name in names])}"
+        )
+        return _ReportedDiagnostic(Diagnostic("SCHEMA003", message, schema_error.path))
+    field = follow_reference(schema, schema_error.parent_schema.get("properties", {}).get(names[0]))
+    field_description: str = field.get("description", "")
+    diagnostic = diagnose_missing_field(names[0], schema_error.path, schema=field)
+    help_text = (
+        f"{diagnostic.help}, {field_description[:1].lower()}{field_description[1:].rstrip('.')}"
+        if field_description
+        else diagnostic.help
+    )
+    return _ReportedDiagnostic(
+        diagnostic._replace(help=help_text), missing_field=(*schema_error.path, names[0])
+    )
+
+
+def _diagnose_wrong_type(schema_error: SchemaError) -> Diagnostic:
+    value = schema_error.instance
+    expected_types = [name for name in to_list(schema_error.expected) if name != "null"] or ["null"]
+    message = (
+        f"{format_label(schema_error.path)} must be"
+        f" {_join_alternatives([TYPE_NAMES[name] for name in expected_types])}, not {describe_type(value)}"
+    )
+    is_word_list = schema_error.parent_schema.get("items", {}).get("type") == "string"
+    fix = None
+    if expected_types == ["string"] and isinstance(value, bool | int | float):
+        fix = build_quote_fix(schema_error.path)
+    elif isinstance(value, str) and len(expected_types) == 1:
+        fix = build_unquote_fix(value, expected_types[0], schema_error.path)
+    hint = _suggest_spelling(value, expected_types, is_word_list)
+    is_plain = {"integer", "number", "boolean"}.issuperset(expected_types)
+    help = (
+        ""
+        if hint or is_plain or not schema_error.description
+        else f"{format_label(schema_error.path)}: {schema_error.description}"
+    )
+    return Diagnostic("SCHEMA002", message + hint, schema_error.path, help=help, fix=fix)
+
+
+def _suggest_spelling(value: Any, expected_types: list[str], is_word_list: bool) -> str:
     """What to write instead; the text of a string is left out, for it may be a secret."""
-    if wanted == ["string"] and isinstance(value, bool | int | float):
-        return f'; write "{shown(value)}", in quotes'
-    if wanted == ["array"] and words and isinstance(value, str):
+    if expected_types == ["string"] and isinstance(value, bool | int | float):
+        return f'; write "{format_value(value)}", in quotes'
+    if expected_types == ["array"] and is_word_list and isinstance(value, str):
         return "; write a list, one word per entry"
     if not isinstance(value, str):
         return ""
-    number = {"integer", "number"} & set(wanted) and value.isascii() and value.isdigit()
-    flag = "boolean" in wanted and value in ("true", "false")
-    return f"; write {shown(value)[1:-1]}, without quotes" if number or flag else ""
+    is_number = {"integer", "number"} & set(expected_types) and value.isascii() and value.isdigit()
+    is_boolean = "boolean" in expected_types and value in ("true", "false")
+    return f"; write {format_value(value)[1:-1]}, without quotes" if is_number or is_boolean else ""
 
 
-def _not_allowed(fault: Fault) -> Problem:
-    options, value = [str(option) for option in as_list(fault.value)], fault.instance
+def _diagnose_not_allowed(schema_error: SchemaError) -> Diagnostic:
+    options, value = [str(option) for option in to_list(schema_error.expected)], schema_error.instance
     if isinstance(value, str):
-        return not_allowed(value, options, fault.path)
-    meant = str(value) in options
-    hint = f'; write "{value}", in quotes' if meant else ""
-    message = f"{label(fault.path)} must be {_either(options)}, not {called_type(value)}{hint}"
-    return Problem("SCHEMA002", message, fault.path, change=quoted(fault.path) if meant else None)
-
-
-def _out_of_range(fault: Fault) -> Problem:
-    return out_of_range(fault.instance, fault.around.get("minimum"), fault.around.get("maximum"), fault.path)
-
-
-def _wrong_length(fault: Fault) -> Problem:
-    end, what = fault.keyword[:3], fault.keyword[3:]
-    one, many = {"Items": ("entry", "entries"), "Properties": ("field", "fields")}.get(
-        what, ("character", "characters")
+        return diagnose_not_allowed(value, options, schema_error.path)
+    is_unquoted_option = str(value) in options
+    hint = f'; write "{value}", in quotes' if is_unquoted_option else ""
+    message = (
+        f"{format_label(schema_error.path)} must be {_join_alternatives(options)}, not"
+        f" {describe_type(value)}{hint}"
     )
-    bound = f"at {'least' if end == 'min' else 'most'} {fault.value} {one if fault.value == 1 else many}"
-    message = f"{label(fault.path)} must have {bound}, not {len(fault.instance)}"
-    if fault.keyword == "maxProperties" and fault.value == 1:
-        message += f"; keep {_either([shown(name) for name in list(fault.instance)[:MOST_LISTED]])}"
-    return Problem("SCHEMA005", message, fault.path)
+    return Diagnostic(
+        "SCHEMA002",
+        message,
+        schema_error.path,
+        fix=build_quote_fix(schema_error.path) if is_unquoted_option else None,
+    )
 
 
-def _wrong_form(fault: Fault) -> Problem:
-    message = f"{label(fault.path)} must be {_form(fault)}, not {shown(fault.instance)}"
-    return Problem("SCHEMA006", message, fault.path)
+def _diagnose_out_of_range(schema_error: SchemaError) -> Diagnostic:
+    return diagnose_out_of_range(
+        schema_error.instance,
+        schema_error.parent_schema.get("minimum"),
+        schema_error.parent_schema.get("maximum"),
+        schema_error.path,
+    )
 
 
-def _repeated(fault: Fault) -> Problem:
-    return Problem("SCHEMA007", f"{label(fault.path)} has the same entry twice", fault.path)
+def _diagnose_wrong_length(schema_error: SchemaError) -> Diagnostic:
+    end, measured = schema_error.keyword[:3], schema_error.keyword[3:]
+    singular, plural = {"Items": ("entry", "entries"), "Properties": ("field", "fields")}.get(
+        measured, ("character", "characters")
+    )
+    bound = (
+        f"at {'least' if end == 'min' else 'most'} {schema_error.expected}"
+        f" {singular if schema_error.expected == 1 else plural}"
+    )
+    message = f"{format_label(schema_error.path)} must have {bound}, not {len(schema_error.instance)}"
+    if schema_error.keyword == "maxProperties" and schema_error.expected == 1:
+        names = [format_value(name) for name in list(schema_error.instance)[:MAX_LISTED]]
+        message += f"; keep {_join_alternatives(names)}"
+    return Diagnostic("SCHEMA005", message, schema_error.path)
 
 
-def _refused_together(fault: Fault) -> Problem:
+def _diagnose_wrong_pattern(schema_error: SchemaError) -> Diagnostic:
+    message = (
+        f"{format_label(schema_error.path)} must be {_describe_pattern(schema_error)}, not"
+        f" {format_value(schema_error.instance)}"
+    )
+    return Diagnostic("SCHEMA006", message, schema_error.path)
+
+
+def _diagnose_repeated_entry(schema_error: SchemaError) -> Diagnostic:
+    return Diagnostic(
+        "SCHEMA007", f"{format_label(schema_error.path)} has the same entry twice", schema_error.path
+    )
+
+
+def _diagnose_exclusive_fields(schema_error: SchemaError) -> Diagnostic:
     """Fields that may not stand together, told at the last of them and related to the others."""
-    if len(fault.value) < 2:
-        return _other(fault)
-    *others, last = fault.value
-    quoted = f"{', '.join(shown(name) for name in others)} and {shown(last)}"
-    related = tuple(((*fault.path, name), f"{shown(name)} is here") for name in others)
-    message = f"{quoted} may not stand together in {label(fault.path)}; keep one of them"
-    return Problem("SCHEMA009", message, (*fault.path, last), on_key=True, related=related)
+    if len(schema_error.expected) < 2:
+        return _diagnose_other(schema_error)
+    *others, last = schema_error.expected
+    quoted = f"{', '.join(format_value(name) for name in others)} and {format_value(last)}"
+    related = tuple(((*schema_error.path, name), f"{format_value(name)} is here") for name in others)
+    message = f"{quoted} may not stand together in {format_label(schema_error.path)}; keep one of them"
+    return Diagnostic("SCHEMA009", message, (*schema_error.path, last), on_key=True, related=related)
 
 
-def _no_json(fault: Fault) -> Problem:
+def _diagnose_not_json(schema_error: SchemaError) -> Diagnostic:
     message = "the document holds text that is not Unicode, or a key that is not a string"
-    return Problem("SCHEMA006", message, fault.path)
+    return Diagnostic("SCHEMA006", message, schema_error.path)
 
 
-def _out_of_place(fault: Fault) -> Problem:
-    said = fault.around.get("errorMessage", "may not stand here")
-    return Problem("SCHEMA009", f"{label(fault.path)} {said}", fault.path, on_key=True)
+def _diagnose_misplaced_field(schema_error: SchemaError) -> Diagnostic:
+    error_message = schema_error.parent_schema.get("errorMessage", "may not stand here")
+    return Diagnostic(
+        "SCHEMA009", f"{format_label(schema_error.path)} {error_message}", schema_error.path, on_key=True
+    )
 
 
-def _other(fault: Fault) -> Problem:
-    said = fault.around.get("errorMessage", f"does not satisfy {fault.keyword} of its schema")
-    return Problem("SCHEMA009", f"{label(fault.path)} {said}", fault.path)
+def _diagnose_other(schema_error: SchemaError) -> Diagnostic:
+    error_message = schema_error.parent_schema.get(
+        "errorMessage", f"does not satisfy {schema_error.keyword} of its schema"
+    )
+    return Diagnostic("SCHEMA009", f"{format_label(schema_error.path)} {error_message}", schema_error.path)
 
 
-_WORDS: dict[str, Callable[[Fault], Problem]] = {
-    "type": _wrong_type,
-    "enum": _not_allowed,
-    "const": _not_allowed,
-    "pattern": _wrong_form,
-    "uniqueItems": _repeated,
-    "not": _refused_together,
-    "falseSchema": _out_of_place,
-    NO_JSON: _no_json,
-    **dict.fromkeys(("minimum", "maximum"), _out_of_range),
+_DIAGNOSE_BY_KEYWORD: dict[str, Callable[[SchemaError], Diagnostic]] = {
+    "type": _diagnose_wrong_type,
+    "enum": _diagnose_not_allowed,
+    "const": _diagnose_not_allowed,
+    "pattern": _diagnose_wrong_pattern,
+    "uniqueItems": _diagnose_repeated_entry,
+    "not": _diagnose_exclusive_fields,
+    "falseSchema": _diagnose_misplaced_field,
+    NOT_JSON: _diagnose_not_json,
+    **dict.fromkeys(("minimum", "maximum"), _diagnose_out_of_range),
     **dict.fromkeys(
-        ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"), _wrong_length
+        ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"),
+        _diagnose_wrong_length,
     ),
 }
 
 
-def _form(fault: Fault) -> str:
-    said: str | None = fault.around.get("patternErrorMessage")
-    return said or f"of the form {fault.around.get('pattern')}"
+def _describe_pattern(schema_error: SchemaError) -> str:
+    error_message: str | None = schema_error.parent_schema.get("patternErrorMessage")
+    return error_message or f"of the form {schema_error.parent_schema.get('pattern')}"
 
 
-def _either(words: list[str]) -> str:
+def _join_alternatives(words: list[str]) -> str:
     unique = list(dict.fromkeys(words))
     return unique[0] if len(unique) == 1 else ", ".join(unique[:-1]) + " or " + unique[-1]

@@ -21,78 +21,80 @@ class OldSpelling(NamedTuple):
     ``covers`` is the field that seems to be missing as long as the old name stands there.
     """
 
-    now: str
+    current_name: str
     until: str
     effect: str
-    covers: str
+    replaced_field: str
 
 
-def old_field(kind: str, path: Path) -> OldSpelling | None:
+def find_old_spelling(kind: str, path: Path) -> OldSpelling | None:
     """What stands in the place of the unknown field at ``path`` of a ``kind``, where that is known."""
-    for entry in _table()["fields"]:
-        if _applies(entry, kind, path):
-            now = entry["now"]
-            covers = entry.get("covers", "" if "." in now else now)
-            return OldSpelling(now, entry.get("until", ""), entry["effect"], covers)
+    for entry in _load_table()["fields"]:
+        if _is_entry_for(entry, kind, path):
+            current_name = entry["now"]
+            replaced_field = entry.get("covers", "" if "." in current_name else current_name)
+            return OldSpelling(current_name, entry.get("until", ""), entry["effect"], replaced_field)
     return None
 
 
-def old_value(kind: str, path: Path) -> str:
+def find_old_value_note(kind: str, path: Path) -> str:
     """A note on the old values of the field at ``path`` of a ``kind``, or ""."""
-    return next((entry["note"] for entry in _table()["values"] if _applies(entry, kind, path)), "")
+    return next((entry["note"] for entry in _load_table()["values"] if _is_entry_for(entry, kind, path)), "")
 
 
-def old_places(kind: str, data: Any) -> Iterator[tuple[Path, str]]:
+def iter_old_fields(kind: str, data: Any) -> Iterator[tuple[Path, str]]:
     """Where a CR of a ``kind`` has a field under an old name, and what it is called now.
 
     Each name is looked for when its turn comes, so what is done about one is seen by the next.
     """
-    for entry in _table()["fields"]:
+    for entry in _load_table()["fields"]:
         if kind in entry.get("kinds", (kind,)):
-            yield from ((path, entry["now"]) for path in list(_places(data, entry)))
+            yield from ((path, entry["now"]) for path in list(_iter_paths(data, entry)))
 
 
-def old_value_places(kind: str, data: Any) -> Iterator[tuple[Path, list[str]]]:
+def iter_old_values(kind: str, data: Any) -> Iterator[tuple[Path, list[str]]]:
     """Where a CR of a ``kind`` has a field that once had its values in lower case, and its values now."""
-    for entry in _table()["values"]:
+    for entry in _load_table()["values"]:
         if kind in entry.get("kinds", (kind,)):
-            yield from ((path, entry["now"]) for path in _places(data, entry))
+            yield from ((path, entry["now"]) for path in _iter_paths(data, entry))
 
 
-def word_places(data: Any) -> Iterator[Path]:
+def iter_command_words(data: Any) -> Iterator[Path]:
     """Where a CR has what should be the words of a command line."""
-    for entry in _table()["words"]:
-        yield from _places(data, entry)
+    for entry in _load_table()["words"]:
+        yield from _iter_paths(data, entry)
 
 
-def old_kind(kind: str) -> str:
+def find_current_kind(kind: str) -> str:
     """The name that ``kind`` has now, or ""."""
-    name: str = _table()["kinds"].get(kind, "")
+    name: str = _load_table()["kinds"].get(kind, "")
     return name
 
 
 @cache
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(bundled.read("schemas", "old-spellings.json"))
+def _load_table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(bundled.read_bundled_file("schemas", "old-spellings.json"))
     return table
 
 
-def _applies(entry: dict[str, Any], kind: str, path: Path) -> bool:
+def _is_entry_for(entry: dict[str, Any], kind: str, path: Path) -> bool:
     if kind not in entry.get("kinds", (kind,)):
         return False
     steps = entry["path"].split(".")
     return len(steps) == len(path) and all(step in ("*", at) for step, at in zip(steps, path, strict=True))
 
 
-def _places(data: Any, entry: dict[str, Any]) -> Iterator[Path]:
+def _iter_paths(data: Any, entry: dict[str, Any]) -> Iterator[Path]:
     """The paths in ``data`` that an entry of the table is about."""
-    found: list[tuple[Path, Any]] = [((), data)]
+    matches: list[tuple[Path, Any]] = [((), data)]
     for step in entry["path"].split("."):
-        found = [((*path, key), below) for path, value in found for key, below in _below(value, step)]
-    return (path for path, _ in found)
+        matches = [
+            ((*path, key), below) for path, value in matches for key, below in _iter_children(value, step)
+        ]
+    return (path for path, _ in matches)
 
 
-def _below(value: Any, step: str) -> Iterable[tuple[str | int, Any]]:
+def _iter_children(value: Any, step: str) -> Iterable[tuple[str | int, Any]]:
     if isinstance(value, list) and step == "*":
         return enumerate(value)
     if not isinstance(value, dict):

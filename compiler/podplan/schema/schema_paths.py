@@ -10,41 +10,41 @@ from podplan.core.typing import Any
 Schema = dict[str, Any]
 
 
-def node_at(schema: Schema, place: Path) -> Schema:
+def find_node(schema: Schema, path: Path) -> Schema:
     """The part of a schema at ``place``; empty where that is no mapping."""
     node: Any = schema
-    for step in place:
-        node = _below(node, step)
+    for step in path:
+        node = _get_child(node, step)
     return node if isinstance(node, dict) else {}
 
 
-def followed(schema: Schema, field: Any) -> Schema:
+def follow_reference(schema: Schema, field: Any) -> Schema:
     """A field's schema with its reference resolved; what stands beside the reference wins."""
     if not isinstance(field, dict):
         return {}
-    return {**_referred(schema, field["$ref"]), **field} if "$ref" in field else field
+    return {**_resolve_reference(schema, field["$ref"]), **field} if "$ref" in field else field
 
 
-def about_field(schema: Schema, way: Path) -> str:
+def describe_field(schema: Schema, evaluation_path: Path) -> str:
     """What a field is for: the first description on the way through the schema since the key of the field.
 
     The way follows references and ends with a keyword; the text is one to put behind a colon.
     """
     node: Any = schema
-    about = ""
-    for before, step in pairwise(("", *way[:-1])):
-        node = _referred(schema, node["$ref"]) if step == "$ref" else _below(node, step)
-        if before == "properties" or step in ("items", "additionalProperties"):
-            about = ""
-        about = about or (node.get("description", "") if isinstance(node, dict) else "")
-    return about[:1].lower() + about[1:].rstrip(".")
+    description = ""
+    for previous_step, step in pairwise(("", *evaluation_path[:-1])):
+        node = _resolve_reference(schema, node["$ref"]) if step == "$ref" else _get_child(node, step)
+        if previous_step == "properties" or step in ("items", "additionalProperties"):
+            description = ""
+        description = description or (node.get("description", "") if isinstance(node, dict) else "")
+    return description[:1].lower() + description[1:].rstrip(".")
 
 
-def _below(node: Any, step: str | int) -> Any:
+def _get_child(node: Any, step: str | int) -> Any:
     if isinstance(node, list):
         return node[int(step)]
     return node.get(step, {}) if isinstance(node, dict) else {}
 
 
-def _referred(schema: Schema, reference: str) -> Schema:
-    return node_at(schema, tuple(reference.removeprefix("#/").split("/")))
+def _resolve_reference(schema: Schema, reference: str) -> Schema:
+    return find_node(schema, tuple(reference.removeprefix("#/").split("/")))

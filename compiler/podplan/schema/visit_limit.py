@@ -10,101 +10,105 @@ from collections.abc import Sequence
 
 from podplan.core.limits import MAX_DEPTH
 from podplan.core.typing import Any, NamedTuple
-from podplan.schema.custom_schemas import target
+from podplan.schema.custom_schemas import find_reference_target
 
-_LISTS_HERE = ("allOf", "anyOf", "oneOf")
-_ONE_HERE = ("not", "if", "then", "else")
+_SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
+_SAME_VALUE_SCHEMAS = ("not", "if", "then", "else")
 # What looks for values that nothing else has seen asks all that is beside it anew: three times, measured.
-_UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
-_ANEW = 4
-_MOST_COUNTED = 1_000_000  # schemas, once for each level: some seconds
+_UNEVALUATED_KEYWORDS = frozenset({"unevaluatedProperties", "unevaluatedItems"})
+_REEVALUATIONS = 4
+_MAX_COUNTED = 1_000_000  # schemas, once for each level: some seconds
 _LEAF = 0  # the number of all schemas that have no others in them
 
 
-class _Inside(NamedTuple):
+class _ChildSchemas(NamedTuple):
     """Schemas of what is in an object or an array.
 
     For a part there is one of ``named`` with all of ``besides``, or else ``others``; and ``always``.
     """
 
-    named: tuple[int, ...] = ()
-    besides: tuple[int, ...] = ()
-    others: tuple[int, ...] = ()
+    by_name: tuple[int, ...] = ()
+    by_pattern: tuple[int, ...] = ()
+    fallback: tuple[int, ...] = ()
     always: tuple[int, ...] = ()
 
 
-class _Node(NamedTuple):
+class _SchemaNode(NamedTuple):
     """A schema by the numbers of those in it: ``here`` are asked about the same value."""
 
-    here: tuple[int, ...] = ()
-    of_object: _Inside = _Inside()
-    of_array: _Inside = _Inside()
+    same_value: tuple[int, ...] = ()
+    object_children: _ChildSchemas = _ChildSchemas()
+    array_children: _ChildSchemas = _ChildSchemas()
 
 
-def visits(schema: Any, bound: int) -> int:
+def count_visits(schema: Any, maximum: int) -> int:
     """How many schemas are asked, at most, about one value and those on the way to it.
 
     Where that is more than ``bound``, it is ``bound`` + 1. ``schema`` is one that ``foreign.validator``
     takes, and a document is nested MAX_DEPTH levels deep. What refers to itself without going into a value
     counts as more, and so does what is too big to be counted: 10,000 schemas, if they recur.
     """
-    nodes = _nodes(schema)
-    root, top = len(nodes) - 1, bound + 1
-    order, endless = _ordered(nodes)
+    nodes = _build_nodes(schema)
+    root, top = len(nodes) - 1, maximum + 1
+    order, cyclic = _order_nodes(nodes)
     objects, arrays = [1] * len(nodes), [1] * len(nodes)
-    for one in endless:
-        objects[one] = arrays[one] = top
-    inner = [0] * len(nodes)  # below the deepest level there is nothing
+    for number in cyclic:
+        objects[number] = arrays[number] = top
+    inner_counts = [0] * len(nodes)  # below the deepest level there is nothing
     for level in range(MAX_DEPTH + 1):
-        if level * len(nodes) > _MOST_COUNTED:
+        if level * len(nodes) > _MAX_COUNTED:
             return top
-        for one in order:
-            here, of_object, of_array = nodes[one]
-            objects[one] = _asked(objects, here, of_object, inner, top)
-            arrays[one] = _asked(arrays, here, of_array, inner, top)
-        outer = list(map(max, objects, arrays))
-        if outer[root] == top or outer == inner:
+        for number in order:
+            same_value, object_children, of_array = nodes[number]
+            objects[number] = _count_schema_visits(objects, same_value, object_children, inner_counts, top)
+            arrays[number] = _count_schema_visits(arrays, same_value, of_array, inner_counts, top)
+        visit_counts = list(map(max, objects, arrays))
+        if visit_counts[root] == top or visit_counts == inner_counts:
             break
-        inner = outer
+        inner_counts = visit_counts
     return max(objects[root], arrays[root])
 
 
-def _asked(counts: list[int], here: tuple[int, ...], inside: _Inside, inner: list[int], top: int) -> int:
+def _count_schema_visits(
+    counts: list[int], same_value: tuple[int, ...], children: _ChildSchemas, inner_counts: list[int], top: int
+) -> int:
     """One, and what that many others are asked; plain loops, since this is all the work."""
-    named, besides, others, always = inside
+    by_name, by_pattern, fallback, always = children
     total = 1
-    for one in here:
-        total += counts[one]
-    for one in always:
-        total += inner[one]
-    if named or besides or others:
-        matched = max([inner[one] for one in named], default=0) + sum([inner[one] for one in besides])
-        total += max(matched, sum([inner[one] for one in others]))
+    for number in same_value:
+        total += counts[number]
+    for number in always:
+        total += inner_counts[number]
+    if by_name or by_pattern or fallback:
+        matched = max([inner_counts[one] for one in by_name], default=0) + sum(
+            [inner_counts[one] for one in by_pattern]
+        )
+        total += max(matched, sum([inner_counts[one] for one in fallback]))
     return min(top, total)
 
 
-def _ordered(nodes: Sequence[_Node]) -> tuple[list[int], list[int]]:
+def _order_nodes(nodes: Sequence[_SchemaNode]) -> tuple[list[int], list[int]]:
     """The schemas, each after those that it asks about the same value; and those that never end asking."""
-    asked_by: list[list[int]] = [[] for _ in nodes]
+    dependents: list[list[int]] = [[] for _ in nodes]
     for number, node in enumerate(nodes):
-        for one in node.here:
-            asked_by[one].append(number)
-    waits_for = [len(node.here) for node in nodes]
-    order = [number for number, count in enumerate(waits_for) if not count]
-    for one in order:  # which grows meanwhile
-        for number in asked_by[one]:
-            waits_for[number] -= 1
-            if not waits_for[number]:
+        for ready in node.same_value:
+            dependents[ready].append(number)
+    pending_counts = [len(node.same_value) for node in nodes]
+    order = [number for number, count in enumerate(pending_counts) if not count]
+    for ready in order:  # which grows meanwhile
+        for number in dependents[ready]:
+            pending_counts[number] -= 1
+            if not pending_counts[number]:
                 order.append(number)
-    return order, [number for number, count in enumerate(waits_for) if count]
+    return order, [number for number, count in enumerate(pending_counts) if count]
 
 
-def _nodes(root: Any) -> list[_Node]:
+def _build_nodes(root: Any) -> list[_SchemaNode]:
     """All schemas that are ever asked, by number; the last one is the root."""
     numbers: dict[int, int] = {}
     schemas: list[dict[str, Any]] = []
 
-    def number(schema: Any) -> int:
+    def number_of(schema: Any) -> int:
         if not isinstance(schema, dict):
             return _LEAF
         if id(schema) not in numbers:
@@ -112,30 +116,32 @@ def _nodes(root: Any) -> list[_Node]:
             numbers[id(schema)] = len(schemas)
         return numbers[id(schema)]
 
-    last = number(root)
-    nodes = [_Node()]
+    root_number = number_of(root)
+    nodes = [_SchemaNode()]
     for schema in schemas:  # which grows meanwhile
-        here = [one for key in _LISTS_HERE for one in schema.get(key, ())]
-        here += (schema[key] for key in _ONE_HERE if key in schema)
-        here += schema.get("dependentSchemas", {}).values()
+        same_value = [one for key in _SAME_VALUE_LISTS for one in schema.get(key, ())]
+        same_value += (schema[key] for key in _SAME_VALUE_SCHEMAS if key in schema)
+        same_value += schema.get("dependentSchemas", {}).values()
         if "$ref" in schema:
-            here.append(target(root, schema["$ref"]))
-        times = 1 if _UNEVALUATED.isdisjoint(schema) else _ANEW
+            same_value.append(find_reference_target(root, schema["$ref"]))
+        evaluations = 1 if _UNEVALUATED_KEYWORDS.isdisjoint(schema) else _REEVALUATIONS
 
         def each(key: str, schema: dict[str, Any] = schema) -> tuple[int, ...]:
             """The schema below one keyword, if it has one."""
-            return (number(schema[key]),) if key in schema else ()
+            return (number_of(schema[key]),) if key in schema else ()
 
-        of_object = _Inside(
-            named=tuple({number(one) for one in schema.get("properties", {}).values()}),
-            besides=tuple(number(one) for one in schema.get("patternProperties", {}).values()),
-            others=each("additionalProperties"),
+        object_children = _ChildSchemas(
+            by_name=tuple({number_of(one) for one in schema.get("properties", {}).values()}),
+            by_pattern=tuple(number_of(one) for one in schema.get("patternProperties", {}).values()),
+            fallback=each("additionalProperties"),
             always=each("unevaluatedProperties") + each("propertyNames"),
         )
-        of_array = _Inside(
-            named=tuple({number(one) for one in schema.get("prefixItems", ())}),
-            others=each("items"),
-            always=each("unevaluatedItems") + each("contains") * times,
+        array_children = _ChildSchemas(
+            by_name=tuple({number_of(one) for one in schema.get("prefixItems", ())}),
+            fallback=each("items"),
+            always=each("unevaluatedItems") + each("contains") * evaluations,
         )
-        nodes.append(_Node(tuple(map(number, here)) * times, of_object, of_array))
-    return [*nodes, nodes[last]]
+        nodes.append(
+            _SchemaNode(tuple(map(number_of, same_value)) * evaluations, object_children, array_children)
+        )
+    return [*nodes, nodes[root_number]]

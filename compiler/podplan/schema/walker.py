@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import TYPES
+from podplan.kubernetes.accessors import PYTHON_TYPES
 
 Schema = Mapping[str, Any]
 
-_LARGEST = 2**53  # beyond it, readers of JSON differ
-_LONGEST = 10_000  # beyond it, patterns are for an engine that is linear in time
-_END = re.compile(r"(?<!\\)\$")
-_OTHERS = (bool, list, type(None))
+_MAX_INTEGER = 2**53  # beyond it, readers of JSON differ
+_MAX_TEXT_LENGTH = 10_000  # beyond it, patterns are for an engine that is linear in time
+_PATTERN_END = re.compile(r"(?<!\\)\$")
+_OTHER_TYPES = (bool, list, type(None))
 
 
 class _Undecided(Exception):
     """A keyword or a value that the walk does not know."""
 
 
-def verdict(schema: Schema, data: Any) -> bool | None:
+def decide_validity(schema: Schema, data: Any) -> bool | None:
     """Whether ``data`` satisfies the self-contained ``schema``; None where the validator has to be asked."""
     try:
         return _is_valid(schema, data, schema)
@@ -36,25 +36,27 @@ def verdict(schema: Schema, data: Any) -> bool | None:
 def _is_valid(schema: Any, value: Any, root: Schema) -> bool:
     if isinstance(schema, bool):
         return schema
-    _demand_json(value)
+    _require_json(value)
     return all(
-        _KEYWORDS[keyword](wanted, value, schema, root) if keyword in _KEYWORDS else _is_idle(keyword)
-        for keyword, wanted in schema.items()
+        _KEYWORDS[keyword](expected, value, schema, root) if keyword in _KEYWORDS else _is_annotation(keyword)
+        for keyword, expected in schema.items()
     )
 
 
-def _demand_json(value: Any) -> None:
+def _require_json(value: Any) -> None:
     """Raises _Undecided for what JSON does not hold, and for what its readers differ in."""
-    kind = type(value)
-    if kind is str:
-        known = len(value) <= _LONGEST and (value.isascii() or not any(map(_is_surrogate, value)))
-    elif kind is dict:
-        known = all(type(key) is str for key in value)
-    elif kind is int or kind is float:
-        known = -_LARGEST <= value <= _LARGEST
+    value_type = type(value)
+    if value_type is str:
+        is_decidable = len(value) <= _MAX_TEXT_LENGTH and (
+            value.isascii() or not any(map(_is_surrogate, value))
+        )
+    elif value_type is dict:
+        is_decidable = all(type(key) is str for key in value)
+    elif value_type is int or value_type is float:
+        is_decidable = -_MAX_INTEGER <= value <= _MAX_INTEGER
     else:
-        known = kind in _OTHERS
-    if not known:
+        is_decidable = value_type in _OTHER_TYPES
+    if not is_decidable:
         raise _Undecided
 
 
@@ -63,7 +65,7 @@ def _is_surrogate(character: str) -> bool:
 
 
 # What says nothing by itself.
-_IDLE = frozenset(
+_ANNOTATION_KEYWORDS = frozenset(
     {
         *("$schema", "$defs", "title", "description", "default", "examples", "deprecated", "format"),
         *("then", "else", "patternErrorMessage", "errorMessage", "x-podplan-kubernetes"),
@@ -71,104 +73,112 @@ _IDLE = frozenset(
 )
 
 
-def _is_idle(keyword: str) -> bool:
-    if keyword not in _IDLE:
+def _is_annotation(keyword: str) -> bool:
+    if keyword not in _ANNOTATION_KEYWORDS:
         raise _Undecided
     return True
 
 
-def _type(wanted: Any, value: Any, _schema: Schema, _root: Schema) -> bool:
-    kind = int if type(value) is float and value.is_integer() else type(value)
-    return any(kind in TYPES[name] for name in ([wanted] if isinstance(wanted, str) else wanted))
-
-
-def _equal(wanted: Any, value: Any) -> bool:
-    if isinstance(wanted, dict | list) or isinstance(value, float):
-        raise _Undecided
-    return type(value) is type(wanted) and bool(value == wanted)
-
-
-def _properties(wanted: Any, value: Any, _schema: Schema, root: Schema) -> bool:
-    return not isinstance(value, dict) or all(
-        _is_valid(wanted[key], below, root) for key, below in value.items() if key in wanted
+def _matches_type(expected: Any, value: Any, _schema: Schema, _root: Schema) -> bool:
+    value_type = int if type(value) is float and value.is_integer() else type(value)
+    return any(
+        value_type in PYTHON_TYPES[name] for name in ([expected] if isinstance(expected, str) else expected)
     )
 
 
-def _additional(wanted: Any, value: Any, schema: Schema, root: Schema) -> bool:
+def _is_equal(expected: Any, value: Any) -> bool:
+    if isinstance(expected, dict | list) or isinstance(value, float):
+        raise _Undecided
+    return type(value) is type(expected) and bool(value == expected)
+
+
+def _matches_properties(expected: Any, value: Any, _schema: Schema, root: Schema) -> bool:
+    return not isinstance(value, dict) or all(
+        _is_valid(expected[key], below, root) for key, below in value.items() if key in expected
+    )
+
+
+def _matches_additional(expected: Any, value: Any, schema: Schema, root: Schema) -> bool:
     named = schema.get("properties", ())
     return not isinstance(value, dict) or all(
-        _is_valid(wanted, below, root) for key, below in value.items() if key not in named
+        _is_valid(expected, below, root) for key, below in value.items() if key not in named
     )
 
 
-def _names(wanted: Any, value: Any, _schema: Schema, root: Schema) -> bool:
-    return not isinstance(value, dict) or all(_is_valid(wanted, key, root) for key in value)
+def _matches_property_names(expected: Any, value: Any, _schema: Schema, root: Schema) -> bool:
+    return not isinstance(value, dict) or all(_is_valid(expected, key, root) for key in value)
 
 
-def _required(wanted: Any, value: Any, _schema: Schema, _root: Schema) -> bool:
-    return not isinstance(value, dict) or all(key in value for key in wanted)
+def _has_required(expected: Any, value: Any, _schema: Schema, _root: Schema) -> bool:
+    return not isinstance(value, dict) or all(key in value for key in expected)
 
 
-def _dependent(wanted: Any, value: Any, _schema: Schema, root: Schema) -> bool:
+def _matches_dependent(expected: Any, value: Any, _schema: Schema, root: Schema) -> bool:
     return not isinstance(value, dict) or all(
-        _is_valid(below, value, root) for key, below in wanted.items() if key in value
+        _is_valid(below, value, root) for key, below in expected.items() if key in value
     )
 
 
-def _items(wanted: Any, value: Any, _schema: Schema, root: Schema) -> bool:
-    return not isinstance(value, list) or all(_is_valid(wanted, entry, root) for entry in value)
+def _matches_items(expected: Any, value: Any, _schema: Schema, root: Schema) -> bool:
+    return not isinstance(value, list) or all(_is_valid(expected, entry, root) for entry in value)
 
 
-def _pattern(wanted: Any, value: Any, _schema: Schema, _root: Schema) -> bool:
+def _matches_pattern(expected: Any, value: Any, _schema: Schema, _root: Schema) -> bool:
     if not isinstance(value, str):
         return True
     if not value.isascii():
         raise _Undecided
-    return _compiled(wanted).search(value) is not None
+    return _compile_pattern(expected).search(value) is not None
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """A pattern as JSON Schema means it: in Python, ``$`` is also the place before a last line break."""
-    return re.compile(_END.sub(r"\\Z", pattern), re.ASCII)
+    return re.compile(_PATTERN_END.sub(r"\\Z", pattern), re.ASCII)
 
 
-def _referred(wanted: Any, value: Any, _schema: Schema, root: Schema) -> bool:
-    return _is_valid(root["$defs"][wanted.removeprefix("#/$defs/")], value, root)
+def _matches_reference(expected: Any, value: Any, _schema: Schema, root: Schema) -> bool:
+    return _is_valid(root["$defs"][expected.removeprefix("#/$defs/")], value, root)
 
 
-def _if(wanted: Any, value: Any, schema: Schema, root: Schema) -> bool:
-    return _is_valid(schema.get("then" if _is_valid(wanted, value, root) else "else", True), value, root)
+def _matches_condition(expected: Any, value: Any, schema: Schema, root: Schema) -> bool:
+    return _is_valid(schema.get("then" if _is_valid(expected, value, root) else "else", True), value, root)
 
 
-def _bound(kinds: type | tuple[type, ...], holds: Callable[[Any, Any], bool]) -> Callable[..., bool]:
+def _build_comparison(
+    value_types: type | tuple[type, ...], compare: Callable[[Any, Any], bool]
+) -> Callable[..., bool]:
     """A keyword that compares values of some types, and lets all others be."""
-    return lambda wanted, value, _schema, _root: not isinstance(value, kinds) or holds(value, wanted)
+    return lambda wanted, value, _schema, _root: not isinstance(value, value_types) or compare(value, wanted)
 
 
 _KEYWORDS: dict[str, Callable[[Any, Any, Schema, Schema], bool]] = {
-    "type": _type,
-    "const": lambda wanted, value, _schema, _root: _equal(wanted, value),
-    "enum": lambda wanted, value, _schema, _root: any(_equal(one, value) for one in wanted),
-    "properties": _properties,
-    "additionalProperties": _additional,
-    "propertyNames": _names,
-    "required": _required,
-    "dependentSchemas": _dependent,
-    "items": _items,
-    "pattern": _pattern,
-    "$ref": _referred,
-    "if": _if,
+    "type": _matches_type,
+    "const": lambda wanted, value, _schema, _root: _is_equal(wanted, value),
+    "enum": lambda wanted, value, _schema, _root: any(_is_equal(one, value) for one in wanted),
+    "properties": _matches_properties,
+    "additionalProperties": _matches_additional,
+    "propertyNames": _matches_property_names,
+    "required": _has_required,
+    "dependentSchemas": _matches_dependent,
+    "items": _matches_items,
+    "pattern": _matches_pattern,
+    "$ref": _matches_reference,
+    "if": _matches_condition,
     "not": lambda wanted, value, _schema, root: not _is_valid(wanted, value, root),
     "allOf": lambda wanted, value, _schema, root: all(_is_valid(one, value, root) for one in wanted),
     "anyOf": lambda wanted, value, _schema, root: any(_is_valid(one, value, root) for one in wanted),
     "oneOf": lambda wanted, value, _schema, root: sum(_is_valid(one, value, root) for one in wanted) == 1,
-    "minimum": _bound((int, float), lambda value, bound: isinstance(value, bool) or value >= bound),
-    "maximum": _bound((int, float), lambda value, bound: isinstance(value, bool) or value <= bound),
-    "minLength": _bound(str, lambda value, bound: len(value) >= bound),
-    "maxLength": _bound(str, lambda value, bound: len(value) <= bound),
-    "minItems": _bound(list, lambda value, bound: len(value) >= bound),
-    "maxItems": _bound(list, lambda value, bound: len(value) <= bound),
-    "minProperties": _bound(dict, lambda value, bound: len(value) >= bound),
-    "maxProperties": _bound(dict, lambda value, bound: len(value) <= bound),
+    "minimum": _build_comparison(
+        (int, float), lambda value, bound: isinstance(value, bool) or value >= bound
+    ),
+    "maximum": _build_comparison(
+        (int, float), lambda value, bound: isinstance(value, bool) or value <= bound
+    ),
+    "minLength": _build_comparison(str, lambda value, bound: len(value) >= bound),
+    "maxLength": _build_comparison(str, lambda value, bound: len(value) <= bound),
+    "minItems": _build_comparison(list, lambda value, bound: len(value) >= bound),
+    "maxItems": _build_comparison(list, lambda value, bound: len(value) <= bound),
+    "minProperties": _build_comparison(dict, lambda value, bound: len(value) >= bound),
+    "maxProperties": _build_comparison(dict, lambda value, bound: len(value) <= bound),
 }

@@ -10,28 +10,28 @@ from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from podplan.checker.check import Result, Watch, check
+from podplan.checker.check import CheckResult, WatchProgress, check_files
 from podplan.core.findings import Edit, Finding, Fix, Severity
 from podplan.core.typing import NamedTuple
-from podplan.pipeline import Settings
+from podplan.pipeline import PipelineSettings
 from podplan.redaction.redactor import redact_spans
-from podplan.workspace import Reader
+from podplan.workspace import Loader
 
 MAX_PASSES = 20
-OF_FORM = ("YAML", "SCHEMA", "PROF0")
+FORM_RULE_PREFIXES = ("YAML", "SCHEMA", "PROF0")
 
-Texts = Mapping[str, str]
-Check = Callable[[Texts], Result]
+FileTexts = Mapping[str, str]
+CheckTexts = Callable[[FileTexts], CheckResult]
 
 
-class Repaired(NamedTuple):
+class FixResult(NamedTuple):
     """The result after repairing; ``texts`` and ``before`` are the texts of the files that changed.
 
     ``withdrawn`` are fixes that did not do what they promise, each with what happened. ``shown`` are the
     texts before and after with stars for secrets; a file that may not be shown at all is not in it.
     """
 
-    result: Result
+    result: CheckResult
     texts: dict[str, str]
     before: dict[str, str]
     fixed: tuple[Finding, ...]
@@ -39,160 +39,174 @@ class Repaired(NamedTuple):
     shown: dict[str, tuple[str, str]]
 
 
-def repair(
+def fix_files(
     paths: Sequence[str],
-    settings: Settings,
+    settings: PipelineSettings,
     exclude: Sequence[str],
     unsafe: bool,
-    watch: Watch | None = None,
-) -> Repaired:
+    watch: WatchProgress | None = None,
+) -> FixResult:
     """The files that ``paths`` stand for, repaired as far as fixes go; raises as ``check`` does."""
 
-    def checked(texts: Texts) -> Result:
-        return check(paths, settings, Reader(exclude=exclude, instead=texts), exclude, watch)
+    def checked(texts: FileTexts) -> CheckResult:
+        return check_files(paths, settings, Loader(exclude=exclude, unsaved_texts=texts), exclude, watch)
 
-    return repaired(checked, unsafe)
+    return fix_texts(checked, unsafe)
 
 
-def repaired(checked: Check, unsafe: bool) -> Repaired:
+def fix_texts(check_texts: CheckTexts, unsafe: bool) -> FixResult:
     """The same for anything that can be checked with other texts in the place of files."""
     texts: dict[str, str] = {}
     before: dict[str, str] = {}
     fixed: list[Finding] = []
     withdrawn: list[tuple[Finding, str]] = []
     shown: dict[str, tuple[str, str]] = {}
-    result = checked(texts)
+    result = check_texts(texts)
     for _ in range(MAX_PASSES):
-        given_up = {_key(found) for found, _ in withdrawn}
-        wanted = [found for found in result.repairs if _may(found, unsafe) and _key(found) not in given_up]
-        chosen = _apart(wanted)
+        rejected_keys = {_identify_finding(found) for found, _ in withdrawn}
+        applicable = [
+            found
+            for found in result.fixable_findings
+            if _is_applicable(found, unsafe) and _identify_finding(found) not in rejected_keys
+        ]
+        chosen = _select_disjoint(applicable)
         if not chosen:
             break
-        before = dict(result.written) | before
+        before = dict(result.original_texts) | before
 
-        def tried(fixes: Sequence[Finding], texts: Texts = texts, result: Result = result) -> Result | str:
-            after = checked({**texts, **_edited(fixes, result.written)})
-            return _failure(fixes, result, after) or after
+        def tried(
+            fixes: Sequence[Finding], texts: FileTexts = texts, result: CheckResult = result
+        ) -> CheckResult | str:
+            after = check_texts({**texts, **_apply_edits(fixes, result.original_texts)})
+            return _find_failure(fixes, result, after) or after
 
-        chosen, after = _holding(chosen, [], result, tried, withdrawn)
+        chosen, after = _keep_successful(chosen, [], result, tried, withdrawn)
         if chosen:  # what stood in the way of the others may be gone now
             withdrawn.clear()
-        texts = texts | _edited(chosen, result.written)
-        for file, text in _edited([_starred(found) for found in chosen], result.texts).items():
-            shown[file] = (shown[file][0] if file in shown else result.texts[file], text)
+        texts = texts | _apply_edits(chosen, result.original_texts)
+        for file, text in _apply_edits(
+            [_redact_fix(found) for found in chosen], result.redacted_texts
+        ).items():
+            shown[file] = (shown[file][0] if file in shown else result.redacted_texts[file], text)
         fixed += chosen
         result = after
     before = {file: before[file] for file in texts}
-    return Repaired(result, texts, before, tuple(fixed), tuple(withdrawn), shown)
+    return FixResult(result, texts, before, tuple(fixed), tuple(withdrawn), shown)
 
 
-def _holding(
+def _keep_successful(
     fixes: list[Finding],
-    kept: list[Finding],
-    last: Result,
-    tried: Callable[[Sequence[Finding]], Result | str],
+    accepted: list[Finding],
+    last: CheckResult,
+    try_fixes: Callable[[Sequence[Finding]], CheckResult | str],
     withdrawn: list[tuple[Finding, str]],
-) -> tuple[list[Finding], Result]:
+) -> tuple[list[Finding], CheckResult]:
     """``kept`` and those of the fixes that hold beside it, and what is found then; the others are withdrawn.
 
     Halves are tried while they fail, so that one bad fix among many costs a few checks, not one for each.
     """
-    after = tried([*kept, *fixes])
-    if isinstance(after, Result):
-        return [*kept, *fixes], after
+    after = try_fixes([*accepted, *fixes])
+    if isinstance(after, CheckResult):
+        return [*accepted, *fixes], after
     if len(fixes) == 1:
         withdrawn.append((fixes[0], after))
-        return kept, last
+        return accepted, last
     middle = len(fixes) // 2
-    kept, last = _holding(fixes[:middle], kept, last, tried, withdrawn)
-    return _holding(fixes[middle:], kept, last, tried, withdrawn)
+    accepted, last = _keep_successful(fixes[:middle], accepted, last, try_fixes, withdrawn)
+    return _keep_successful(fixes[middle:], accepted, last, try_fixes, withdrawn)
 
 
-def _may(found: Finding, unsafe: bool) -> bool:
-    return found.fix is not None and bool(found.fix.edits) and (found.fix.safe or unsafe)
+def _is_applicable(finding: Finding, unsafe: bool) -> bool:
+    return finding.fix is not None and bool(finding.fix.edits) and (finding.fix.safe or unsafe)
 
 
-def _edits(found: Finding) -> tuple[Edit, ...]:
-    fix = found.fix
+def _get_edits(finding: Finding) -> tuple[Edit, ...]:
+    fix = finding.fix
     assert isinstance(fix, Fix)
     return fix.edits
 
 
-def _apart(findings: Iterable[Finding]) -> list[Finding]:
+def _select_disjoint(findings: Iterable[Finding]) -> list[Finding]:
     """The findings whose edits touch none of those before them; the others wait for the next pass."""
-    taken: dict[str, list[tuple[int, int]]] = {}
+    taken_spans: dict[str, list[tuple[int, int]]] = {}
     chosen = []
-    for found in findings:
-        edits = _edits(found)
-        if any(_meets(edit, taken.get(edit.file, [])) for edit in edits):
+    for finding in findings:
+        edits = _get_edits(finding)
+        if any(_overlaps_any(edit, taken_spans.get(edit.file, [])) for edit in edits):
             continue
         for edit in edits:
-            insort(taken.setdefault(edit.file, []), (edit.start, edit.end))
-        chosen.append(found)
+            insort(taken_spans.setdefault(edit.file, []), (edit.start, edit.end))
+        chosen.append(finding)
     return chosen
 
 
-def _meets(edit: Edit, taken: list[tuple[int, int]]) -> bool:
+def _overlaps_any(edit: Edit, taken_spans: list[tuple[int, int]]) -> bool:
     """Whether an edit touches one of the stretches that are ``taken``, in order."""
-    place = bisect(taken, (edit.start, edit.end))
-    return any(edit.start <= end and start <= edit.end for start, end in taken[max(0, place - 1) : place + 1])
+    index = bisect(taken_spans, (edit.start, edit.end))
+    return any(
+        edit.start <= end and start <= edit.end for start, end in taken_spans[max(0, index - 1) : index + 1]
+    )
 
 
-def _edited(findings: Iterable[Finding], texts: Texts) -> dict[str, str]:
+def _apply_edits(findings: Iterable[Finding], texts: FileTexts) -> dict[str, str]:
     """The texts of files with the edits of all findings; files not at hand are left out."""
     by_file: dict[str, list[Edit]] = {}
-    for found in findings:
-        for edit in _edits(found):
+    for finding in findings:
+        for edit in _get_edits(finding):
             if edit.file in texts:
                 by_file.setdefault(edit.file, []).append(edit)
-    new: dict[str, str] = {}
+    new_texts: dict[str, str] = {}
     for file, edits in by_file.items():
         text, last = texts[file], 0
         pieces: list[str] = []
         for edit in sorted(edits, key=lambda edit: edit.start):
             pieces += (text[last : edit.start], edit.text)
             last = edit.end
-        new[file] = "".join([*pieces, text[last:]])
-    return new
+        new_texts[file] = "".join([*pieces, text[last:]])
+    return new_texts
 
 
-def _starred(found: Finding) -> Finding:
+def _redact_fix(finding: Finding) -> Finding:
     """The finding as its fix may be shown: with stars for what a secret one writes."""
-    fix = found.fix
-    if fix is None or not fix.secret:
-        return found
+    fix = finding.fix
+    if fix is None or not fix.contains_secret:
+        return finding
     edits = (edit._replace(text=redact_spans(edit.text, [(0, len(edit.text))])) for edit in fix.edits)
-    return found._replace(fix=fix._replace(edits=tuple(edits)))
+    return finding._replace(fix=fix._replace(edits=tuple(edits)))
 
 
-def _failure(chosen: Sequence[Finding], before: Result, after: Result) -> str:
+def _find_failure(chosen: Sequence[Finding], before: CheckResult, after: CheckResult) -> str:
     """Why the fixes do not hold, or "": a finding is still there, or there is an error that was not.
 
     A document whose form is mended is looked at further than before: what is found then, elsewhere in it, was
     there all the time.
     """
-    was, now = _counts(before), _counts(after)
+    old_counts, new_counts = _count_findings(before), _count_findings(after)
     for (rule, file), number in Counter((found.rule, found.location.file) for found in chosen).items():
-        if now[rule, file] > was[rule, file] - number:
+        if new_counts[rule, file] > old_counts[rule, file] - number:
             return f"{rule} would still be there"
     paths = {one.location.path for one in chosen}
     # A key that is renamed stands at another path afterwards.
-    paths |= {(*one.location.path[:-1], edit.text) for one in chosen for edit in _edits(one)}
-    of_form = all(found.rule.startswith(OF_FORM) for found in chosen)
-    for found in after.repairs:
-        key = found.rule, found.location.file
-        new = found.severity is Severity.ERROR and now[key] > was[key]
-        mends = found.fix is not None and found.fix.edits  # the next pass has it
-        there = found.location.path in paths
-        if new and not mends and (there or not of_form or found.rule.startswith("YAML")):
-            return f"it would bring {found.rule}: {found.message}"
+    paths |= {(*one.location.path[:-1], edit.text) for one in chosen for edit in _get_edits(one)}
+    fixes_form = all(found.rule.startswith(FORM_RULE_PREFIXES) for found in chosen)
+    for finding in after.fixable_findings:
+        key = finding.rule, finding.location.file
+        is_new_error = finding.severity is Severity.ERROR and new_counts[key] > old_counts[key]
+        has_fix = finding.fix is not None and finding.fix.edits  # the next pass has it
+        is_same_path = finding.location.path in paths
+        if (
+            is_new_error
+            and not has_fix
+            and (is_same_path or not fixes_form or finding.rule.startswith("YAML"))
+        ):
+            return f"it would bring {finding.rule}: {finding.message}"
     return ""
 
 
-def _counts(result: Result) -> Counter[tuple[str, str]]:
+def _count_findings(result: CheckResult) -> Counter[tuple[str, str]]:
     return Counter((found.rule, found.location.file) for found in result.findings)
 
 
-def _key(found: Finding) -> tuple[object, ...]:
+def _identify_finding(finding: Finding) -> tuple[object, ...]:
     """A finding, wherever its line has moved to."""
-    return found.rule, found.location.file, found.location.path, found.message
+    return finding.rule, finding.location.file, finding.location.path, finding.message

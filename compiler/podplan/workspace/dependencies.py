@@ -10,86 +10,88 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-_open: list[Trace] = []
+_active_records: list[DependencyRecord] = []
 # A run that reads fewer files is faster than a look into the cache.
 FEWEST_FILES = 10
 UNREADABLE = ""  # the answer of a folder that cannot be listed
 
 
-class Trace:
+class DependencyRecord:
     """The answers by what was asked: (root, file), and folder; ``useless`` where some are not in it."""
 
     def __init__(self) -> None:
         self.files: dict[tuple[str, str], str] = {}
         self.folders: dict[str, str] = {}
-        self.useless = False
+        self.is_incomplete = False
 
-    def add(self, other: Trace) -> None:
+    def merge(self, other: DependencyRecord) -> None:
         """Takes over what was asked in another process."""
-        for asked, answer in other.files.items():
-            self.useless |= self.files.setdefault(asked, answer) != answer
+        for key, answer in other.files.items():
+            self.is_incomplete |= self.files.setdefault(key, answer) != answer
         for folder, listed in other.folders.items():
-            self.useless |= self.folders.setdefault(folder, listed) != listed
-        self.useless |= other.useless
+            self.is_incomplete |= self.folders.setdefault(folder, listed) != listed
+        self.is_incomplete |= other.is_incomplete
 
 
 @contextmanager
-def traced() -> Iterator[Trace]:
+def record_dependencies() -> Iterator[DependencyRecord]:
     """Traces what is read while this lasts."""
-    trace = Trace()
-    _open.append(trace)
+    record = DependencyRecord()
+    _active_records.append(record)
     try:
-        yield trace
+        yield record
     finally:
-        _open.remove(trace)
+        _active_records.remove(record)
 
 
-def trace_anew() -> Trace | None:
+def restart_recording() -> DependencyRecord | None:
     """In a process of its own: traces what is read from now on instead of before, if anything is traced."""
-    if not _open:
+    if not _active_records:
         return None
-    _open[:] = [Trace()]
-    return _open[0]
+    _active_records[:] = [DependencyRecord()]
+    return _active_records[0]
 
 
-def note_other(trace: Trace) -> None:
+def merge_record(record: DependencyRecord) -> None:
     """What was asked in another process was asked."""
-    for mine in _open:
-        mine.add(trace)
+    for active in _active_records:
+        active.merge(record)
 
 
-def note_file(root: str, path: str, content: bytes | Exception) -> None:
+def record_file(root: str, path: str, content: bytes | Exception) -> None:
     """A file below a root was read, or could not be."""
-    for trace in _open:
+    for record in _active_records:
         digest = digest_file(path, content)
-        trace.useless |= trace.files.setdefault((root, path), digest) != digest  # it changed meanwhile
+        record.is_incomplete |= (
+            record.files.setdefault((root, path), digest) != digest
+        )  # it changed meanwhile
 
 
-def note_folder(folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
+def record_folder(folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
     """A folder was listed."""
-    for trace in _open:
+    for record in _active_records:
         digest = digest_folder(entries)
-        trace.useless |= trace.folders.setdefault(folder, digest) != digest
+        record.is_incomplete |= record.folders.setdefault(folder, digest) != digest
 
 
 def note_unreadable(folder: str) -> None:
     """A folder could not be listed."""
-    for trace in _open:
-        trace.useless |= trace.folders.setdefault(folder, UNREADABLE) != UNREADABLE
+    for trace in _active_records:
+        trace.is_incomplete |= trace.folders.setdefault(folder, UNREADABLE) != UNREADABLE
 
 
-def note_unknown() -> None:
+def record_unknown() -> None:
     """Something was asked that a trace cannot tell."""
-    for trace in _open:
-        trace.useless = True
+    for record in _active_records:
+        record.is_incomplete = True
 
 
 def digest_folder(entries: Iterable[os.DirEntry[str]]) -> str:
-    told = sorted((entry.name, _kind(entry)) for entry in entries)
-    return _digest("\0".join(f"{name}/{kind}" for name, kind in told).encode(errors="surrogateescape"))
+    told = sorted((entry.name, _describe_type(entry)) for entry in entries)
+    return _hash_content("\0".join(f"{name}/{kind}" for name, kind in told).encode(errors="surrogateescape"))
 
 
-def _kind(entry: os.DirEntry[str]) -> str:
+def _describe_type(entry: os.DirEntry[str]) -> str:
     if entry.is_symlink():
         with suppress(OSError):  # a folder that can be listed and not entered
             return f"link to {os.readlink(entry.path)}"
@@ -99,11 +101,13 @@ def _kind(entry: os.DirEntry[str]) -> str:
 
 def digest_file(path: str, content: bytes | Exception) -> str:
     """What a file holds, or what is said of it, and where a link leads: what is said goes by that, too."""
-    said = f"{type(content).__name__}: {content}" if isinstance(content, Exception) else _digest(content)
+    said = (
+        f"{type(content).__name__}: {content}" if isinstance(content, Exception) else _hash_content(content)
+    )
     return f"{said} in {os.path.realpath(path)}" if os.path.islink(path) else said
 
 
-def _digest(content: bytes) -> str:
+def _hash_content(content: bytes) -> str:
     from hashlib import blake2b
 
     return blake2b(content, digest_size=16).hexdigest()

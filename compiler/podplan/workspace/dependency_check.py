@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from podplan.core.limits import BoundExceeded
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
-from podplan.workspace.dependencies import UNREADABLE, Trace, digest_file, digest_folder
-from podplan.workspace.files import OutsideRoot, in_repository, read_inside, root_of
+from podplan.workspace.dependencies import UNREADABLE, DependencyRecord, digest_file, digest_folder
+from podplan.workspace.files import OutsideRoot, find_root, is_in_repository, read_inside_root
 
 Told = dict[str, Any]  # a trace as JSON has it
 
 
-def as_data(trace: Trace) -> Told:
+def as_data(trace: DependencyRecord) -> Told:
     """A trace as plain data, with the roots as they are now."""
     return {
         "files": [[root, path, digest] for (root, path), digest in trace.files.items()],
@@ -33,8 +33,8 @@ def still_true(told: Told) -> bool:
 
 def _file(root: str, path: str) -> str:
     try:
-        return digest_file(path, read_inside(root, path))
-    except (OutsideRoot, BoundExceeded, OSError) as error:
+        return digest_file(path, read_inside_root(root, path))
+    except (OutsideRoot, LimitExceeded, OSError) as error:
         return digest_file(path, error)
 
 
@@ -49,4 +49,6 @@ def _folder(folder: str) -> str:
 def _roots(paths: Iterable[str]) -> list[list[Any]]:
     """For each folder with files: its real path, its root, and whether that is a repository."""
     folders = sorted({os.path.dirname(path) or os.curdir for path in paths})
-    return [[folder, os.path.realpath(folder), root_of(folder), in_repository(folder)] for folder in folders]
+    return [
+        [folder, os.path.realpath(folder), find_root(folder), is_in_repository(folder)] for folder in folders
+    ]

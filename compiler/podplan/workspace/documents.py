@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from podplan.core.provenance import Cursor, Doc, at, copied, root, split
-from podplan.core.suggestions import nearest
+from podplan.core.provenance import (
+    Cursor,
+    TracedDocument,
+    attribute_to,
+    build_traced_document,
+    copy_traced,
+    root_cursor,
+)
+from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.registry import FAMILIES, KIND_NAMES, Family, find_family
-from podplan.yaml import Source
+from podplan.yaml import SourceFile
 
 PROFILE_GROUP = "podplan"
 PROFILE_KINDS = {"JobProfile": "profile", "JobProfileBase": "base", "ClusterInventory": "inventory"}
@@ -26,42 +33,42 @@ OBJECT_KINDS = frozenset(
 OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
 ALL_SORTS = OF_PROFILES | {"cr", "object"}
 # What a file must mention before a fault in its YAML is our concern.
-OURS = (*(f"{family.group}/" for family in FAMILIES), *KIND_NAMES, f"{PROFILE_GROUP}/v")
+OWN_API_PREFIXES = (*(f"{family.group}/" for family in FAMILIES), *KIND_NAMES, f"{PROFILE_GROUP}/v")
 
 
-class Item(NamedTuple):
+class ClassifiedDocument(NamedTuple):
     """One document, or one entry of a List.
 
     ``what`` is profile, base, inventory, cr, object, podplan (a kind of ours that does not exist) or other;
     for other, ``reason`` says in a few words what it is.
     """
 
-    what: str
-    doc: Doc
+    category: str
+    doc: TracedDocument
     reason: str = ""
 
 
-def items(source: Source) -> Iterator[Item]:
+def classify_documents(source: SourceFile) -> Iterator[ClassifiedDocument]:
     """The documents of a file in order, Lists taken apart."""
     for document in source.documents:
-        yield from _unpacked(Doc(document.file, document.data, source=document))
+        yield from _unpack_list(TracedDocument(document.file, document.data, source=document))
 
 
-def may_hold(source: Source, sorts: Collection[str]) -> bool:
+def may_hold(source: SourceFile, sorts: Collection[str]) -> bool:
     """Whether a file holds a document of some ``sorts``, or may hold one in a part that is not YAML."""
-    if any(item.what in sorts for item in items(source)):
+    if any(item.category in sorts for item in classify_documents(source)):
         return True
-    unread = {fault.document for fault in source.faults} - {one.index for one in source.documents}
+    unread = {fault.document for fault in source.diagnostics} - {one.index for one in source.documents}
     if not unread:
         return False
-    names = OURS if "cr" in sorts else (f"{PROFILE_GROUP}/v",)
+    names = OWN_API_PREFIXES if "cr" in sorts else (f"{PROFILE_GROUP}/v",)
     lines = (line for line in source.text.splitlines() if not line.lstrip().startswith("#"))
     return any(name in line for line in lines for name in names)
 
 
-def mentions_ours(text: str) -> bool:
+def mentions_own_api(text: str) -> bool:
     """Whether a text names an apiVersion of ours, so that a fault in it is worth a finding."""
-    return any(name in text for name in OURS)
+    return any(name in text for name in OWN_API_PREFIXES)
 
 
 def is_helm_template(text: str) -> bool:
@@ -71,29 +78,33 @@ def is_helm_template(text: str) -> bool:
     )
 
 
-def _unpacked(doc: Doc) -> Iterator[Item]:
+def _unpack_list(doc: TracedDocument) -> Iterator[ClassifiedDocument]:
     data = doc.data
     if isinstance(data, dict) and isinstance(data.get("items"), list) and _is_list(data):
         for index, entry in enumerate(data["items"]):
-            inner = split(_entry(root(doc), Cursor(doc, ("items", index), entry)), doc.name)
-            yield from _unpacked(inner) if _is_list(entry) else (classified(inner),)
+            entry_document = build_traced_document(
+                _build_list_entry(root_cursor(doc), Cursor(doc, ("items", index), entry)), doc.name
+            )
+            yield from (
+                _unpack_list(entry_document) if _is_list(entry) else (classify_document(entry_document),)
+            )
     else:
-        yield classified(doc)
+        yield classify_document(doc)
 
 
-def _entry(listed: Cursor, entry: Cursor) -> Any:
+def _build_list_entry(list_cursor: Cursor, entry: Cursor) -> Any:
     """An entry of a List; what it lacks of apiVersion and kind is that of a ``…List`` of one kind."""
-    kind = str(listed["kind"].value).removesuffix("List")
-    lacks = isinstance(entry.value, dict) and not (
+    kind = str(list_cursor["kind"].value).removesuffix("List")
+    is_incomplete = isinstance(entry.value, dict) and not (
         entry.get("apiVersion").exists and entry.get("kind").exists
     )
-    if not kind or not lacks:
-        return copied(entry)
-    given = {
-        "apiVersion": at(listed["apiVersion"], listed["apiVersion"].value),
-        "kind": at(listed["kind"], kind),
+    if not kind or not is_incomplete:
+        return copy_traced(entry)
+    inherited = {
+        "apiVersion": attribute_to(list_cursor["apiVersion"], list_cursor["apiVersion"].value),
+        "kind": attribute_to(list_cursor["kind"], kind),
     }
-    return at(entry, {**given, **entry.fields()})
+    return attribute_to(entry, {**inherited, **entry.fields()})
 
 
 def _is_list(data: Any) -> bool:
@@ -103,25 +114,25 @@ def _is_list(data: Any) -> bool:
     return isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("apiVersion"), str)
 
 
-def classified(doc: Doc) -> Item:
+def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     """The document with what it is."""
     data = doc.data
     if not isinstance(data, dict):
-        return Item("other", doc, "not a mapping")
+        return ClassifiedDocument("other", doc, "not a mapping")
     version, kind = data.get("apiVersion"), data.get("kind")
     if kind in KIND_NAMES and _lacks_group(version):
-        return Item("cr", doc)
+        return ClassifiedDocument("cr", doc)
     if not isinstance(version, str):
-        return Item("other", doc, "no apiVersion")
+        return ClassifiedDocument("other", doc, "no apiVersion")
     group = version.partition("/")[0]  # a group without a version is a mistake that the schemas name
     if group == PROFILE_GROUP:
-        return Item(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
+        return ClassifiedDocument(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
     family = find_family(version)
     if family is not None and not _is_unchecked(family, kind):
-        return Item("cr", doc)
+        return ClassifiedDocument("cr", doc)
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
-        return Item("object", doc)
-    return Item("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+        return ClassifiedDocument("object", doc)
+    return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
 
 
 def _lacks_group(api_version: object) -> bool:
@@ -130,7 +141,7 @@ def _lacks_group(api_version: object) -> bool:
         return api_version is None
     group = api_version.partition("/")[0]
     groups = [family.group for family in FAMILIES]
-    return group not in groups and nearest(group, groups) != ""
+    return group not in groups and suggest_name(group, groups) != ""
 
 
 def _is_unchecked(family: Family, kind: object) -> bool:
@@ -138,7 +149,7 @@ def _is_unchecked(family: Family, kind: object) -> bool:
     return isinstance(kind, str) and kind.removesuffix("List") in family.unchecked
 
 
-def identity(data: Mapping[str, Any]) -> dict[str, Any]:
+def identify_object(data: Mapping[str, Any]) -> dict[str, Any]:
     """apiVersion, kind, name and namespace of an object, None for what it lacks."""
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}

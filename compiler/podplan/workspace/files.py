@@ -12,22 +12,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded, beyond
+from podplan.core.errors import UsageError
+from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCH_BYTES, LimitExceeded, limit_exceeded
 from podplan.core.typing import BinaryIO, Literal
-from podplan.workspace.dependencies import note_file, note_folder, note_unknown, note_unreadable
+from podplan.workspace.dependencies import note_unreadable, record_file, record_folder, record_unknown
 
-SUFFIXES = (".yaml", ".yml")
-GOLDEN = ".golden"  # before the suffix of a file that holds what the file without it renders to
+YAML_SUFFIXES = (".yaml", ".yml")
+GOLDEN_SUFFIX = ".golden"  # before the suffix of a file that holds what the file without it renders to
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+_READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 _BY_EFFECTIVE_USER = os.access in os.supports_effective_ids
 
 
-class NoSuchPath(Exception):
+class PathNotFound(Exception):
     """A path on the command line matches no file."""
 
 
@@ -39,82 +39,82 @@ class OutsideRoot(Exception):
         self.reason = reason
 
 
-def root_of(path: str) -> str:
+def find_root(path: str) -> str:
     """The folder that a file may refer into: the git top level above it, else its own folder."""
-    folder = _folder_of(path)
-    return _git_top(folder) or folder
+    folder = _resolve_folder(path)
+    return _search_git_top(folder) or folder
 
 
-def git_top(path: str) -> str:
+def find_git_top(path: str) -> str:
     """The git top level above a file or a folder; "" where there is none."""
-    return _git_top(_folder_of(path))
+    return _search_git_top(_resolve_folder(path))
 
 
-def _folder_of(path: str) -> str:
+def _resolve_folder(path: str) -> str:
     folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
     while not os.path.isdir(folder):  # standard input may be called after a file that does not exist
         folder = os.path.dirname(folder)
     return folder
 
 
-def _git_top(folder: str) -> str:
-    above = folder
+def _search_git_top(folder: str) -> str:
+    current = folder
     while True:
-        if is_top(above):
-            return above
-        parent = os.path.dirname(above)
-        if parent == above:
+        if is_top(current):
+            return current
+        parent = os.path.dirname(current)
+        if parent == current:
             return ""
-        above = parent
+        current = parent
 
 
 def is_top(folder: str) -> bool:
     """Whether a folder, by its real path, is the top of a repository, and not only the folder of a file."""
-    return folder in _tops or os.path.exists(os.path.join(folder, ".git"))
+    return folder in _extra_roots or os.path.exists(os.path.join(folder, ".git"))
 
 
-_tops: list[str] = []  # of copies of repositories that came without .git
+_extra_roots: list[str] = []  # of copies of repositories that came without .git
 
 
 @contextmanager
-def taken_as_root(folder: str) -> Iterator[None]:
+def use_as_root(folder: str) -> Iterator[None]:
     """While this lasts, ``folder`` is the root of what lies below it, as the git top level is elsewhere."""
-    _tops.append(os.path.realpath(folder))
+    _extra_roots.append(os.path.realpath(folder))
     try:
         yield
     finally:
-        _tops.pop()
+        _extra_roots.pop()
 
 
-def demand_inside(path: str) -> None:
+def require_inside_repository(path: str) -> None:
     """Raises OutsideRoot where a link on the way to ``path`` leads out of the repository that it lies in.
 
     Whoever names the path means what is in the repository, and not what a pull request put in its place.
     """
-    here, top = os.sep, ""
+    current, top = os.sep, ""
     for step in os.path.abspath(path).split(os.sep):
-        here = os.path.join(here, step)
-        if os.path.islink(here):  # else it is as real as what is above it
-            here = os.path.realpath(here)
-        if top and os.path.commonpath((here, top)) != top:
+        current = os.path.join(current, step)
+        if os.path.islink(current):  # else it is as real as what is above it
+            current = os.path.realpath(current)
+        if top and os.path.commonpath((current, top)) != top:
             raise OutsideRoot(path, "leads out of the repository")
-        if here in _tops or os.path.lexists(os.path.join(here, ".git")):
-            top = here
+        if current in _extra_roots or os.path.lexists(os.path.join(current, ".git")):
+            top = current
 
 
 def is_in_git_folder(path: str) -> bool:
     """Whether a path is in the ``.git`` of its repository, links followed: git runs programs from there."""
     real = os.path.realpath(path)
-    steps = os.path.relpath(real, root_of(real)).split(os.sep)
+    steps = os.path.relpath(real, find_root(real)).split(os.sep)
     return any(step.casefold() == ".git" for step in steps)
 
 
-def in_repository(path: str) -> bool:
+def is_in_repository(path: str) -> bool:
     """Whether a file lies in a git repository."""
-    return os.path.exists(os.path.join(root_of(path), ".git"))
+    return os.path.exists(os.path.join(find_root(path), ".git"))
 
 
-def expand(
+def expand_paths(
     paths: Sequence[str], exclude: Sequence[str] = (), unreadable: list[str] | None = None
 ) -> Iterator[str]:
     """The files that the paths stand for, each once: files as given, YAML files below folders, sorted.
@@ -128,20 +128,20 @@ def expand(
     for path in paths:
         denied: list[str] = []
         if os.path.isdir(path):
-            found: Iterator[str] = files_below(path, exclude, denied)
+            files: Iterator[str] = files_below(path, exclude, denied)
         elif os.path.lexists(path):
             if os.path.exists(path) and not os.access(path, os.R_OK, effective_ids=_BY_EFFECTIVE_USER):
-                raise RequestError(f"{path}: permission denied")
-            found = iter((path,))
+                raise UsageError(f"{path}: permission denied")
+            files = iter((path,))
         else:
-            raise NoSuchPath(f"{path}: no such file or folder")
-        for file in found:
-            key = os.path.abspath(file)
-            if key not in seen:
-                seen.add(key)
+            raise PathNotFound(f"{path}: no such file or folder")
+        for file in files:
+            absolute = os.path.abspath(file)
+            if absolute not in seen:
+                seen.add(absolute)
                 yield file
         if denied and (unreadable is None or denied[0] == path):
-            raise RequestError(f"{denied[0]}: this folder cannot be read; make it readable, or exclude it")
+            raise UsageError(f"{denied[0]}: this folder cannot be read; make it readable, or exclude it")
         if unreadable is not None:
             unreadable += denied
 
@@ -156,7 +156,7 @@ def files_below(
 
     Only those ``within`` the same repository, without worktrees and the like below, or in the folder alone.
     """
-    open_folders = [(top, iter(_entries(top, unreadable)))]  # no recursion: folders may be thousands deep
+    open_folders = [(top, iter(_list_folder(top, unreadable)))]  # no recursion: folders may be thousands deep
     while open_folders:
         folder, entries = open_folders[-1]
         entry = next(entries, None)
@@ -169,14 +169,14 @@ def files_below(
         if entry.is_dir(follow_symlinks=False):
             is_skipped = entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS or within == "folder"
             if not is_skipped:
-                below = _entries(path, unreadable)
+                below = _list_folder(path, unreadable)
                 if within == "all" or all(one.name != ".git" for one in below):
                     open_folders.append((path, iter(below)))
-        elif entry.name.endswith(SUFFIXES) and not is_golden(path):
+        elif entry.name.endswith(YAML_SUFFIXES) and not is_golden(path):
             yield path
 
 
-def _entries(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:
+def _list_folder(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
@@ -184,105 +184,105 @@ def _entries(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:
         unreadable.append(folder)
         note_unreadable(folder)
         return []
-    note_folder(folder, entries)
+    record_folder(folder, entries)
     return entries
 
 
-def is_golden(path: str, alone: bool = False) -> bool:
+def is_golden(path: str, allow_missing_profile: bool = False) -> bool:
     """Whether a file is named as a golden render, with the file it is of beside it, or ``alone`` or not."""
-    named = os.path.splitext(path)[0].endswith(GOLDEN) and path.endswith(SUFFIXES)
-    return named and (alone or os.path.lexists(profile_of(path)))
+    has_golden_name = os.path.splitext(path)[0].endswith(GOLDEN_SUFFIX) and path.endswith(YAML_SUFFIXES)
+    return has_golden_name and (allow_missing_profile or os.path.lexists(profile_path(path)))
 
 
-def golden_of(path: str) -> str:
+def golden_path(path: str) -> str:
     """The golden render of the profiles in a file: ``jobs/a.golden.yaml`` for ``jobs/a.yaml``."""
     stem, suffix = os.path.splitext(path)
-    return f"{stem}{GOLDEN}{suffix}"
+    return f"{stem}{GOLDEN_SUFFIX}{suffix}"
 
 
-def profile_of(golden: str) -> str:
+def profile_path(golden: str) -> str:
     """The file that a golden render is of, by its name."""
     stem, suffix = os.path.splitext(golden)
-    return stem.removesuffix(GOLDEN) + suffix
+    return stem.removesuffix(GOLDEN_SUFFIX) + suffix
 
 
-def read_inside(root: str, path: str) -> bytes:
+def read_inside_root(root: str, path: str) -> bytes:
     """The bytes of a regular file below ``root``; symbolic links are followed only inside it.
 
     Raises OutsideRoot, BoundExceeded, and OSError where the file cannot be read.
     """
     try:
-        content = _content(root, path)
-    except (OutsideRoot, BoundExceeded, OSError) as error:
-        note_file(root, path, error)
+        content = _read_content(root, path)
+    except (OutsideRoot, LimitExceeded, OSError) as error:
+        record_file(root, path, error)
         raise
-    note_file(root, path, content)
+    record_file(root, path, content)
     return content
 
 
-def read_found(root: str, path: str) -> bytes:
+def read_found_file(root: str, path: str) -> bytes:
     """The same for a file that ``expand`` found below ``root``: nothing but a link can lead out of there.
 
     A fifth of the work, which counts where a whole repository is searched.
     """
     if os.path.islink(path):
-        return read_inside(root, path)
+        return read_inside_root(root, path)
     with suppress(OSError):
-        descriptor = os.open(path, _READ)
+        descriptor = os.open(path, _READ_FLAGS)
         try:
             status = os.fstat(descriptor)
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES:
                 content = os.read(descriptor, status.st_size + 1)
                 if len(content) == status.st_size:
-                    note_file(root, path, content)
+                    record_file(root, path, content)
                     return content
         finally:
             os.close(descriptor)
-    return read_inside(root, path)
+    return read_inside_root(root, path)
 
 
-def _content(root: str, path: str) -> bytes:
-    with _opened(root, path) as stream:
+def _read_content(root: str, path: str) -> bytes:
+    with _open_inside_root(root, path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > MAX_FILE_BYTES:
             message = f"{path} has {size:,} bytes, and at most {MAX_FILE_BYTES:,} are read from one file"
-            raise BoundExceeded(beyond("file-bytes", message), path)
+            raise LimitExceeded(limit_exceeded("file-bytes", message), path)
         return stream.read(MAX_FILE_BYTES + 1)
 
 
-def mentions(root: str, path: str, words: Sequence[bytes]) -> bool:
+def file_contains_any(root: str, path: str, words: Sequence[bytes]) -> bool:
     """Whether one of ``words`` is in a file, which may be too big to be read; if beyond all measure, yes.
 
     Raises as ``read_inside`` does, except for BoundExceeded.
     """
-    note_unknown()
-    kept = max(map(len, words))  # of one piece, for a word that ends in the next one
-    with _opened(root, path) as stream:
-        if os.fstat(stream.fileno()).st_size > MAX_SEARCHED_BYTES:
+    record_unknown()
+    overlap = max(map(len, words))  # of one piece, for a word that ends in the next one
+    with _open_inside_root(root, path) as stream:
+        if os.fstat(stream.fileno()).st_size > MAX_SEARCH_BYTES:
             return True
-        before = b""
-        while piece := stream.read(MAX_FILE_BYTES):
-            here = before + piece
-            if any(word in here for word in words):
+        previous_tail = b""
+        while chunk := stream.read(MAX_FILE_BYTES):
+            window = previous_tail + chunk
+            if any(word in window for word in words):
                 return True
-            before = here[-kept:]
+            previous_tail = window[-overlap:]
     return False
 
 
 @contextmanager
-def _opened(root: str, path: str) -> Iterator[BinaryIO]:
+def _open_inside_root(root: str, path: str) -> Iterator[BinaryIO]:
     real = os.path.realpath(path)
     top = os.path.realpath(root)
     if os.path.commonpath((real, top)) != top:
         raise OutsideRoot(path, "leads out of the repository")
-    descriptor = os.open(real, _READ)
+    descriptor = os.open(real, _READ_FLAGS)
     with open(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OutsideRoot(path, "not a regular file")
         yield stream
 
 
-def why_no_path(text: str) -> str:
+def explain_invalid_path(text: str) -> str:
     """Why a text can be the path of no file on this machine, in a few words; "" where it can be.
 
     Asked of what a document says before it is taken for a path: the system calls raise ValueError instead.
@@ -293,19 +293,19 @@ def why_no_path(text: str) -> str:
         return f"no path here has the character \\u{ord(text[error.start]):04x}"
 
 
-def beside(path: str, reference: str) -> str:
+def resolve_reference(path: str, reference: str) -> str:
     """The path that ``reference``, written in the file at ``path``, stands for, in the user's terms."""
     return os.path.normpath(os.path.join(os.path.dirname(path), reference))
 
 
-def from_root(path: str) -> str:
+def relative_to_root(path: str) -> str:
     """``path`` as seen from its root, with forward slashes: the same on every machine."""
-    return os.path.relpath(os.path.realpath(path), root_of(path)).replace(os.sep, "/")
+    return os.path.relpath(os.path.realpath(path), find_root(path)).replace(os.sep, "/")
 
 
-def in_user_terms(path: str, file: str) -> str:
+def to_user_path(path: str, user_file: str) -> str:
     """``path`` (absolute) as a path relative to where ``file``, as given by the user, is."""
-    folder = os.path.dirname(file)
-    if os.path.isabs(file):
+    folder = os.path.dirname(user_file)
+    if os.path.isabs(user_file):
         return path
     return os.path.normpath(os.path.join(folder, os.path.relpath(path, os.path.realpath(folder or "."))))

@@ -5,21 +5,21 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 
-def matches(path: str, pattern: str) -> bool:
+def matches_glob(path: str, pattern: str) -> bool:
     """Whether a pattern means a path, or a folder that it lies in; both relative, with forward slashes.
 
     A pattern without a slash may stand at any depth, as in .gitignore.
     """
-    wanted = pattern.strip("/").split("/")
-    if len(wanted) == 1 and not pattern.startswith("/"):
-        wanted = ["**", *wanted]
+    segments = pattern.strip("/").split("/")
+    if len(segments) == 1 and not pattern.startswith("/"):
+        segments = ["**", *segments]
     steps = path.split("/")
     # reached[i]: the first i steps of the path can be what the patterns so far mean.
     reached = [True] + [False] * len(steps)
-    for one in wanted:
-        if one == "**":
+    for segment in segments:
+        if segment == "**":
             first = reached.index(True) if True in reached else len(reached)
             reached = [i >= first for i in range(len(reached))]
         else:
-            reached = [False] + [reached[i] and fnmatchcase(steps[i], one) for i in range(len(steps))]
+            reached = [False] + [reached[i] and fnmatchcase(steps[i], segment) for i in range(len(steps))]
     return any(reached[1:])

@@ -13,40 +13,40 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from itertools import pairwise
 
-from podplan.core.lazy_regex import compiled_late, pattern
-from podplan.core.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded, beyond
+from podplan.core.lazy_regex import compile_lazily, defer_compilation
+from podplan.core.limits import MAX_FILE_BYTES, MAX_FILE_DIAGNOSTICS, LimitExceeded, limit_exceeded
 from podplan.redaction.hints import may_hold_secret
 from podplan.redaction.secret_objects import is_secret_object, mentions_secret_object
 
-with compiled_late():  # what PyYAML compiles is for its own parser, and libyaml is used here
+with defer_compilation():  # what PyYAML compiles is for its own parser, and libyaml is used here
     from yaml import YAMLError
 
 from podplan.core.typing import NamedTuple
-from podplan.yaml.budget import Tally
-from podplan.yaml.builder import Builder
+from podplan.yaml.budget import ParseBudget
+from podplan.yaml.builder import DocumentBuilder
 from podplan.yaml.conflicts import find_conflict
-from podplan.yaml.diagnostics import Trouble
-from podplan.yaml.document import Document, Lines, Path, Span
-from podplan.yaml.positions import scalar_end
-from podplan.yaml.syntax_errors import explain
+from podplan.yaml.diagnostics import RawDiagnostic
+from podplan.yaml.document import Document, LineIndex, Path, Span
+from podplan.yaml.positions import find_scalar_end
+from podplan.yaml.syntax_errors import explain_syntax_error
 
 __all__ = [
     "Document",
-    "Fault",
-    "Lines",
+    "LineIndex",
     "Path",
-    "Source",
+    "SourceFile",
     "Span",
+    "YamlDiagnostic",
     "find_secret_spans",
-    "read",
+    "parse_yaml",
     "redact_source",
 ]
 
 # A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
-_MARKER = pattern(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
+_DOCUMENT_MARKER = compile_lazily(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
 
 
-class Fault(NamedTuple):
+class YamlDiagnostic(NamedTuple):
     """Something wrong with the text of a file; ``document`` is the index of the document that has it."""
 
     rule: str
@@ -56,7 +56,7 @@ class Fault(NamedTuple):
     help: str = ""
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """A file as read. ``hints`` are implicit types (YAML010), which a later stage may report or not.
 
     ``text`` is the whole text, a byte order mark included. Faults and hints are in order of place.
@@ -66,171 +66,192 @@ class Source(NamedTuple):
     file: str
     text: str
     documents: list[Document]
-    faults: list[Fault]
-    hints: list[Fault]
-    holds_secret: bool = False
+    diagnostics: list[YamlDiagnostic]
+    hints: list[YamlDiagnostic]
+    has_secret: bool = False
 
 
-def read(content: bytes, file: str) -> Source:
+def parse_yaml(content: bytes, file: str) -> SourceFile:
     """Read all documents of a file. Raises BoundExceeded and nothing else.
 
     A document that is not YAML becomes a fault, and reading goes on at the next line that is ``---``.
     """
     if len(content) > MAX_FILE_BYTES:
         message = f"larger than {MAX_FILE_BYTES:,} bytes; split the file"
-        raise BoundExceeded(beyond("file-bytes", message)).in_file(file)
+        raise LimitExceeded(limit_exceeded("file-bytes", message)).with_file(file)
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
-        return _not_utf8(content, file, error)
-    collecting = gc.isenabled()
+        return _build_undecodable(content, file, error)
+    gc_was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return _read(text, file)
+        return _parse_text(text, file)
     finally:
-        if collecting:
+        if gc_was_enabled:
             gc.enable()
 
 
-def _read(text: str, file: str) -> Source:
-    lines = Lines(text)
-    builder = Builder(file, lines, lines.base, len(text), Tally(file), [])
+def _parse_text(text: str, file: str) -> SourceFile:
+    lines = LineIndex(text)
+    builder = DocumentBuilder(file, lines, lines.base, len(text), ParseBudget(file), [])
     try:
-        builder.run()
+        builder.build()
     except YAMLError:
-        return _discreet(_in_conflict(file, lines) or _in_segments(file, lines))
-    faults, hints = builder.troubles.faults, builder.troubles.hints
-    if not faults and not hints:
-        return _discreet(Source(file, text, builder.documents, [], []))
-    told = [_in_order(_faults(found, lines.base, lines)) for found in (faults, hints)]
-    return _discreet(Source(file, text, builder.documents, told[0], told[1]))
+        return _hide_secrets(_in_conflict(file, lines) or _parse_segments(file, lines))
+    raw_diagnostics, raw_hints = builder.diagnostics.diagnostics, builder.diagnostics.hints
+    if not raw_diagnostics and not raw_hints:
+        return _hide_secrets(SourceFile(file, text, builder.documents, [], []))
+    located = [
+        _sort_and_limit(_locate_diagnostics(found, lines.base, lines))
+        for found in (raw_diagnostics, raw_hints)
+    ]
+    return _hide_secrets(SourceFile(file, text, builder.documents, located[0], located[1]))
 
 
-def _discreet(source: Source) -> Source:
+def _hide_secrets(source: SourceFile) -> SourceFile:
     """``source`` without secrets in its faults and hints."""
-    holds_secret = _holds_secret(source)
-    if not (source.faults or source.hints):
-        return source._replace(holds_secret=True) if holds_secret else source
+    has_secret = _has_secret(source)
+    if not (source.diagnostics or source.hints):
+        return source._replace(has_secret=True) if has_secret else source
     spans = find_secret_spans(source)
-    if not (holds_secret or spans):
+    if not (has_secret or spans):
         return source
     from podplan.redaction.broken_text import replace_quoting_message
 
-    def discreet(fault: Fault) -> Fault:
-        quotes_key = fault.rule == "YAML002"
-        if (not holds_secret or quotes_key) and not _overlaps(fault.span, spans):
-            return fault
-        return fault._replace(message=replace_quoting_message(fault.rule, fault.message))
+    def hide_quotes(diagnostic: YamlDiagnostic) -> YamlDiagnostic:
+        quotes_key = diagnostic.rule == "YAML002"
+        if (not has_secret or quotes_key) and not _overlaps(diagnostic.span, spans):
+            return diagnostic
+        return diagnostic._replace(message=replace_quoting_message(diagnostic.rule, diagnostic.message))
 
-    faults, hints = ([discreet(fault) for fault in found] for found in (source.faults, source.hints))
-    return source._replace(faults=faults, hints=hints, holds_secret=holds_secret)
+    diagnostics, hints = (
+        [hide_quotes(fault) for fault in found] for found in (source.diagnostics, source.hints)
+    )
+    return source._replace(diagnostics=diagnostics, hints=hints, has_secret=has_secret)
 
 
-def find_secret_spans(source: Source) -> list[tuple[int, int]]:
+def find_secret_spans(source: SourceFile) -> list[tuple[int, int]]:
     """Where the text of a file holds secrets: offsets in order, the end exclusive."""
     if not may_hold_secret(source.text):
         return []
-    from podplan.yaml.secret_spans import secret_spans
+    from podplan.yaml.secret_spans import locate_secrets
 
-    return secret_spans(source.text, source.documents, bool(source.faults))
+    return locate_secrets(source.text, source.documents, bool(source.diagnostics))
 
 
-def redact_source(source: Source) -> str:
+def redact_source(source: SourceFile) -> str:
     """The text of a file with a star for each character of its secrets."""
     from podplan.redaction.redactor import redact_spans
 
     return redact_spans(source.text, find_secret_spans(source))
 
 
-def _overlaps(place: Span, spans: list[tuple[int, int]]) -> bool:
+def _overlaps(span: Span, spans: list[tuple[int, int]]) -> bool:
     """Whether a place has a part in one of ``spans``, which are in order."""
-    first, last = place.start, max(place.end, place.start + 1)
-    at = bisect_left(spans, (first, 0))
-    return any(start < last and first < end for start, end in spans[max(at - 1, 0) : at + 1])
+    start_offset, end_offset = span.start, max(span.end, span.start + 1)
+    index = bisect_left(spans, (start_offset, 0))
+    return any(
+        start < end_offset and start_offset < end for start, end in spans[max(index - 1, 0) : index + 1]
+    )
 
 
-def _holds_secret(source: Source) -> bool:
+def _has_secret(source: SourceFile) -> bool:
     for document in source.documents:
         if is_secret_object(document.data):
             return True
-    return bool(source.faults) and mentions_secret_object(source.text)
+    return bool(source.diagnostics) and mentions_secret_object(source.text)
 
 
-def _in_conflict(file: str, lines: Lines) -> Source | None:
+def _in_conflict(file: str, lines: LineIndex) -> SourceFile | None:
     """A file with merge conflict markers: one fault, and no documents, whichever of them could be read."""
     conflict = find_conflict(lines.text)
     if conflict is None:
         return None
-    line, end_line = lines.at(conflict.first)[0], lines.at(conflict.last)[0]
-    span = lines.span(conflict.first, conflict.first + len("<<<<<<<"))
-    return Source(file, lines.text, [], [Fault("YAML013", conflict.message(line, end_line), span, 0)], [])
+    line, end_line = lines.line_and_column(conflict.first)[0], lines.line_and_column(conflict.last)[0]
+    span = lines.build_span(conflict.first, conflict.first + len("<<<<<<<"))
+    return SourceFile(
+        file, lines.text, [], [YamlDiagnostic("YAML013", conflict.message(line, end_line), span, 0)], []
+    )
 
 
-def _in_segments(file: str, lines: Lines) -> Source:
+def _parse_segments(file: str, lines: LineIndex) -> SourceFile:
     """A file with an error of syntax: each part that its --- lines cut is read by itself."""
-    tally = Tally(file)
+    budget = ParseBudget(file)
     documents: list[Document] = []
-    faults: list[Fault] = []
-    hints: list[Fault] = []
+    diagnostics: list[YamlDiagnostic] = []
+    hints: list[YamlDiagnostic] = []
     index = 0
-    for start, end in _segments(lines.text, lines.base):
-        builder = Builder(file, lines, start, end, tally, documents, index)
-        broken = _as_far_as_it_goes(builder)
-        index = builder.troubles.document + broken
-        faults += _faults(builder.troubles.faults, start, lines)
-        hints += _faults(builder.troubles.hints, start, lines)
-    return Source(file, lines.text, documents, _in_order(faults), _in_order(hints))
+    for start, end in _split_segments(lines.text, lines.base):
+        builder = DocumentBuilder(file, lines, start, end, budget, documents, index)
+        has_error = _build_until_error(builder)
+        index = builder.diagnostics.document + has_error
+        diagnostics += _locate_diagnostics(builder.diagnostics.diagnostics, start, lines)
+        hints += _locate_diagnostics(builder.diagnostics.hints, start, lines)
+    return SourceFile(file, lines.text, documents, _sort_and_limit(diagnostics), _sort_and_limit(hints))
 
 
-def _segments(text: str, base: int) -> Iterator[tuple[int, int]]:
+def _split_segments(text: str, base: int) -> Iterator[tuple[int, int]]:
     """The stretches of a text that its --- lines cut, each of which can be read by itself."""
-    cuts = [base, *(match.start() for match in _MARKER.finditer(text, base)), len(text)]
+    cuts = [base, *(match.start() for match in _DOCUMENT_MARKER.finditer(text, base)), len(text)]
     return ((start, end) for start, end in pairwise(cuts) if start < end)
 
 
-def _as_far_as_it_goes(builder: Builder) -> bool:
+def _build_until_error(builder: DocumentBuilder) -> bool:
     """Run ``builder``; whether an error of syntax ended that, which is among its troubles then."""
-    documents, troubles = builder.documents, builder.troubles
-    before = len(documents)
+    documents, diagnostics = builder.documents, builder.diagnostics
+    document_count = len(documents)
     try:
-        builder.run()
+        builder.build()
     except YAMLError as error:
-        if "<document start>" in str(error) and len(documents) > before:
+        if "<document start>" in str(error) and len(documents) > document_count:
             documents.pop()  # it goes on below what was taken for its end
-            troubles.document -= 1
-        troubles.faults[:] = [fault for fault in troubles.faults if fault.document < troubles.document]
-        troubles.add(*explain(error, builder.text))
+            diagnostics.document -= 1
+        diagnostics.diagnostics[:] = [
+            fault for fault in diagnostics.diagnostics if fault.document < diagnostics.document
+        ]
+        diagnostics.add(*explain_syntax_error(error, builder.text))
         return True
     return False
 
 
-def _faults(troubles: list[Trouble], base: int, lines: Lines) -> list[Fault]:
-    return [_fault(trouble, base, lines) for trouble in troubles]
+def _locate_diagnostics(
+    raw_diagnostics: list[RawDiagnostic], base: int, lines: LineIndex
+) -> list[YamlDiagnostic]:
+    return [_locate_diagnostic(trouble, base, lines) for trouble in raw_diagnostics]
 
 
-def _fault(trouble: Trouble, base: int, lines: Lines) -> Fault:
-    message = trouble.message
-    if trouble.first >= 0:
-        message = message.replace("{line}", str(lines.at(trouble.first + base)[0]))
-    start = trouble.start + base
-    end = scalar_end(lines.text, start, trouble.end + base)
-    return Fault(trouble.rule, message, lines.span(start, end), trouble.document)
+def _locate_diagnostic(raw: RawDiagnostic, base: int, lines: LineIndex) -> YamlDiagnostic:
+    message = raw.message
+    if raw.line_offset >= 0:
+        message = message.replace("{line}", str(lines.line_and_column(raw.line_offset + base)[0]))
+    start = raw.start + base
+    end = find_scalar_end(lines.text, start, raw.end + base)
+    return YamlDiagnostic(raw.rule, message, lines.build_span(start, end), raw.document)
 
 
-def _in_order(faults: list[Fault]) -> list[Fault]:
-    faults.sort(key=lambda fault: fault.span.start)
-    if len(faults) <= MAX_FAULTS:
-        return faults
-    rest = len(faults) - MAX_FAULTS
+def _sort_and_limit(diagnostics: list[YamlDiagnostic]) -> list[YamlDiagnostic]:
+    diagnostics.sort(key=lambda fault: fault.span.start)
+    if len(diagnostics) <= MAX_FILE_DIAGNOSTICS:
+        return diagnostics
+    rest = len(diagnostics) - MAX_FILE_DIAGNOSTICS
     message = f"{rest:,} more of this kind or others follow in this file; correct the first ones"
-    return [*faults[:MAX_FAULTS], faults[MAX_FAULTS]._replace(message=message)]
+    return [*diagnostics[:MAX_FILE_DIAGNOSTICS], diagnostics[MAX_FILE_DIAGNOSTICS]._replace(message=message)]
 
 
-def _not_utf8(content: bytes, file: str, error: UnicodeDecodeError) -> Source:
+def _build_undecodable(content: bytes, file: str, error: UnicodeDecodeError) -> SourceFile:
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         text, at = content.decode("utf-16", errors="replace"), 0
         message = "this file is UTF-16; save it as UTF-8"
     else:
         text, at = content.decode(errors="replace"), len(content[: error.start].decode())
         message = f"byte 0x{content[error.start]:02X} is not UTF-8; save the file as UTF-8"
-    return _discreet(Source(file, text, [], [Fault("YAML009", message, Lines(text).span(at, at + 1), 0)], []))
+    return _hide_secrets(
+        SourceFile(
+            file,
+            text,
+            [],
+            [YamlDiagnostic("YAML009", message, LineIndex(text).build_span(at, at + 1), 0)],
+            [],
+        )
+    )

@@ -26,29 +26,29 @@ from yaml.events import (
 from podplan.core.limits import MAX_DEPTH
 from podplan.core.typing import Any
 from podplan.yaml import scalars
-from podplan.yaml.budget import Tally
-from podplan.yaml.diagnostics import Troubles, short
-from podplan.yaml.document import Document, Lines
-from podplan.yaml.merge_keys import bad_source, merge
-from podplan.yaml.node_properties import Properties, any_in
-from podplan.yaml.plain_scalars import KEYS, NO_NUMBER, VALUES, Odd
-from podplan.yaml.positions import Alias, Merge, Table, repeated_keys, table
-from podplan.yaml.scalars import WORDS
+from podplan.yaml.budget import ParseBudget
+from podplan.yaml.diagnostics import DiagnosticCollector, format_key
+from podplan.yaml.document import Document, LineIndex
+from podplan.yaml.merge_keys import replace_bad_source, resolve_merge_keys
+from podplan.yaml.node_properties import NodeProperties, may_have_properties
+from podplan.yaml.plain_scalars import FIRST_NON_NUMBER, SCALAR_KEYS, SCALAR_VALUES, OddScalar
+from podplan.yaml.positions import AliasPosition, KeyTable, MergeKey, build_key_table, iter_repeated_keys
+from podplan.yaml.scalars import SCALAR_WORDS
 
 
-def _counted(get: Callable[[], Any], tally: Tally) -> Callable[[], Any]:
+def _count_nodes(get_event: Callable[[], Any], budget: ParseBudget) -> Callable[[], Any]:
     """The same events, with their keys and values counted."""
 
-    def counted() -> Any:
-        event = get()
+    def get_counted_event() -> Any:
+        event = get_event()
         if isinstance(event, NodeEvent):
-            tally.node()
+            budget.count_node()
         return event
 
-    return counted
+    return get_counted_event
 
 
-class Builder:
+class DocumentBuilder:
     """Adds the documents of a stretch of a text to ``documents``; those before an error of syntax stay there.
 
     ``base`` is the offset where the stretch begins, ``index`` that of its first document in the file. What
@@ -58,23 +58,23 @@ class Builder:
     __slots__ = (
         "_base",
         "_file",
+        "_key_tables",
         "_lines",
-        "_properties",
-        "_repeated",
-        "_tables",
+        "_node_properties",
+        "_repeated_positions",
+        "budget",
+        "diagnostics",
         "documents",
-        "tally",
         "text",
-        "troubles",
     )
 
     def __init__(
         self,
         file: str,
-        lines: Lines,
+        lines: LineIndex,
         base: int,
         end: int,
-        tally: Tally,
+        budget: ParseBudget,
         documents: list[Document],
         index: int = 0,
     ) -> None:
@@ -82,173 +82,185 @@ class Builder:
         self._lines = lines
         self._base = base
         self.text = lines.text[base:end]
-        self.tally = tally
+        self.budget = budget
         self.documents = documents
-        self.troubles = Troubles(index)
-        self._properties = Properties(self.troubles, tally)
-        self._repeated: list[list[Any]] = []
-        self._tables: dict[int, Table] = {}
+        self.diagnostics = DiagnosticCollector(index)
+        self._node_properties = NodeProperties(self.diagnostics, budget)
+        self._repeated_positions: list[list[Any]] = []
+        self._key_tables: dict[int, KeyTable] = {}
 
-    def run(self) -> None:
+    def build(self) -> None:
         """Read to the end. Raises yaml.YAMLError where the text is not YAML, and BoundExceeded."""
         # The stubs of PyYAML leave out what is written in C.
-        get: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
-        if self.tally.may_pass_nodes(self.text):
-            get = _counted(get, self.tally)
-        values, keys, words, no_number, scalar = VALUES, KEYS, WORDS, NO_NUMBER, ScalarEvent
-        properties, has_properties = self._properties, any_in(self.text)
-        troubles, repeated, merging = self.troubles, self._repeated, self._properties.merging
+        get_event: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
+        if self.budget.may_exceed_nodes(self.text):
+            get_event = _count_nodes(get_event, self.budget)
+        values, keys, words, first_non_number, scalar = (
+            SCALAR_VALUES,
+            SCALAR_KEYS,
+            SCALAR_WORDS,
+            FIRST_NON_NUMBER,
+            ScalarEvent,
+        )
+        properties, has_properties = self._node_properties, may_have_properties(self.text)
+        diagnostics, repeated_positions, open_merges = (
+            self.diagnostics,
+            self._repeated_positions,
+            self._node_properties.open_merges,
+        )
         start = 0
         stack: list[tuple[Any, list[Any], bool]] = []
         data: Any = []
-        places: list[Any] = []
+        positions: list[Any] = []
         in_map = False
         key: Any = None
         key_start: Any = 0
         end: Any = None
-        get()  # the start of the stream, which says nothing
+        get_event()  # the start of the stream, which says nothing
         while True:
-            event = get()
+            event = get_event()
             kind = type(event)
             if in_map:
                 if kind is scalar:
                     if has_properties and (event.tag is not None or event.anchor is not None):
-                        key, end = properties.key(event, data), event.end_mark
+                        key, end = properties.resolve_key(event, data), event.end_mark
                     elif event.style:
                         key, end = event.value, event.end_mark
                     else:
                         try:
                             key = keys[event.value]
                             end = None  # the key is as long as its text: one mark less to keep
-                        except Odd:
-                            key, end = properties.odd_key(event, data), event.end_mark
+                        except OddScalar:
+                            key, end = properties.resolve_odd_key(event, data), event.end_mark
                 elif kind is MappingEndEvent:
-                    if merging and merging[-1] is data:
-                        merge(merging.pop(), places, troubles)
-                        table(places, self._tables)
-                    if places[1]:
-                        places[1] = event.end_mark
-                    data, places, in_map = stack.pop()
+                    if open_merges and open_merges[-1] is data:
+                        resolve_merge_keys(open_merges.pop(), positions, diagnostics)
+                        build_key_table(positions, self._key_tables)
+                    if positions[1]:
+                        positions[1] = event.end_mark
+                    data, positions, in_map = stack.pop()
                     continue
                 elif kind is AliasEvent:
-                    key = properties.alias_key(event)
+                    key = properties.resolve_alias_key(event)
                     end = event.end_mark
                 else:
-                    key, end = self._collection_as_key(event, get, len(stack))
+                    key, end = self._skip_collection_key(event, get_event, len(stack))
                 if key in data:
-                    repeated.append(places)
+                    repeated_positions.append(positions)
                     del data[key]
                 key_start = event.start_mark
-                event = get()
+                event = get_event()
                 kind = type(event)
             if kind is scalar:
                 value = event.value
                 if has_properties and (event.tag is not None or event.anchor is not None):
-                    value = properties.scalar(event)
-                elif (value < no_number or value in words) and not event.style:
+                    value = properties.resolve_scalar(event)
+                elif (value < first_non_number or value in words) and not event.style:
                     try:
                         value = values[value]
-                    except Odd:
-                        value = properties.odd_value(event)
+                    except OddScalar:
+                        value = properties.resolve_odd_value(event)
                 if in_map:
                     data[key] = value
-                    places.append((key, key_start, end, event.start_mark, event.end_mark))
+                    positions.append((key, key_start, end, event.start_mark, event.end_mark))
                 else:
                     data.append(value)
-                    places.append((event.start_mark, event.end_mark))
+                    positions.append((event.start_mark, event.end_mark))
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 is_map = kind is MappingStartEvent
-                below: Any = {} if is_map else []
-                below_places = [event.start_mark, event.flow_style, is_map]
+                child: Any = {} if is_map else []
+                child_positions = [event.start_mark, event.flow_style, is_map]
                 if in_map:
-                    data[key] = below
-                    places.append((key, key_start, end, below_places, None))
+                    data[key] = child
+                    positions.append((key, key_start, end, child_positions, None))
                 else:
-                    data.append(below)
-                    places.append((below_places, None))
-                stack.append((data, places, in_map))
+                    data.append(child)
+                    positions.append((child_positions, None))
+                stack.append((data, positions, in_map))
                 if len(stack) > MAX_DEPTH:
-                    self.tally.depth(len(stack))
+                    self.budget.check_depth(len(stack))
                 if has_properties:
                     if event.tag is not None:
                         properties.check_collection_tag(event, is_map)
                     if event.anchor is not None:
-                        properties.anchor(event.anchor, below, below_places)
-                data, places, in_map = below, below_places, is_map
+                        properties.add_anchor(event.anchor, child, child_positions)
+                data, positions, in_map = child, child_positions, is_map
             elif kind is SequenceEndEvent:
-                if places[1]:
-                    places[1] = event.end_mark
-                data, places, in_map = stack.pop()
+                if positions[1]:
+                    positions[1] = event.end_mark
+                data, positions, in_map = stack.pop()
             elif kind is AliasEvent:
-                value, target = properties.alias(event, data, stack)
-                if key.__class__ is Merge and in_map and not isinstance(value, dict):
-                    value = bad_source(event, troubles)
-                alias = Alias(event.start_mark, event.end_mark, target)
+                value, target = properties.resolve_alias(event, data, stack)
+                if key.__class__ is MergeKey and in_map and not isinstance(value, dict):
+                    value = replace_bad_source(event, diagnostics)
+                alias = AliasPosition(event.start_mark, event.end_mark, target)
                 if in_map:
                     data[key] = value
-                    places.append((key, key_start, end, alias, None))
+                    positions.append((key, key_start, end, alias, None))
                 else:
                     data.append(value)
-                    places.append((alias, None))
+                    positions.append((alias, None))
             elif kind is DocumentStartEvent:
-                start = self._start(event)
+                start = self._start_document(event)
                 if has_properties:
-                    properties.forget()
-                data, places, in_map = [], [], False
+                    properties.start_document()
+                data, positions, in_map = [], [], False
             elif kind is DocumentEndEvent:
-                self._finish(data[0], places[0], start)
+                self._finish_document(data[0], positions[0], start)
             elif kind is StreamEndEvent:
                 return
 
-    def _start(self, event: Any) -> int:
-        self.tally.document()
-        self._tables = {}
+    def _start_document(self, event: Any) -> int:
+        self.budget.count_document()
+        self._key_tables = {}
         start: int = event.start_mark.index
         if event.version is not None:
             message = "Kubernetes refuses a %YAML directive; remove the line"
-            at = self.text.find("%YAML", start, event.end_mark.index)
-            self.troubles.add("YAML011", message, at, at + len("%YAML"))
+            offset = self.text.find("%YAML", start, event.end_mark.index)
+            self.diagnostics.add("YAML011", message, offset, offset + len("%YAML"))
         return start
 
-    def _finish(self, data: Any, place: tuple[Any, Any], start: int) -> None:
-        if data is None and place[0].index == place[1].index:
+    def _finish_document(self, data: Any, position: tuple[Any, Any], start: int) -> None:
+        if data is None and position[0].index == position[1].index:
             return  # nothing between two markers
-        if self._repeated:
-            self._tell_repeated()
-        if self._properties.odd:
-            for event in self._properties.odd:
-                self.troubles.hint(event, scalars.hint(event.value))
-            self._properties.odd.clear()
-        begins = start + self._base if self.documents else self._lines.base
-        index = self.troubles.document
+        if self._repeated_positions:
+            self._report_repeated_keys()
+        if self._node_properties.odd_scalars:
+            for event in self._node_properties.odd_scalars:
+                self.diagnostics.add_hint(event, scalars.explain_implicit_type(event.value))
+            self._node_properties.odd_scalars.clear()
+        content_start = start + self._base if self.documents else self._lines.base
+        index = self.diagnostics.document
         self.documents.append(
-            Document(self._file, index, data, place, self._tables, self._lines, self._base, begins)
+            Document(
+                self._file, index, data, position, self._key_tables, self._lines, self._base, content_start
+            )
         )
-        self.troubles.document = index + 1
+        self.diagnostics.document = index + 1
 
-    def _tell_repeated(self) -> None:
-        for repeated in {id(places): places for places in self._repeated}.values():
-            for key, begin, end, first in repeated_keys(repeated):
-                message = f'the key "{short(key)}" is already in line {{line}}; keep one of the two'
-                self.troubles.add("YAML002", message, begin, end, first)
-        self._repeated.clear()
+    def _report_repeated_keys(self) -> None:
+        for positions in {id(places): places for places in self._repeated_positions}.values():
+            for key, begin, end, first_offset in iter_repeated_keys(positions):
+                message = f'the key "{format_key(key)}" is already in line {{line}}; keep one of the two'
+                self.diagnostics.add("YAML002", message, begin, end, first_offset)
+        self._repeated_positions.clear()
 
-    def _collection_as_key(self, event: Any, get: Any, depth: int) -> tuple[str, Any]:
+    def _skip_collection_key(self, event: Any, get_event: Any, depth: int) -> tuple[str, Any]:
         """Leave a mapping or list out that stands where a key belongs; its text becomes the key."""
-        first, level = event, 1
+        start_event, level = event, 1
         while level:
-            event = get()
+            event = get_event()
             if isinstance(event, MappingStartEvent | SequenceStartEvent):
                 level += 1
-                self.tally.depth(depth + level)
+                self.budget.check_depth(depth + level)
             elif isinstance(event, MappingEndEvent | SequenceEndEvent):
                 level -= 1
-        start, end = first.start_mark.index, event.end_mark.index
+        start, end = start_event.start_mark.index, event.end_mark.index
         if self.text[start - 1 : start + 1] == "{{" and start:
             message = 'an unquoted "{{" is a mapping in a mapping to YAML; put the whole value in quotes'
-            self.troubles.add("YAML008", message, start - 1, end)
+            self.diagnostics.add("YAML008", message, start - 1, end)
         else:
-            what = "mapping" if isinstance(first, MappingStartEvent) else "list"
-            message = f"a key is a {what}, which Kubernetes refuses; write a word, or quote the key"
-            self.troubles.add("YAML008", message, start, end)
+            collection = "mapping" if isinstance(start_event, MappingStartEvent) else "list"
+            message = f"a key is a {collection}, which Kubernetes refuses; write a word, or quote the key"
+            self.diagnostics.add("YAML008", message, start, end)
         return self.text[start:end], event.end_mark

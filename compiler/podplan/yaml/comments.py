@@ -9,19 +9,19 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.yaml import Document, Path
-from podplan.yaml.document import Written
-from podplan.yaml.positions import line_start
+from podplan.yaml.document import PositionedNode
+from podplan.yaml.positions import find_line_start
 
 # A line that begins or ends a document.
-MARKER = pattern(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
-_COMMENT = pattern(r"(?:\A|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
+DOCUMENT_MARKER = compile_lazily(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
+_COMMENT = compile_lazily(r"(?:\A|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
 # The first line of a block scalar, which may end in a comment.
-_BLOCK_HEADER = pattern(r"(?:[&!]\S*\s+)*[|>][^\r\n]*")
+_BLOCK_HEADER = compile_lazily(r"(?:[&!]\S*\s+)*[|>][^\r\n]*")
 # A dash with its entry on a line below, maybe behind those of the lists around it.
-_BARE_DASH = pattern(r"((?:-[ \t]+)*)-(?:[ \t]+#|$)")
+_BARE_DASH = compile_lazily(r"((?:-[ \t]+)*)-(?:[ \t]+#|$)")
 
 
 class Comment(NamedTuple):
@@ -30,86 +30,88 @@ class Comment(NamedTuple):
     start: int
     text: str
     line_start: int
-    alone: bool
+    is_own_line: bool
 
 
-class Node(NamedTuple):
+class NodeSpan(NamedTuple):
     """A key with its value, or an entry of a list: 0-based offsets of where it begins and where it ends.
 
     An entry of a block list begins with its dash; ``content`` is behind it, and else the same as ``start``.
     """
 
     start: int
-    content: int
+    content_start: int
     end: int
     document: int
     path: Path
 
 
-def comments(
-    text: str, documents: Iterable[Document], first: int = 0, last: int | None = None
+def iter_comments(
+    text: str, documents: Iterable[Document], start: int = 0, end: int | None = None
 ) -> Iterator[Comment]:
     """The comments of a text between two offsets, in order; ``documents`` are those that it holds."""
-    scalars = sorted(extent for document in documents for extent in _scalars(document))
-    return comments_beside(text, scalars, first, len(text) if last is None else last)
+    scalar_spans = sorted(extent for document in documents for extent in _iter_scalar_spans(document))
+    return iter_comments_outside(text, scalar_spans, start, len(text) if end is None else end)
 
 
-def comments_beside(text: str, scalars: list[tuple[int, int]], first: int, last: int) -> Iterator[Comment]:
+def iter_comments_outside(
+    text: str, scalar_spans: list[tuple[int, int]], position: int, end: int
+) -> Iterator[Comment]:
     """The same, where the offsets of all scalars are known, in order; see ``scalar_extent``."""
-    while found := _COMMENT.search(text, first, last):
-        start = found.start()
-        scalar = bisect_right(scalars, (start, start)) - 1
-        if scalar >= 0 and scalars[scalar][0] < start < scalars[scalar][1]:
-            first = scalars[scalar][1]
+    while match := _COMMENT.search(text, position, end):
+        start = match.start()
+        index = bisect_right(scalar_spans, (start, start)) - 1
+        if index >= 0 and scalar_spans[index][0] < start < scalar_spans[index][1]:
+            position = scalar_spans[index][1]
             continue
-        begins = line_start(text, start)
-        alone = not text[begins:start].strip("\ufeff \t")
-        yield Comment(start, found[0].rstrip(), begins, alone)
-        first = found.end()
+        line_begin = find_line_start(text, start)
+        is_own_line = not text[line_begin:start].strip("\ufeff \t")
+        yield Comment(start, match[0].rstrip(), line_begin, is_own_line)
+        position = match.end()
 
 
-def markers_around(text: str, start: int, end: int) -> tuple[int, int]:
+def find_markers_around(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the marker above the content of a document ends, -1 without one, and where the next begins.
 
     Looks at no more than the lines in between, so that all documents of a file cost what the file does.
     """
-    above = line_start(text, start)
-    while above > 0 and not MARKER.match(text, above, start):
-        above = line_start(text, above - 1)
-    before, after = MARKER.match(text, above, start), MARKER.search(text, end)
+    marker_start = find_line_start(text, start)
+    while marker_start > 0 and not DOCUMENT_MARKER.match(text, marker_start, start):
+        marker_start = find_line_start(text, marker_start - 1)
+    before, after = DOCUMENT_MARKER.match(text, marker_start, start), DOCUMENT_MARKER.search(text, end)
     return (before.end() if before else -1), (after.start() if after else len(text))
 
 
-def nodes(document: Document) -> list[Node]:
+def find_nodes(document: Document) -> list[NodeSpan]:
     """The keys and entries of a document, in the order of the text; what begins together, outermost first."""
     text = document.text
-    found = (_node(written, document.index, text) for written in document.written())
-    return sorted(found, key=lambda node: (node.start, len(node.path)))
+    node_spans = (_build_node_span(written, document.index, text) for written in document.iter_nodes())
+    return sorted(node_spans, key=lambda node: (node.start, len(node.path)))
 
 
-def _node(written: Written, document: int, text: str) -> Node:
-    content, end = written.extent
-    if written.key is not None:
-        start = content = written.key[0]
+def _build_node_span(node: PositionedNode, document: int, text: str) -> NodeSpan:
+    content, end = node.span
+    if node.key_span is not None:
+        start = content = node.key_span[0]
     else:
-        start = dash_before(content, text)
+        start = find_dash(content, text)
     # What stands behind an alias or a merge key has its place elsewhere, and its end may come before.
-    return Node(start, content, max(end, start), document, written.path)
+    return NodeSpan(start, content, max(end, start), document, node.path)
 
 
-def dash_before(start: int, text: str) -> int:
+def find_dash(start: int, text: str) -> int:
     """Where the dash before an entry of a block list stands; ``start`` for an entry in brackets."""
-    at = start - 1
-    while at >= 0 and text[at] in " \t":
-        at -= 1
-    if at >= 0 and text[at] == "-":
-        return at
-    if at < 0 or text[at] not in "\r\n":
+    position = start - 1
+    while position >= 0 and text[position] in " \t":
+        position -= 1
+    if position >= 0 and text[position] == "-":
+        return position
+    if position < 0 or text[position] not in "\r\n":
         return start
     # The dash may stand on a line above, with nothing but comments in between.
-    line_end = at
+    line_end = position
     while line_end > 0:
-        first = line_start(text, line_end)
+        first = find_line_start(text, line_end)
         line = text[first:line_end].strip(" \t")
         if bare := _BARE_DASH.match(line):
             return text.index("-", first) + len(bare[1])
@@ -119,17 +121,17 @@ def dash_before(start: int, text: str) -> int:
     return start
 
 
-def _scalars(document: Document) -> Iterator[tuple[int, int]]:
+def _iter_scalar_spans(document: Document) -> Iterator[tuple[int, int]]:
     """The extents of keys and scalar values."""
     text = document.text
-    for written in document.written():
-        if written.key is not None:
-            yield written.key
-        if not isinstance(written.value, dict | list):
-            yield scalar_extent(text, *written.extent)
+    for node in document.iter_nodes():
+        if node.key_span is not None:
+            yield node.key_span
+        if not isinstance(node.value, dict | list):
+            yield scalar_content_span(text, *node.span)
 
 
-def scalar_extent(text: str, start: int, end: int) -> tuple[int, int]:
+def scalar_content_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Where a scalar has no comments: behind the first line of a block scalar, which may end in one."""
     header = _BLOCK_HEADER.match(text, start, end)
     return (header.end() if header else start), end

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 
 # Git writes markers at the start of a line: seven equal characters, then a space and a name, or nothing.
-_MARKER = pattern(r"(?:\A\ufeff*|(?<=[\n\r]))(<<<<<<<|=======|>>>>>>>)(?![^ \r\n])")
+_MARKER = compile_lazily(r"(?:\A\ufeff*|(?<=[\n\r]))(<<<<<<<|=======|>>>>>>>)(?![^ \r\n])")
 _BEGIN, _MIDDLE, _END = "<<<<<<<", "=======", ">>>>>>>"
 
 

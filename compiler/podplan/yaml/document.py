@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from podplan.core.typing import Any, NamedTuple
-from podplan.yaml.positions import LINE_BREAK, Entry, Table, entry, merged_keys, offsets
+from podplan.yaml.positions import (
+    LINE_BREAK,
+    EntryPosition,
+    KeyTable,
+    find_entry,
+    find_merged_keys,
+    find_offsets,
+)
 
 Path = tuple[str | int, ...]
 
@@ -28,7 +35,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Written(NamedTuple):
+class PositionedNode(NamedTuple):
     """A part of a document: where it starts and ends, and its key, which an entry of a list has none of.
 
     The offsets are 0-based, in code points of the text of the file.
@@ -36,37 +43,37 @@ class Written(NamedTuple):
 
     path: Path
     value: Any
-    key: tuple[int, int] | None
-    extent: tuple[int, int]
+    key_span: tuple[int, int] | None
+    span: tuple[int, int]
 
 
-def marked(text: str) -> int:
+def count_byte_order_marks(text: str) -> int:
     """How many byte order marks a text begins with; libyaml counts none of them."""
     return len(text) - len(text.lstrip(_BYTE_ORDER_MARK))
 
 
-class Lines:
+class LineIndex:
     """A text, and the line and column of its offsets; byte order marks, up to ``base``, take no column."""
 
     __slots__ = ("_starts", "base", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.base = marked(text)
+        self.base = count_byte_order_marks(text)
         self._starts: list[int] = []
 
-    def at(self, offset: int) -> tuple[int, int]:
+    def line_and_column(self, offset: int) -> tuple[int, int]:
         """The 1-based line and column of a 0-based offset."""
         if not self._starts:
-            self._starts = [self.base, *_line_starts(self.text)]
+            self._starts = [self.base, *_iter_line_starts(self.text)]
         line = max(bisect_right(self._starts, offset), 1)
         return line, max(offset - self._starts[line - 1], 0) + 1
 
-    def span(self, start: int, end: int) -> Span:
-        return Span(*self.at(start), *self.at(end), start, end)
+    def build_span(self, start: int, end: int) -> Span:
+        return Span(*self.line_and_column(start), *self.line_and_column(end), start, end)
 
 
-def _line_starts(text: str) -> Iterator[int]:
+def _iter_line_starts(text: str) -> Iterator[int]:
     """The offsets where the second line and those after it begin."""
     if "\r" in text:
         return (match.end() for match in LINE_BREAK.finditer(text))
@@ -83,24 +90,24 @@ class Document:
     ``start`` begins what belongs to it. ``tables`` holds the keys of its mappings that have merge keys.
     """
 
-    __slots__ = ("_base", "_lines", "_place", "_start", "_tables", "data", "file", "index")
+    __slots__ = ("_base", "_key_tables", "_lines", "_position", "_start", "data", "file", "index")
 
     def __init__(
         self,
         file: str,
         index: int,
         data: Any,
-        place: tuple[Any, Any],
-        tables: dict[int, Table],
-        lines: Lines,
+        position: tuple[Any, Any],
+        key_tables: dict[int, KeyTable],
+        lines: LineIndex,
         base: int,
         start: int,
     ) -> None:
         self.file = file
         self.index = index
         self.data = data
-        self._place = place
-        self._tables = tables
+        self._position = position
+        self._key_tables = key_tables
         self._lines = lines
         self._base = base
         self._start = start
@@ -116,11 +123,11 @@ class Document:
     @property
     def header(self) -> list[str]:
         """The comment lines between the start of the document and its content, without line breaks."""
-        end = offsets(*self._place, self._base, self.text)[0]
+        end = find_offsets(*self._position, self._base, self.text)[0]
         lines = (line.strip() for line in LINE_BREAK.split(self.text[self._start : end]))
         return [line for line in lines if line.startswith("#")]
 
-    def has(self, path: Path) -> bool:
+    def has_path(self, path: Path) -> bool:
         """Whether something, if only a null, is written at ``path``."""
         value = self.data
         for step in path:
@@ -139,75 +146,79 @@ class Document:
         what is below it stands where its anchor is. A block ends with its last value, without the
         blank lines and comments that may follow.
         """
-        here, whole = self._nearest(path)
-        return (on_key and whole and self._key(here)) or self._lines.span(
-            *offsets(here.start, here.end, self._base, self.text)
+        entry, is_exact = self._find_nearest(path)
+        return (on_key and is_exact and self._key_span(entry)) or self._lines.build_span(
+            *find_offsets(entry.start, entry.end, self._base, self.text)
         )
 
     def text_span(self, path: Path, value: str, wanted: tuple[int, int]) -> Span | None:
         """Where the range ``wanted`` of the string ``value`` at ``path`` stands; None if unknown."""
-        here, whole = self._nearest(path)
+        here, whole = self._find_nearest(path)
         if not whole:
             return None
         from podplan.yaml.scalar_ranges import range_in_text
 
-        place = offsets(here.start, here.end, self._base, self.text)
+        place = find_offsets(here.start, here.end, self._base, self.text)
         found = range_in_text(self.text, place, value, wanted)
-        return self._lines.span(*found) if found is not None else None
+        return self._lines.build_span(*found) if found is not None else None
 
-    def heading(self, path: Path) -> Span | None:
+    def key_span(self, path: Path) -> Span | None:
         """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
-        return self._key(self._nearest(path)[0])
+        return self._key_span(self._find_nearest(path)[0])
 
-    def written(self) -> Iterator[Written]:
+    def iter_nodes(self) -> Iterator[PositionedNode]:
         """All below the top, in the order of the data; what holds something comes before what it holds.
 
         Each is found from what holds it, and not from the top: a document costs what its parts do.
         """
-        left = [self._entries(self.data, self._place[0], ())]
-        while left:
-            found = next(left[-1], None)
-            if found is None:
-                left.pop()
+        stack = [self._iter_children(self.data, self._position[0], ())]
+        while stack:
+            item = next(stack[-1], None)
+            if item is None:
+                stack.pop()
                 continue
-            written, place = found
-            yield written
-            if isinstance(written.value, dict | list):
-                left.append(self._entries(written.value, place, written.path))
+            node, position = item
+            yield node
+            if isinstance(node.value, dict | list):
+                stack.append(self._iter_children(node.value, position, node.path))
 
-    def _entries(self, data: Any, place: Any, path: Path) -> Iterator[tuple[Written, Any]]:
+    def _iter_children(self, data: Any, position: Any, path: Path) -> Iterator[tuple[PositionedNode, Any]]:
         """The entries of a map or list whose place is known, each with its own place."""
         text = self.text
         entries: Any = (
             data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
         )
         for step, value in entries:
-            here = entry(place, step, self._tables)
-            assert here is not None, "data has the places that it was read from"
-            key = None if here.key_start is None else (here.key_start + self._base, here.key_end + self._base)
-            extent = offsets(here.start, here.end, self._base, text)
-            yield Written((*path, step), value, key, extent), here.start
+            entry_position = find_entry(position, step, self._key_tables)
+            assert entry_position is not None, "data has the places that it was read from"
+            key_span = (
+                None
+                if entry_position.key_start is None
+                else (entry_position.key_start + self._base, entry_position.key_end + self._base)
+            )
+            span = find_offsets(entry_position.start, entry_position.end, self._base, text)
+            yield PositionedNode((*path, step), value, key_span, span), entry_position.start
 
     def merged_keys(self, path: Path) -> frozenset[str]:
         """The keys of the mapping at ``path`` that come through merge keys; none if no mapping is there."""
-        here, whole = self._nearest(path)
-        return merged_keys(here.start, self._tables) if whole else frozenset()
+        entry, is_exact = self._find_nearest(path)
+        return find_merged_keys(entry.start, self._key_tables) if is_exact else frozenset()
 
-    def between(self, start: int, end: int) -> Span:
+    def span_between(self, start: int, end: int) -> Span:
         """The stretch of the text between two offsets (0-based, in code points)."""
-        return self._lines.span(start, end)
+        return self._lines.build_span(start, end)
 
-    def _nearest(self, path: Path) -> tuple[Entry, bool]:
+    def _find_nearest(self, path: Path) -> tuple[EntryPosition, bool]:
         """What is written at ``path``, or the nearest ancestor that is, and whether it is the whole path."""
-        here = Entry(None, None, *self._place)
+        nearest = EntryPosition(None, None, *self._position)
         for step in path:
-            below = entry(here.start, step, self._tables)
-            if below is None:
-                return here, False
-            here = below
-        return here, True
+            child = find_entry(nearest.start, step, self._key_tables)
+            if child is None:
+                return nearest, False
+            nearest = child
+        return nearest, True
 
-    def _key(self, here: Entry) -> Span | None:
-        if here.key_start is None:
+    def _key_span(self, entry: EntryPosition) -> Span | None:
+        if entry.key_start is None:
             return None
-        return self._lines.span(here.key_start + self._base, here.key_end + self._base)
+        return self._lines.build_span(entry.key_start + self._base, entry.key_end + self._base)

@@ -3,49 +3,51 @@
 from __future__ import annotations
 
 from podplan.core.typing import Any
-from podplan.yaml.diagnostics import Troubles, short
-from podplan.yaml.positions import HEAD, Merge
+from podplan.yaml.diagnostics import DiagnosticCollector, format_key
+from podplan.yaml.positions import HEADER_LENGTH, MergeKey
 
-_MERGE_SOURCE = 'a merge key "<<" takes a mapping or a list of mappings; write the keys out instead'
+_BAD_SOURCE_MESSAGE = 'a merge key "<<" takes a mapping or a list of mappings; write the keys out instead'
 
 
-def merge(data: dict[Any, Any], places: list[Any], troubles: Troubles) -> None:
+def resolve_merge_keys(data: dict[Any, Any], positions: list[Any], diagnostics: DiagnosticCollector) -> None:
     """Replace each merge key in ``data`` by what it merges."""
     merged: dict[str, Any] = {}
-    starts = {key: start for key, start, *_ in places[HEAD:]}
+    starts = {key: start for key, start, *_ in positions[HEADER_LENGTH:]}
     explicit: set[str] = set()
     for key, value in data.items():
-        if key.__class__ is not Merge:
+        if key.__class__ is not MergeKey:
             merged[key] = value
             explicit.add(key)
             continue
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
-            at = key.start
-            troubles.add("YAML012", _MERGE_SOURCE, at, at + len("<<"))
+            offset = key.start
+            diagnostics.add("YAML012", _BAD_SOURCE_MESSAGE, offset, offset + len("<<"))
         maps = [source for source in reversed(sources) if isinstance(source, dict)]
         for source in maps:
             merged.update(source)
         overridden = {one for source in maps for one in source if one in explicit}
         if overridden:
-            _warn_of(key, sorted((starts[one].index, one) for one in overridden), troubles)
+            _warn_overridden(key, sorted((starts[one].index, one) for one in overridden), diagnostics)
     data.clear()
     data.update(merged)
 
 
-def _warn_of(merge: Merge, overridden: list[tuple[int, str]], troubles: Troubles) -> None:
+def _warn_overridden(
+    merge_key: MergeKey, overridden: list[tuple[int, str]], diagnostics: DiagnosticCollector
+) -> None:
     """A merge key changes keys above it, given by offset, although YAML itself says that they stay."""
-    first, name = overridden[0]
+    first_offset, name = overridden[0]
     more = f" and {len(overridden) - 1} more above it" if len(overridden) > 1 else ""
     message = (
-        f'the merge key "<<" overrides "{short(name)}" of line {{line}}{more} in kubectl, but not in'
+        f'the merge key "<<" overrides "{format_key(name)}" of line {{line}}{more} in kubectl, but not in'
         " other tools; put it above all other keys"
     )
-    at = merge.start
-    troubles.add("YAML005", message, at, at + len("<<"), first)
+    offset = merge_key.start
+    diagnostics.add("YAML005", message, offset, offset + len("<<"), first_offset)
 
 
-def bad_source(event: Any, troubles: Troubles) -> dict[str, Any]:
+def replace_bad_source(event: Any, diagnostics: DiagnosticCollector) -> dict[str, Any]:
     """What is merged instead of the scalar or list at ``event``, which is noted: nothing."""
-    troubles.at(event, "YAML012", _MERGE_SOURCE)
+    diagnostics.add_at(event, "YAML012", _BAD_SOURCE_MESSAGE)
     return {}

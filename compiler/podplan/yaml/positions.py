@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 
-HEAD = 3  # the length of what stands before the entries in a list of places
+HEADER_LENGTH = 3  # the length of what stands before the entries in a list of places
 
-LINE_BREAK = pattern(r"\r\n?|\n")
-_REACH = 256  # how far one looks for the start of a line at first
-_BLOCK_SCALAR = pattern(r"(?:[&!]\S*\s+)*[|>]")
+LINE_BREAK = compile_lazily(r"\r\n?|\n")
+_INITIAL_REACH = 256  # how far one looks for the start of a line at first
+_BLOCK_SCALAR = compile_lazily(r"(?:[&!]\S*\s+)*[|>]")
 
-Table = dict[str, tuple[Any, ...]]
+KeyTable = dict[str, tuple[Any, ...]]
 
 
-class Alias(NamedTuple):
+class AliasPosition(NamedTuple):
     """The place of ``*name``: its own marks, and the places of the collection that it stands for."""
 
     start: Any
@@ -34,7 +34,7 @@ class Alias(NamedTuple):
     target: list[Any] | None
 
 
-class Merge:
+class MergeKey:
     """One occurrence of the key ``<<``; it stands in the data until the mapping is complete."""
 
     __slots__ = ("start",)
@@ -43,7 +43,7 @@ class Merge:
         self.start = start
 
 
-class Entry(NamedTuple):
+class EntryPosition(NamedTuple):
     """One entry of a collection: the offsets of its key (None in a list), and where its value stands."""
 
     key_start: Any
@@ -52,113 +52,126 @@ class Entry(NamedTuple):
     end: Any
 
 
-def entry(place: Any, step: str | int, tables: dict[int, Table]) -> Entry | None:
+def find_entry(position: Any, step: str | int, key_tables: dict[int, KeyTable]) -> EntryPosition | None:
     """The entry that ``step`` leads to, through an alias if there is one, or None.
 
     ``tables`` keeps the keys of the mappings that were asked before.
     """
-    if isinstance(place, Alias):
-        place = place.target
-    if not isinstance(place, list):
+    if isinstance(position, AliasPosition):
+        position = position.target
+    if not isinstance(position, list):
         return None
-    if place[2]:
-        found = table(place, tables).get(step) if isinstance(step, str) else None
-        if found is None:
+    if position[2]:
+        item = build_key_table(position, key_tables).get(step) if isinstance(step, str) else None
+        if item is None:
             return None
-        key, key_start, key_end, start, end = found
-        return Entry(key_start.index, _key_end(key, key_start, key_end), start, end)
-    if not isinstance(step, int) or not 0 <= step < len(place) - HEAD:
+        key, key_start, key_end, start, end = item
+        return EntryPosition(key_start.index, _find_key_end(key, key_start, key_end), start, end)
+    if not isinstance(step, int) or not 0 <= step < len(position) - HEADER_LENGTH:
         return None
-    return Entry(None, None, *place[HEAD + step])
+    return EntryPosition(None, None, *position[HEADER_LENGTH + step])
 
 
-def _key_end(key: str, start: Any, end: Any) -> Any:
+def _find_key_end(key: str, start: Any, end: Any) -> Any:
     return start.index + len(key) if end is None else end.index
 
 
-def table(places: list[Any], tables: dict[int, Table]) -> Table:
+def build_key_table(positions: list[Any], key_tables: dict[int, KeyTable]) -> KeyTable:
     """Each key of a mapping -> its entry in the places that hold it, merged keys included.
 
     A mapping with merge keys is asked for when it is complete, so that chains of them do not recurse.
     """
-    found = tables.get(id(places))
-    if found is None:
-        found = tables[id(places)] = {}
-        for written in places[HEAD:]:
-            key, _, _, value, _ = written
-            if isinstance(key, Merge):
-                for source in _merged(value):
-                    found.update(table(source, tables))
+    key_table = key_tables.get(id(positions))
+    if key_table is None:
+        key_table = key_tables[id(positions)] = {}
+        for item in positions[HEADER_LENGTH:]:
+            key, _, _, value, _ = item
+            if isinstance(key, MergeKey):
+                for source in _find_merge_sources(value):
+                    key_table.update(build_key_table(source, key_tables))
             else:
-                found[key] = written
-    return found
+                key_table[key] = item
+    return key_table
 
 
-def merged_keys(place: Any, tables: dict[int, Table]) -> frozenset[str]:
+def find_merged_keys(position: Any, key_tables: dict[int, KeyTable]) -> frozenset[str]:
     """The keys of a mapping that come through its merge keys."""
-    if isinstance(place, Alias):
-        place = place.target
-    if not isinstance(place, list) or not place[2]:
+    if isinstance(position, AliasPosition):
+        position = position.target
+    if not isinstance(position, list) or not position[2]:
         return frozenset()
-    own = {id(written) for written in place[HEAD:]}
-    return frozenset(key for key, written in table(place, tables).items() if id(written) not in own)
+    own_items = {id(written) for written in position[HEADER_LENGTH:]}
+    return frozenset(
+        key for key, written in build_key_table(position, key_tables).items() if id(written) not in own_items
+    )
 
 
-def _merged(place: Any) -> list[list[Any]]:
+def _find_merge_sources(position: Any) -> list[list[Any]]:
     """The places of the mappings that a merge key takes, the strongest last."""
-    if isinstance(place, Alias):
-        place = place.target
-    if not isinstance(place, list):
+    if isinstance(position, AliasPosition):
+        position = position.target
+    if not isinstance(position, list):
         return []
-    if place[2]:
-        return [place]
-    return [source for below, _ in reversed(place[HEAD:]) for source in _merged(below) if source[2]]
+    if position[2]:
+        return [position]
+    return [
+        source
+        for below, _ in reversed(position[HEADER_LENGTH:])
+        for source in _find_merge_sources(below)
+        if source[2]
+    ]
 
 
-def repeated_keys(places: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
+def iter_repeated_keys(positions: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
     """Each key of a mapping that stands there before: the key, its start and end, and the first start."""
-    first: dict[str, Any] = {}
-    for key, start, end, _, _ in places[HEAD:]:
-        if isinstance(key, Merge):
+    first_starts: dict[str, Any] = {}
+    for key, start, end, _, _ in positions[HEADER_LENGTH:]:
+        if isinstance(key, MergeKey):
             continue
-        if key in first:
-            yield key, start.index, _key_end(key, start, end), first[key].index
+        if key in first_starts:
+            yield key, start.index, _find_key_end(key, start, end), first_starts[key].index
         else:
-            first[key] = start
+            first_starts[key] = start
 
 
-def offsets(place: Any, end: Any, base: int, text: str) -> tuple[int, int]:
+def find_offsets(position: Any, end: Any, base: int, text: str) -> tuple[int, int]:
     """Where a value starts and ends in ``text``, its places being relative to ``base``.
 
     A block ends with its last value, without the blank lines and comments that may follow.
     """
-    first = place[0] if isinstance(place, list) else place.start if isinstance(place, Alias) else place
-    start = first.index + base
-    last, stop = place, end
+    first_mark = (
+        position[0]
+        if isinstance(position, list)
+        else position.start
+        if isinstance(position, AliasPosition)
+        else position
+    )
+    start = first_mark.index + base
+    last, stop = position, end
     while isinstance(last, list) and not last[1]:
         *_, last, stop = last[-1]
     if isinstance(last, list):
         return start, last[1].index + base
-    if isinstance(last, Alias):
+    if isinstance(last, AliasPosition):
         return start, last.end.index + base
-    return start, scalar_end(text, last.index + base, stop.index + base)
+    return start, find_scalar_end(text, last.index + base, stop.index + base)
 
 
-def line_start(text: str, offset: int) -> int:
+def find_line_start(text: str, offset: int) -> int:
     """Where the line of an offset begins; what is before that line is not looked at."""
-    reach = _REACH
+    reach = _INITIAL_REACH
     while True:
-        first = max(offset - reach, 0)
-        found = max(text.rfind("\n", first, offset), text.rfind("\r", first, offset))
-        if found >= 0 or not first:
-            return found + 1
+        search_start = max(offset - reach, 0)
+        line_break = max(text.rfind("\n", search_start, offset), text.rfind("\r", search_start, offset))
+        if line_break >= 0 or not search_start:
+            return line_break + 1
         reach *= 8
 
 
-def scalar_end(text: str, start: int, end: int) -> int:
+def find_scalar_end(text: str, start: int, end: int) -> int:
     """Where a scalar ends, without the blank lines that end a block scalar."""
     if text[end - 1 : end] not in ("\n", "\r", " ", "\t") or not _BLOCK_SCALAR.match(text, start, end):
         return end
-    last = start + len(text[start:end].rstrip())
-    line_break = LINE_BREAK.search(text, last, end)
+    content_end = start + len(text[start:end].rstrip())
+    line_break = LINE_BREAK.search(text, content_end, end)
     return line_break.start() if line_break else end

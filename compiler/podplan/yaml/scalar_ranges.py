@@ -6,14 +6,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.yaml.positions import LINE_BREAK
 
-_PROPERTIES = pattern(r"(?:[&!]\S*\s+)*")
-_HEADER = pattern(r"[|>][^\r\n]*(?:\r\n?|\n)")
-_DOUBLE_ESCAPE = pattern(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
-_SINGLE_ESCAPE = pattern(r"''")
+_PROPERTIES = compile_lazily(r"(?:[&!]\S*\s+)*")
+_HEADER = compile_lazily(r"[|>][^\r\n]*(?:\r\n?|\n)")
+_DOUBLE_ESCAPE = compile_lazily(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
+_SINGLE_ESCAPE = compile_lazily(r"''")
 
 
 class _Segment(NamedTuple):

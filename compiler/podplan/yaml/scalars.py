@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import struct
 
-from podplan.core.lazy_regex import pattern
-from podplan.core.truncation import shortened
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.truncation import truncate
 
 Scalar = str | int | float | bool | None
 
@@ -18,7 +18,7 @@ TAG_PREFIX = "tag:yaml.org,2002:"
 _SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "binary"})
 
 # Only these, and what begins like a number, can be anything but text.
-WORDS: dict[str, Scalar] = {
+SCALAR_WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"], True),
     **dict.fromkeys(["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"], False),
@@ -26,77 +26,79 @@ WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-NUMBER_STARTS = frozenset("+-.0123456789")
+NUMBER_FIRST_CHARACTERS = frozenset("+-.0123456789")
 
-_INTEGER = pattern(r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
+_INTEGER = compile_lazily(
+    r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))"
+)
 _BASES = (2, 8, 16, 8, 10)
-_SIGN_AFTER_PREFIX = pattern(r"0b([-+][01]{1,64})")  # an oddity of go-yaml: 0b+1 is 1
-_FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_LONGEST_SHOWN = 40  # of a scalar, in a hint
-_LONGEST_TAG = 41  # in a message
-_MOST_DECIMALS = 19  # that surely fit into 64 bits are fewer than these
-_MOST_DIGITS = 64  # of a 64-bit integer, in base 2
+_SIGN_AFTER_PREFIX = compile_lazily(r"0b([-+][01]{1,64})")  # an oddity of go-yaml: 0b+1 is 1
+_FLOAT = compile_lazily(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_MAX_SHOWN_LENGTH = 40  # of a scalar, in a hint
+_MAX_TAG_LENGTH = 41  # in a message
+_MAX_DECIMALS = 19  # that surely fit into 64 bits are fewer than these
+_MAX_DIGITS = 64  # of a 64-bit integer, in base 2
 
 
-def resolve(text: str) -> Scalar:
+def resolve_plain(text: str) -> Scalar:
     """The value of the plain scalar ``text``; .inf and .nan give floats, which JSON cannot hold."""
-    value = _decode(text)
-    return _json_number(value) if isinstance(value, float) else value
+    value = _decode_plain(text)
+    return _to_json_number(value) if isinstance(value, float) else value
 
 
-def key_text(text: str) -> str | None:
+def resolve_plain_key(text: str) -> str | None:
     """The JSON key that the plain scalar ``text`` becomes; None for null and what Kubernetes refuses."""
-    value = _decode(text)
+    value = _decode_plain(text)
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value) if value < 2**63 else None
-    return None if value is None else _float_key(value)
+    return None if value is None else _format_float_key(value)
 
 
-def tagged(tag: str, text: str) -> Scalar:
+def resolve_tagged(tag: str, text: str) -> Scalar:
     """The value of ``text`` under the resolved tag ``tag``.
 
     Raises ValueError with a sentence for a tag that Kubernetes ignores or refuses, and for a text that
     is not of the tag's type.
     """
-    short = tag.removeprefix(TAG_PREFIX)
-    if short == tag or short not in _SCALAR_TAGS:
-        raise ValueError(f"tag {shown(tag)} is not known to Kubernetes; remove it, or quote a string")
-    if short == "str":
+    tag_name = tag.removeprefix(TAG_PREFIX)
+    if tag_name == tag or tag_name not in _SCALAR_TAGS:
+        raise ValueError(f"tag {format_tag(tag)} is not known to Kubernetes; remove it, or quote a string")
+    if tag_name == "str":
         return text
-    if short == "binary":
-        return _binary(text)
-    value = _decode(text)
-    fits = {
+    if tag_name == "binary":
+        return _decode_binary(text)
+    value = _decode_plain(text)
+    has_type = {
         "int": isinstance(value, int) and not isinstance(value, bool),
         "float": isinstance(value, int | float) and not isinstance(value, bool) and _fits_int64(value),
         "bool": isinstance(value, bool),
         "null": value is None,
-    }[short]
-    if not fits:
+    }[tag_name]
+    if not has_type:
         raise ValueError(
-            f"the value under {shown(tag)} is not of that type; remove the tag, or change the value"
+            f"the value under {format_tag(tag)} is not of that type; remove the tag, or change the value"
         )
-    return resolve(text)
+    return resolve_plain(text)
 
 
-def shown(tag: str) -> str:
+def format_tag(tag: str) -> str:
     """``tag`` as people write it, cut where it is too long for a message."""
     tag = "!!" + tag.removeprefix(TAG_PREFIX) if tag.startswith(TAG_PREFIX) else tag
-    return shortened(tag, _LONGEST_TAG)
+    return truncate(tag, _MAX_TAG_LENGTH)
 
 
-_FILE_MODE = pattern(r"0[0-7]{3}")
+_FILE_MODE = compile_lazily(r"0[0-7]{3}")
 
 
-def hint(text: str) -> str:
+def explain_implicit_type(text: str) -> str:
     """A sentence for a plain scalar that Kubernetes reads as something else than it looks, else ""."""
     if text.isdecimal() and text[0] != "0":
         return ""
-    value = resolve(text)
+    value = resolve_plain(text)
     # 0755 and the like are modes of files, which people mean as octal digits.
     if isinstance(value, str) or value is None or _FILE_MODE.fullmatch(text):
         return ""
@@ -113,13 +115,14 @@ def hint(text: str) -> str:
         kind = ""
     if not kind:
         return ""
-    if len(text) > _LONGEST_SHOWN:
+    if len(text) > _MAX_SHOWN_LENGTH:
         return f"this value is read as a {kind}; quote it if it is a string"
     shown_value = str(value).lower() if isinstance(value, bool) else value
-    noun, _, how = kind.partition(", ")
-    how = f" ({how})" if how else ""
+    noun, _, detail = kind.partition(", ")
+    detail = f" ({detail})" if detail else ""
     return (
-        f'{text} is read as the {noun} {shown_value}{how}; write "{text}" for the string, else {shown_value}'
+        f'{text} is read as the {noun} {shown_value}{detail}; write "{text}" for the string, else'
+        f" {shown_value}"
     )
 
 
@@ -137,29 +140,29 @@ def _is_octal(text: str, value: float) -> bool:
     )
 
 
-def _decode(text: str) -> Scalar:
+def _decode_plain(text: str) -> Scalar:
     """go-yaml's reading, before JSON: floats stay floats."""
     start = text[:1]
-    if text in WORDS:
-        return WORDS[text]
-    if start not in NUMBER_STARTS:
+    if text in SCALAR_WORDS:
+        return SCALAR_WORDS[text]
+    if start not in NUMBER_FIRST_CHARACTERS:
         return text
     if start == ".":
-        return _float(text, text)
+        return _parse_float(text, text)
     plain = text.replace("_", "")
-    value = _integer(plain)
-    return _float(plain, text) if value is None else value
+    value = _parse_integer(plain)
+    return _parse_float(plain, text) if value is None else value
 
 
-def _integer(plain: str) -> int | None:
+def _parse_integer(plain: str) -> int | None:
     match = _INTEGER.fullmatch(plain)
     if match is None:
-        odd = _SIGN_AFTER_PREFIX.fullmatch(plain)
-        return int(odd[1], 2) if odd and len(odd[1]) < _MOST_DIGITS + 1 else None
+        signed_binary = _SIGN_AFTER_PREFIX.fullmatch(plain)
+        return int(signed_binary[1], 2) if signed_binary and len(signed_binary[1]) < _MAX_DIGITS + 1 else None
     sign, *groups = match.groups()
     base, digits = next((b, g) for b, g in zip(_BASES, groups, strict=True) if g is not None)
     digits = digits.lstrip("0")
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > _MAX_DIGITS:
         return None
     value = int(digits or "0", base)
     if sign == "-":
@@ -167,7 +170,7 @@ def _integer(plain: str) -> int | None:
     return value if value < (2**63 if sign else 2**64) else None
 
 
-def _float(plain: str, text: str) -> float | str:
+def _parse_float(plain: str, text: str) -> float | str:
     """The float ``plain``, or ``text`` where it is none or too large for one."""
     if not _FLOAT.fullmatch(plain):
         return text
@@ -175,7 +178,7 @@ def _float(plain: str, text: str) -> float | str:
     return text if value in (float("inf"), float("-inf")) else value
 
 
-def _json_number(value: float) -> int | float:
+def _to_json_number(value: float) -> int | float:
     """The number that is left when ``value`` went through JSON as Go writes it: 1.0 comes out as 1."""
     if not value.is_integer() or abs(value) >= 1e21:
         return value
@@ -186,7 +189,7 @@ def _json_number(value: float) -> int | float:
     return int(whole + fraction.ljust(int(exponent), "0")) if exponent else int(whole)
 
 
-def _float_key(value: float) -> str:
+def _format_float_key(value: float) -> str:
     """``value`` as a key: Go's shortest %g of the number rounded to 32 bits."""
     try:
         (narrow,) = struct.unpack("f", struct.pack("f", value))
@@ -209,7 +212,7 @@ def _float_key(value: float) -> str:
     return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
-def _binary(text: str) -> str:
+def _decode_binary(text: str) -> str:
     from base64 import b64decode
 
     try:

@@ -4,52 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.redaction.broken_text import find_broken_text_secrets
-from podplan.redaction.detection import LEAST, find_secrets, find_text_secrets, merge_spans, secret_values
-from podplan.redaction.matching import Matcher
+from podplan.redaction.detection import (
+    MIN_SECRET_LENGTH,
+    find_secrets,
+    find_text_secrets,
+    iter_secret_values,
+    merge_spans,
+)
+from podplan.redaction.matching import ValueMatcher
 from podplan.yaml.document import Document, Path
 
 Offsets = tuple[int, int]
-_MOST_PARTS = 100
-_COMMENT = pattern(r"(?:(?<=\s)|\A)#[^\r\n]*")
+_MAX_PARTS = 100
+_COMMENT = compile_lazily(r"(?:(?<=\s)|\A)#[^\r\n]*")
 
 
-def secret_spans(text: str, documents: Iterable[Document], is_broken: bool) -> list[Offsets]:
+def locate_secrets(text: str, documents: Iterable[Document], is_broken: bool) -> list[Offsets]:
     """The offsets of the secrets in a text, in order, the end exclusive, wherever the text repeats them.
 
     ``documents`` are what could be read of it; where it is broken, that is not all.
     """
-    found: list[Offsets] = []
+    spans: list[Offsets] = []
     values: set[str] = set()
     for document in documents:
-        found += _of_document(document)
-        values.update(value for value in secret_values(document.data) if len(value) >= LEAST)
-    beside = find_broken_text_secrets(text) if is_broken else _of_comments(text)
-    return merge_spans([*found, *Matcher(values).spans(text), *beside])
+        spans += _locate_in_document(document)
+        values.update(value for value in iter_secret_values(document.data) if len(value) >= MIN_SECRET_LENGTH)
+    other_spans = find_broken_text_secrets(text) if is_broken else _locate_in_comments(text)
+    return merge_spans([*spans, *ValueMatcher(values).iter_spans(text), *other_spans])
 
 
-def _of_document(document: Document) -> Iterator[Offsets]:
+def _locate_in_document(document: Document) -> Iterator[Offsets]:
     parts: dict[Path, list[str]] = {}
     for secret in find_secrets(document.data):
         parts.setdefault(secret.path, []).append(secret.part)
-    for path, some in parts.items():
+    for path, secret_parts in parts.items():
         span = document.span(path)
-        written = document.text[span.start : span.end]
-        if "" in some or not _holds(written, some):
+        source_text = document.text[span.start : span.end]
+        if "" in secret_parts or not _contains_parts(source_text, secret_parts):
             yield span.start, span.end  # all of it, as a part that is written otherwise cannot be found
         else:
-            yield from ((span.start + at, span.start + end) for at, end in Matcher(some).spans(written))
+            yield from (
+                (span.start + at, span.start + end)
+                for at, end in ValueMatcher(secret_parts).iter_spans(source_text)
+            )
 
 
-def _holds(written: str, parts: list[str]) -> bool:
+def _contains_parts(source_text: str, parts: list[str]) -> bool:
     """Whether a text has parts of the value that it was read from as they are; of very many, nobody asks."""
-    return len(parts) <= _MOST_PARTS and all(part in written for part in parts)
+    return len(parts) <= _MAX_PARTS and all(part in source_text for part in parts)
 
 
-def _of_comments(text: str) -> Iterator[Offsets]:
+def _locate_in_comments(text: str) -> Iterator[Offsets]:
     if "#" not in text:
         return
     for comment in _COMMENT.finditer(text):
-        first = comment.start()
-        yield from ((first + start, first + end) for start, end in find_text_secrets(comment[0]))
+        comment_start = comment.start()
+        yield from (
+            (comment_start + start, comment_start + end) for start, end in find_text_secrets(comment[0])
+        )

@@ -20,16 +20,16 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, Literal, NamedTuple
-from podplan.yaml.comments import dash_before, scalar_extent
-from podplan.yaml.document import marked
-from podplan.yaml.positions import line_start, scalar_end
+from podplan.yaml.comments import find_dash, scalar_content_span
+from podplan.yaml.document import count_byte_order_marks
+from podplan.yaml.positions import find_line_start, find_scalar_end
 
-_PREFIX = pattern(r"(?:[&!]\S*(?:\s+|\Z))*")
+_PREFIX = compile_lazily(r"(?:[&!]\S*(?:\s+|\Z))*")
 
 
-class Tree(NamedTuple):
+class CstNode(NamedTuple):
     """A value as it is written. ``start`` and ``end`` are 0-based offsets; a block ends with its last entry.
 
     ``prefix`` is its anchor and tag. ``style`` is that of a scalar: ', ", | or >, and "" for a plain one;
@@ -38,105 +38,108 @@ class Tree(NamedTuple):
     comments before the first entry and after the last, "" for a blank line.
     """
 
-    what: Literal["scalar", "alias", "map", "list"]
+    node_type: Literal["scalar", "alias", "map", "list"]
     start: int
     end: int
     prefix: str = ""
     style: str = ""
     value: str = ""
-    flow: bool = False
+    is_flow: bool = False
     column: int = 0
-    entries: tuple[Leaf, ...] = ()
-    opening: tuple[str, ...] = ()
-    closing: tuple[str, ...] = ()
+    entries: tuple[CstEntry, ...] = ()
+    leading_comments: tuple[str, ...] = ()
+    trailing_comments: tuple[str, ...] = ()
 
 
-class Leaf(NamedTuple):
+class CstEntry(NamedTuple):
     """An entry of a map (with ``key``) or list; ``start`` is the offset of its key or dash.
 
     ``above`` and ``below`` are lines of comments, "" for a blank one; ``beside`` ends the line of the key.
     """
 
-    key: Tree | None
-    value: Tree
+    key: CstNode | None
+    value: CstNode
     start: int
-    above: tuple[str, ...] = ()
-    beside: str = ""
-    below: tuple[str, ...] = ()
+    comments_above: tuple[str, ...] = ()
+    line_comment: str = ""
+    comments_below: tuple[str, ...] = ()
 
 
-def trees(text: str) -> list[Tree]:
+def parse_cst(text: str) -> list[CstNode]:
     """The documents of a text that has no faults, without comments; those without content are left out."""
-    base = marked(text)
+    base = count_byte_order_marks(text)
     # The stubs of PyYAML leave out what is written in C.
-    get = cyaml.CParser(text[base:]).get_event  # type: ignore[attr-defined]
-    found: list[Tree] = []
-    open_: list[tuple[Any, list[Tree]]] = []
+    get_event = cyaml.CParser(text[base:]).get_event  # type: ignore[attr-defined]
+    roots: list[CstNode] = []
+    stack: list[tuple[Any, list[CstNode]]] = []
     while True:
-        event = get()
+        event = get_event()
         kind = event.__class__
         if kind is StreamEndEvent:
-            return found
+            return roots
         if kind is DocumentStartEvent:
-            open_ = [(event, [])]
+            stack = [(event, [])]
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
-            open_.append((event, []))
+            stack.append((event, []))
         elif kind is ScalarEvent or kind is AliasEvent:
-            open_[-1][1].append(_leaf(text, event, base))
+            stack[-1][1].append(_build_leaf(text, event, base))
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
-            first, below = open_.pop()
-            open_[-1][1].append(_collection(text, first, event, below, base))
-        if len(open_) == 1 and open_[0][1]:
-            tree = open_[0][1].pop()
+            start_event, children = stack.pop()
+            stack[-1][1].append(_build_collection(text, start_event, event, children, base))
+        if len(stack) == 1 and stack[0][1]:
+            tree = stack[0][1].pop()
             if tree.start != tree.end:
-                found.append(tree)
+                roots.append(tree)
 
 
-def _leaf(text: str, event: Any, base: int) -> Tree:
+def _build_leaf(text: str, event: Any, base: int) -> CstNode:
     start, end = event.start_mark.index + base, event.end_mark.index + base
     if isinstance(event, AliasEvent):
-        return Tree("alias", start, end, value=event.anchor or "")
-    end = scalar_end(text, start, end)
+        return CstNode("alias", start, end, value=event.anchor or "")
+    end = find_scalar_end(text, start, end)
     prefix = _PREFIX.match(text, start, end) if event.anchor or event.tag else None
-    written = prefix[0].split() if prefix else []
-    return Tree("scalar", start, end, " ".join(written), event.style or "", event.value)
+    properties = prefix[0].split() if prefix else []
+    return CstNode("scalar", start, end, " ".join(properties), event.style or "", event.value)
 
 
-def _collection(text: str, first: Any, last: Any, below: list[Tree], base: int) -> Tree:
-    start = first.start_mark.index + base
-    flow, is_map = first.flow_style, isinstance(first, MappingStartEvent)
+def _build_collection(
+    text: str, start_event: Any, end_event: Any, children: list[CstNode], base: int
+) -> CstNode:
+    start = start_event.start_mark.index + base
+    is_flow, is_map = start_event.flow_style, isinstance(start_event, MappingStartEvent)
     prefix = ""
-    if first.anchor or first.tag:
-        found = _PREFIX.match(text, start)
-        prefix = " ".join(found[0].split()) if found else ""
+    if start_event.anchor or start_event.tag:
+        match = _PREFIX.match(text, start)
+        prefix = " ".join(match[0].split()) if match else ""
     if is_map:
         entries = tuple(
-            Leaf(key, value, key.start) for key, value in zip(below[::2], below[1::2], strict=True)
+            CstEntry(key, value, key.start) for key, value in zip(children[::2], children[1::2], strict=True)
         )
     else:
         entries = tuple(
-            Leaf(None, value, value.start if flow else dash_before(value.start, text)) for value in below
+            CstEntry(None, value, value.start if is_flow else find_dash(value.start, text))
+            for value in children
         )
-    end = last.end_mark.index + base if flow else max(below[-1].end, start)
-    column = 0 if flow else entries[0].start - _line_start(text, entries[0].start)
+    end = end_event.end_mark.index + base if is_flow else max(children[-1].end, start)
+    column = 0 if is_flow else entries[0].start - _find_line_start(text, entries[0].start)
     entries = tuple(
         leaf._replace(value=leaf.value._replace(column=column)) if leaf.value.style == ">" else leaf
         for leaf in entries
     )
-    what: Literal["map", "list"] = "map" if is_map else "list"
-    return Tree(what, start, end, prefix, flow=flow, column=column, entries=entries)
+    node_type: Literal["map", "list"] = "map" if is_map else "list"
+    return CstNode(node_type, start, end, prefix, is_flow=is_flow, column=column, entries=entries)
 
 
-def _line_start(text: str, offset: int) -> int:
-    start = line_start(text, offset)
-    return marked(text) if start == 0 else start
+def _find_line_start(text: str, offset: int) -> int:
+    start = find_line_start(text, offset)
+    return count_byte_order_marks(text) if start == 0 else start
 
 
-def scalar_extents(text: str, tree: Tree) -> Iterator[tuple[int, int]]:
+def iter_scalar_spans(text: str, node: CstNode) -> Iterator[tuple[int, int]]:
     """Where the scalars below a tree stand, keys included, in order."""
-    if tree.what == "scalar":
-        yield scalar_extent(text, tree.start, tree.end)
-    for leaf in tree.entries:
-        if leaf.key is not None:
-            yield from scalar_extents(text, leaf.key)
-        yield from scalar_extents(text, leaf.value)
+    if node.node_type == "scalar":
+        yield scalar_content_span(text, node.start, node.end)
+    for entry in node.entries:
+        if entry.key is not None:
+            yield from iter_scalar_spans(text, entry.key)
+        yield from iter_scalar_spans(text, entry.value)

@@ -27,25 +27,25 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from podplan.core.lazy_regex import pattern
-from podplan.core.limits import MAX_DEPTH, MAX_DOCUMENT_TEXT, BoundExceeded, beyond
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.limits import MAX_DEPTH, MAX_DOCUMENT_TEXT, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any
 
-_WORD = pattern(
+_WORD = compile_lazily(
     r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.ASCII | re.IGNORECASE
 )
 # Beyond ASCII: controls, spaces, soft hyphens, joiners and directions, line breaks, marks of byte order,
 # private use; and what the writer escapes itself, as kubectl does: all beyond the basic plane. A fixed list,
 # because what Python takes for printable differs between its versions.
-_UNSEEN = (
+_INVISIBLE = (
     r"\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5"
     r"\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef"
     r"\ufeff\uffa0\ufff0-\uffff"
 )
-_TO_ESCAPE = pattern(f"[{_UNSEEN}]")
+_TO_ESCAPE = compile_lazily(f"[{_INVISIBLE}]")
 # Lines of text that can be seen, none of them ending in a space, the first not blank and not indented.
-_SEEN = rf"[^\x00-\x20{_UNSEEN}\U00010000-\U0010ffff]"
-_LITERAL = pattern(rf"{_SEEN}(?: *{_SEEN})*(?:\n(?: *{_SEEN})*)*")
+_VISIBLE = rf"[^\x00-\x20{_INVISIBLE}\U00010000-\U0010ffff]"
+_LITERAL = compile_lazily(rf"{_VISIBLE}(?: *{_VISIBLE})*(?:\n(?: *{_VISIBLE})*)*")
 _UNLIMITED = -1
 _PLAIN = (True, False)
 _QUOTED = (False, True)
@@ -53,12 +53,12 @@ _QUOTED = (False, True)
 Emit = Callable[[Event], None]
 
 
-def emit(documents: Iterable[Any], header: str | None = None) -> str:
+def emit_documents(documents: Iterable[Any], header: str | None = None) -> str:
     """The YAML text of ``documents``, with ``---`` between them.
 
     ``header`` becomes comment lines at the top. Errors as for ``emit_document``.
     """
-    return _comment(header) + "---\n".join(emit_document(data) for data in documents)
+    return _format_header(header) + "---\n".join(emit_document(data) for data in documents)
 
 
 def emit_document(data: Any, header: str | None = None) -> str:
@@ -68,7 +68,7 @@ def emit_document(data: Any, header: str | None = None) -> str:
     number that JSON cannot hold and BoundExceeded for data that is nested too deeply or contains itself, and
     for a text that would fill the memory, as aliases of a long one do.
     """
-    stream = _Bounded()
+    stream = _LimitedStream()
     # The stubs of PyYAML leave out what is written in C.
     emitter = cyaml.CEmitter(stream, width=_UNLIMITED, allow_unicode=True)  # type: ignore[attr-defined]
     emit: Emit = emitter.emit
@@ -84,30 +84,32 @@ def emit_document(data: Any, header: str | None = None) -> str:
     text = stream.getvalue()
     if not text.isascii():
         text = _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
-    return _comment(header) + text.removeprefix(" ")
+    return _format_header(header) + text.removeprefix(" ")
 
 
-class _Bounded(io.StringIO):
+class _LimitedStream(io.StringIO):
     """What the emitter writes to, a few kilobytes at a time."""
 
     def write(self, text: str) -> int:
         if self.tell() + len(text) > MAX_DOCUMENT_TEXT:
             message = f"one document is more than {MAX_DOCUMENT_TEXT:,} characters of YAML"
-            raise BoundExceeded(beyond("document-text", f"{message}; look for aliases of a long text in it"))
+            raise LimitExceeded(
+                limit_exceeded("document-text", f"{message}; look for aliases of a long text in it")
+            )
         return super().write(text)
 
 
-def _comment(header: str | None) -> str:
+def _format_header(header: str | None) -> str:
     lines = (header or "").splitlines()
     return "".join(f"{line if line.startswith('#') else f'# {line}'.rstrip()}\n" for line in lines)
 
 
 def _emit_value(emit: Emit, value: Any, depth: int) -> None:
     if isinstance(value, str):
-        emit(_string(value))
+        emit(_build_string_event(value))
     elif isinstance(value, dict | list):
         if depth >= MAX_DEPTH:
-            raise BoundExceeded(f"the data has more than {MAX_DEPTH:,} levels of nesting; flatten it")
+            raise LimitExceeded(f"the data has more than {MAX_DEPTH:,} levels of nesting; flatten it")
         if isinstance(value, dict):
             _emit_mapping(emit, value, depth + 1)
         else:
@@ -116,7 +118,7 @@ def _emit_value(emit: Emit, value: Any, depth: int) -> None:
                 _emit_value(emit, entry, depth + 1)
             emit(SequenceEndEvent())
     else:
-        emit(ScalarEvent(None, None, _PLAIN, _plain(value)))
+        emit(ScalarEvent(None, None, _PLAIN, _format_plain(value)))
 
 
 def _emit_mapping(emit: Emit, mapping: dict[Any, Any], depth: int) -> None:
@@ -124,24 +126,24 @@ def _emit_mapping(emit: Emit, mapping: dict[Any, Any], depth: int) -> None:
     for key, value in mapping.items():
         if not isinstance(key, str):
             raise TypeError(f"a key is {type(key).__name__}, not a string")
-        emit(_key(key))
+        emit(_build_key_event(key))
         _emit_value(emit, value, depth)
     emit(MappingEndEvent())
 
 
-def _key(text: str) -> ScalarEvent:
+def _build_key_event(text: str) -> ScalarEvent:
     if _WORD.fullmatch(text):
         return ScalarEvent(None, None, _PLAIN, text)
     return ScalarEvent(None, None, _QUOTED, text, style='"')
 
 
-def _string(text: str) -> ScalarEvent:
+def _build_string_event(text: str) -> ScalarEvent:
     if "\n" in text and not text.endswith("\n\n") and _LITERAL.fullmatch(text):
         return ScalarEvent(None, None, _QUOTED, text, style="|")
-    return _key(text)
+    return _build_key_event(text)
 
 
-def _plain(value: Any) -> str:
+def _format_plain(value: Any) -> str:
     """A number, bool or None in the spelling that every YAML reader takes for the same value."""
     if value is None:
         return "null"

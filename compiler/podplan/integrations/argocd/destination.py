@@ -16,51 +16,54 @@ from podplan.kinds.registry import find_family
 _VERSION = re.compile(r"v?1\.([0-9]{1,3})(?![0-9])")
 
 
-class Version(NamedTuple):
+class DestinationVersion(NamedTuple):
     """The Kubernetes version to check against, and a sentence where it is not that of the cluster."""
 
     version: str
     warning: str = ""
 
 
-def version(said: str, known: Sequence[str], default: str) -> Version:
+def select_version(kube_version: str, supported: Sequence[str], default: str) -> DestinationVersion:
     """The version of ``known`` (in order) that is nearest to what KUBE_VERSION says; ``default`` for none."""
-    if not said:
-        return Version(default)
-    match = _VERSION.match(said)
+    if not kube_version:
+        return DestinationVersion(default)
+    match = _VERSION.match(kube_version)
     if match is None:
-        return Version(
-            default, f'KUBE_VERSION is "{said[:30]}", no version of Kubernetes; checked against {default}'
+        return DestinationVersion(
+            default,
+            f'KUBE_VERSION is "{kube_version[:30]}", no version of Kubernetes; checked against {default}',
         )
-    wanted = f"1.{int(match[1])}"
-    if wanted in known:
-        return Version(wanted)
-    nearest = known[0] if int(match[1]) < _minor(known[0]) else known[-1]
-    return Version(
+    requested = f"1.{int(match[1])}"
+    if requested in supported:
+        return DestinationVersion(requested)
+    nearest = supported[0] if int(match[1]) < _parse_minor(supported[0]) else supported[-1]
+    return DestinationVersion(
         nearest,
-        f"the destination runs Kubernetes {wanted}, which is not known here; checked against {nearest}",
+        f"the destination runs Kubernetes {requested}, which is not known here; checked against {nearest}",
     )
 
 
-def missing(served: str, objects: Iterable[Mapping[str, Any]]) -> list[str]:
+def find_unserved_kinds(served: str, objects: Iterable[Mapping[str, Any]]) -> list[str]:
     """A sentence for each kind of CR in ``objects`` that the destination does not serve.
 
     ``served`` is KUBE_API_VERSIONS; where it is empty, nothing is known and nothing said.
     """
-    there = {entry.strip() for entry in served.split(",")} - {""}
-    if not there:
+    served_entries = {entry.strip() for entry in served.split(",")} - {""}
+    if not served_entries:
         return []
-    with_kinds = any(_is_kind(entry) for entry in there)
-    said: dict[str, None] = {}
+    with_kinds = any(_is_kind(entry) for entry in served_entries)
+    sentences: dict[str, None] = {}
     for data in objects:
         api, kind = str(data.get("apiVersion")), data.get("kind")
         if find_family(api) is None:
             continue
-        if api not in there and f"{api}/{kind}" not in there:
-            said[f"the destination does not know {api}: install the controller of {kind} there first"] = None
-        elif with_kinds and f"{api}/{kind}" not in there:
-            said[f"the destination knows {api}, but no {kind} in it: its controller is older"] = None
-    return list(said)
+        if api not in served_entries and f"{api}/{kind}" not in served_entries:
+            sentences[
+                f"the destination does not know {api}: install the controller of {kind} there first"
+            ] = None
+        elif with_kinds and f"{api}/{kind}" not in served_entries:
+            sentences[f"the destination knows {api}, but no {kind} in it: its controller is older"] = None
+    return list(sentences)
 
 
 def _is_kind(entry: str) -> bool:
@@ -68,5 +71,5 @@ def _is_kind(entry: str) -> bool:
     return entry.rpartition("/")[2][:1].isupper()
 
 
-def _minor(version: str) -> int:
+def _parse_minor(version: str) -> int:
     return int(version.partition(".")[2])

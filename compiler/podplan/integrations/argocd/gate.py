@@ -4,73 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from podplan.checker.check import Result
-from podplan.checker.files import fault_finding
-from podplan.checker.jobs import object_findings, plan_findings, set_findings
-from podplan.checker.packed_store import Origin
-from podplan.checker.result import result, show_sources
-from podplan.checker.run_state import Run
+from podplan.checker.check import CheckResult
+from podplan.checker.files import build_syntax_finding
+from podplan.checker.jobs import build_cross_job_findings, check_plain_object, check_plans
+from podplan.checker.packed_store import JobSource
+from podplan.checker.result import build_result, store_shown_texts
+from podplan.checker.run_state import CheckRun
 from podplan.core.findings import Finding
 from podplan.core.typing import NamedTuple
-from podplan.integrations.argocd.application import is_ours
-from podplan.pipeline import Plan, Settings
-from podplan.workspace import Reader
-from podplan.workspace.documents import Item
-from podplan.yaml import Source
+from podplan.integrations.argocd.application import is_podplan_file
+from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument
+from podplan.yaml import SourceFile
 
 # What a finding about the value of a param begins with, and what it is to begin with here.
-FLAG, PARAMETER = "--set params.", "parameter params."
+FLAG_PREFIX, PARAMETER_PREFIX = "--set params.", "parameter params."
 
 
 class Judged(NamedTuple):
     """A profile or a CR, where it is written, and its plans, made when they are asked for."""
 
-    item: Item
-    place: Origin
-    plans: Callable[[], Iterable[Plan]]
+    item: ClassifiedDocument
+    place: JobSource
+    plans: Callable[[], Iterable[JobPlan]]
 
 
-def judged(
-    files: Sequence[Source],
-    made: Iterable[Judged],
-    beside: Iterable[tuple[Item, Origin]],
-    settings: Settings,
-    reader: Reader,
-    settings_of: Callable[[Origin], Settings],
-) -> Result:
+def check_application(
+    files: Sequence[SourceFile],
+    all_plans: Iterable[Judged],
+    manifests: Iterable[tuple[ClassifiedDocument, JobSource]],
+    settings: PipelineSettings,
+    reader: Loader,
+    settings_of: Callable[[JobSource], PipelineSettings],
+) -> CheckResult:
     """The findings about plans of CRs, about the manifests ``beside`` them, and about the text of files.
 
     Policies about all jobs see these jobs: what is not applied together is not judged together. They are made
     again by ``settings_of`` the place where a profile is written.
     """
     texts = {source.file: source for source in files}
-    run = Run(settings, reader, reread=texts.__getitem__, settings_of=settings_of)
+    run = CheckRun(settings, reader, reread_file=texts.__getitem__, settings_of=settings_of)
     run.counts["files"] = len(files)
     for source in files:
-        run.silences.open(source)
-        if is_ours(source):
-            faults = (fault_finding(source, fault) for fault in source.faults)
-            run.findings += run.silences.graded(source.file, faults)
-    for one in made:
-        _add(one.item, plan_findings(one.plans(), run, one.place), run)
-    for item, place in beside:
-        if item.what == "object":
-            _add(item, object_findings(item, run, place), run)
-        elif item.what == "other":
+        run.suppression_tracker.load_suppressions(source)
+        if is_podplan_file(source):
+            faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
+            run.findings += run.suppression_tracker.apply_severities(source.file, faults)
+    for one in all_plans:
+        _add_findings(one.item, check_plans(one.plans(), run, one.place), run)
+    for item, place in manifests:
+        if item.category == "object":
+            _add_findings(item, check_plain_object(item, run, place), run)
+        elif item.category == "other":
             run.not_checked[item.reason] += 1
-    for number, seen in run.together.said(run.silences.anywhere()):
-        run.findings += set_findings(number, seen, run)
-    show_sources(files, run, run.findings)
-    found = result(run)
-    return found._replace(findings=[_of_parameter(one) for one in found.findings])
+    for number, located in run.cross_job_index.iter_diagnostics(
+        run.suppression_tracker.find_enabled_policies()
+    ):
+        run.findings += build_cross_job_findings(number, located, run)
+    store_shown_texts(files, run, run.findings)
+    checked = build_result(run)
+    return checked._replace(findings=[_rename_flag(one) for one in checked.findings])
 
 
-def _add(item: Item, findings: Iterable[Finding], run: Run) -> None:
-    run.findings += run.silences.graded(item.doc.name, findings)
+def _add_findings(item: ClassifiedDocument, findings: Iterable[Finding], run: CheckRun) -> None:
+    run.findings += run.suppression_tracker.apply_severities(item.doc.name, findings)
 
 
-def _of_parameter(found: Finding) -> Finding:
+def _rename_flag(finding: Finding) -> Finding:
     """A finding about the value of a flag, which here was a parameter of the Application."""
-    if not found.message.startswith(FLAG):
-        return found
-    return found._replace(message=PARAMETER + found.message.removeprefix(FLAG))
+    if not finding.message.startswith(FLAG_PREFIX):
+        return finding
+    return finding._replace(message=PARAMETER_PREFIX + finding.message.removeprefix(FLAG_PREFIX))

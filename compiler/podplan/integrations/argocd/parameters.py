@@ -9,21 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from podplan.core.errors import RequestError
-from podplan.core.suggestions import meant_or_known
-from podplan.core.truncation import shortened
+from podplan.core.errors import UsageError
+from podplan.core.suggestions import suggest_or_list
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple
 
-VARIABLE = "ARGOCD_APP_PARAMETERS"
-OF_PARAMS = "params."  # what the params of profiles are called as parameters
-TREATMENTS = ("include", "ignore")  # of manifests beside the profiles
+PARAMETERS_VARIABLE = "ARGOCD_APP_PARAMETERS"
+PARAM_PREFIX = "params."  # what the params of profiles are called as parameters
+MANIFEST_MODES = ("include", "ignore")  # of manifests beside the profiles
 # parameter -> the field of Argo CD that its value comes in
-FORMS = {"environment": "string", "profiles": "array", "inventory": "string", "manifests": "string"}
+PARAMETER_TYPES = {"environment": "string", "profiles": "array", "inventory": "string", "manifests": "string"}
 
-Value = str | list[str] | dict[str, str]
+ParameterValue = str | list[str] | dict[str, str]
 
 
-class Given(NamedTuple):
+class PluginParameters(NamedTuple):
     """What an Application asks for; "" and () where it does not say.
 
     ``params`` are values for the params of profiles, by their names. ``namespace`` is where what has none
@@ -34,11 +34,11 @@ class Given(NamedTuple):
     profiles: tuple[str, ...] = ()
     inventory: str = ""
     manifests: str = ""
-    params: Mapping[str, Value] = {}
+    params: Mapping[str, ParameterValue] = {}
     namespace: str = ""
 
 
-def given(text: str | None) -> Given:
+def parse_parameters(text: str | None) -> PluginParameters:
     """The parameters in ``text``, the value of ARGOCD_APP_PARAMETERS; None where it is not set.
 
     It is not set for an Application without a ``plugin``, ``null`` for one without parameters, and else a
@@ -46,55 +46,63 @@ def given(text: str | None) -> Given:
     a parameter that
     is misspelt must not become a default.
     """
-    values: dict[str, Value] = {}
-    for entry in _entries(text):
-        name, value = _parameter(entry)
+    values: dict[str, ParameterValue] = {}
+    for entry in _load_entries(text):
+        name, value = _parse_parameter(entry)
         if name in values:
-            raise RequestError(f'the parameter "{_short(name)}" is given twice; leave out one')
+            raise UsageError(f'the parameter "{_truncate_name(name)}" is given twice; leave out one')
         values[name] = value
-    params = {name.removeprefix(OF_PARAMS): values.pop(name) for name in list(values) if _is_param(name)}
+    params = {name.removeprefix(PARAM_PREFIX): values.pop(name) for name in list(values) if _is_param(name)}
     for name, value in values.items():
-        if name not in FORMS:
-            meant = meant_or_known(name, [*FORMS, f"{OF_PARAMS}NAME"])
-            raise RequestError(f'unknown parameter "{_short(name)}"{meant}')
-        if _form(value) != FORMS[name]:
-            raise RequestError(f'the parameter "{name}" wants {FORMS[name]}:, not {_form(value)}:')
-    treatment = values.get("manifests", "")
-    if treatment and treatment not in TREATMENTS:
-        shown = _short(str(treatment))
-        raise RequestError(
-            f'the parameter "manifests" is "{shown}", and must be one of {", ".join(TREATMENTS)}'
+        if name not in PARAMETER_TYPES:
+            suggestion = suggest_or_list(name, [*PARAMETER_TYPES, f"{PARAM_PREFIX}NAME"])
+            raise UsageError(f'unknown parameter "{_truncate_name(name)}"{suggestion}')
+        if _name_type(value) != PARAMETER_TYPES[name]:
+            raise UsageError(
+                f'the parameter "{name}" wants {PARAMETER_TYPES[name]}:, not {_name_type(value)}:'
+            )
+    manifest_mode = values.get("manifests", "")
+    if manifest_mode and manifest_mode not in MANIFEST_MODES:
+        shown_mode = _truncate_name(str(manifest_mode))
+        raise UsageError(
+            f'the parameter "manifests" is "{shown_mode}", and must be one of {", ".join(MANIFEST_MODES)}'
         )
-    return Given(**{name: _plain(value) for name, value in values.items()}, params=params)
+    return PluginParameters(**{name: _convert_value(value) for name, value in values.items()}, params=params)
 
 
-def _entries(text: str | None) -> list[Any]:
+def _load_entries(text: str | None) -> list[Any]:
     try:
         entries = json.loads(text or "null")
     except (ValueError, RecursionError):
-        raise RequestError(
-            f"{VARIABLE} is no JSON; Argo CD sets it from spec.source.plugin.parameters"
+        raise UsageError(
+            f"{PARAMETERS_VARIABLE} is no JSON; Argo CD sets it from spec.source.plugin.parameters"
         ) from None
     if entries is None:
         return []
     if not isinstance(entries, list):
-        raise RequestError(f"{VARIABLE} is no list of parameters, such as [{_EXAMPLE}]")
+        raise UsageError(f"{PARAMETERS_VARIABLE} is no list of parameters, such as [{_PARAMETER_EXAMPLE}]")
     return entries
 
 
-_EXAMPLE = '{"name": "environment", "string": "prod"}'
+_PARAMETER_EXAMPLE = '{"name": "environment", "string": "prod"}'
 
 
-def _parameter(entry: Any) -> tuple[str, Value]:
+def _parse_parameter(entry: Any) -> tuple[str, ParameterValue]:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
-        raise RequestError(f"{VARIABLE} has a parameter without a name; one is written as {_EXAMPLE}")
+        raise UsageError(
+            f"{PARAMETERS_VARIABLE} has a parameter without a name; one is written as {_PARAMETER_EXAMPLE}"
+        )
     values = [entry[form] for form in ("string", "array", "map") if entry.get(form) is not None]
     if len(values) != 1:
-        raise RequestError(f'the parameter "{_short(name)}" needs exactly one of string:, array: and map:')
+        raise UsageError(
+            f'the parameter "{_truncate_name(name)}" needs exactly one of string:, array: and map:'
+        )
     if not _is_text(values[0]):
-        raise RequestError(f'the parameter "{_short(name)}" holds something else than text; put it in quotes')
-    value: Value = values[0]
+        raise UsageError(
+            f'the parameter "{_truncate_name(name)}" holds something else than text; put it in quotes'
+        )
+    value: ParameterValue = values[0]
     return name, value
 
 
@@ -108,16 +116,16 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_param(name: str) -> bool:
-    return name.startswith(OF_PARAMS) and len(name) > len(OF_PARAMS)
+    return name.startswith(PARAM_PREFIX) and len(name) > len(PARAM_PREFIX)
 
 
-def _form(value: Value) -> str:
+def _name_type(value: ParameterValue) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "map"
 
 
-def _plain(value: Value) -> Any:
+def _convert_value(value: ParameterValue) -> Any:
     return tuple(dict.fromkeys(value)) if isinstance(value, list) else value
 
 
-def _short(text: str) -> str:
-    return shortened(text, 60)
+def _truncate_name(text: str) -> str:
+    return truncate(text, 60)

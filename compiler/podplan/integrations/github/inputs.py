@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from podplan.core.errors import RequestError
-from podplan.core.suggestions import did_you_mean
+from podplan.core.errors import UsageError
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import NamedTuple
 
-PREFIX = "PODPLAN_ACTION_"
-COMMANDS = ("check", "diff", "render", "render-check")
-LEVELS = ("", "error", "warning", "info", "never")
+INPUT_PREFIX = "PODPLAN_ACTION_"
+STEP_COMMANDS = ("check", "diff", "render", "render-check")
+FAIL_ON_LEVELS = ("", "error", "warning", "info", "never")
 
 
-class Inputs(NamedTuple):
+class ActionInputs(NamedTuple):
     """What a step asks for; "" and () stand for what is not set."""
 
     command: str
@@ -29,47 +29,50 @@ class Inputs(NamedTuple):
     config: str
 
     @property
-    def places(self) -> list[tuple[str, str]]:
+    def path_inputs(self) -> list[tuple[str, str]]:
         """The inputs that are files or folders, each with its name."""
-        once = {
+        single_paths = {
             "config": self.config,
             "sarif-file": self.sarif_file,
             "comment-file": self.comment_file,
             "output-dir": self.output_dir,
         }
-        return [*(("paths", path) for path in self.paths), *(pair for pair in once.items() if pair[1])]
+        return [
+            *(("paths", path) for path in self.paths),
+            *(pair for pair in single_paths.items() if pair[1]),
+        ]
 
 
-def inputs(environ: Mapping[str, str]) -> Inputs:
+def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
     """The inputs. Raises RequestError for one that has no such value."""
-    given = {name: environ.get(PREFIX + name.upper(), "").strip() for name in Inputs._fields}
-    found = Inputs(
-        command=_one_of("command", given["command"] or "check", COMMANDS),
-        paths=_lines(given["paths"]) or (os.curdir,),
-        environment=_lines(given["environment"]),
-        base=given["base"],
-        fail_on=_one_of("fail-on", given["fail_on"], LEVELS),
-        sarif_file=given["sarif_file"],
-        comment_file=given["comment_file"],
-        summary=_one_of("summary", given["summary"] or "true", ("true", "false")) == "true",
-        output_dir=given["output_dir"],
-        config=given["config"],
+    raw_values = {name: environ.get(INPUT_PREFIX + name.upper(), "").strip() for name in ActionInputs._fields}
+    action_inputs = ActionInputs(
+        command=_parse_choice("command", raw_values["command"] or "check", STEP_COMMANDS),
+        paths=_split_lines(raw_values["paths"]) or (os.curdir,),
+        environment=_split_lines(raw_values["environment"]),
+        base=raw_values["base"],
+        fail_on=_parse_choice("fail-on", raw_values["fail_on"], FAIL_ON_LEVELS),
+        sarif_file=raw_values["sarif_file"],
+        comment_file=raw_values["comment_file"],
+        summary=_parse_choice("summary", raw_values["summary"] or "true", ("true", "false")) == "true",
+        output_dir=raw_values["output_dir"],
+        config=raw_values["config"],
     )
-    if "-" in found.paths:
-        raise RequestError("paths: - would be standard input, and a step has none")
-    if found.command == "render" and not found.output_dir:
-        raise RequestError("command render wants output-dir, the folder to render into")
-    if found.command.startswith("render") and found.sarif_file:
-        raise RequestError(f"command {found.command} writes no sarif-file; check does")
-    return found
+    if "-" in action_inputs.paths:
+        raise UsageError("paths: - would be standard input, and a step has none")
+    if action_inputs.command == "render" and not action_inputs.output_dir:
+        raise UsageError("command render wants output-dir, the folder to render into")
+    if action_inputs.command.startswith("render") and action_inputs.sarif_file:
+        raise UsageError(f"command {action_inputs.command} writes no sarif-file; check does")
+    return action_inputs
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def _split_lines(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.split("\n") if line.strip())
 
 
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
-    if value in known:
+def _parse_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
+    if value in choices:
         return value
-    hint = did_you_mean(value, known) or f"; there are {', '.join(filter(None, known))}"
-    raise RequestError(f'{name}: there is no "{value}"{hint}')
+    hint = suggest_phrase(value, choices) or f"; there are {', '.join(filter(None, choices))}"
+    raise UsageError(f'{name}: there is no "{value}"{hint}')

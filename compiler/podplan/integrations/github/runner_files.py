@@ -6,14 +6,14 @@ import os
 import secrets
 from collections.abc import Mapping
 
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 
 # of one step; the runner drops a bigger one (docs/evidence/github-actions.md#summary-of-a-step)
 MAX_SUMMARY_BYTES = 1024 * 1024
-LEFT_OUT = "\n\nThe rest has no room in this summary.\n"
+TRUNCATION_NOTE = "\n\nThe rest has no room in this summary.\n"
 
 
-def outputs(values: Mapping[str, str]) -> str:
+def format_outputs(values: Mapping[str, str]) -> str:
     """Text for GITHUB_OUTPUT. A delimiter that nobody can know keeps a value from setting other outputs."""
     text = ""
     for name, value in values.items():
@@ -22,35 +22,40 @@ def outputs(values: Mapping[str, str]) -> str:
     return text
 
 
-def append(path: str, text: str) -> None:
+def append_file(path: str, text: str) -> None:
     """``text`` to the end of a file of the runner; nothing where there is no runner."""
     if path:
         with open(path, "a", encoding="utf-8", errors="backslashreplace", newline="") as stream:
             stream.write(text)
 
 
-def fitting(summary: str) -> str:
+def truncate_summary(summary: str) -> str:
     """``summary``, cut at a line where it is more than the runner takes."""
     if len(summary.encode(errors="backslashreplace")) <= MAX_SUMMARY_BYTES:
         return summary
-    room = MAX_SUMMARY_BYTES - len(LEFT_OUT)
-    kept = summary.encode(errors="backslashreplace")[:room].decode(errors="ignore")
-    return kept[: kept.rfind("\n") + 1] + LEFT_OUT
+    max_bytes = MAX_SUMMARY_BYTES - len(TRUNCATION_NOTE)
+    truncated = summary.encode(errors="backslashreplace")[:max_bytes].decode(errors="ignore")
+    return truncated[: truncated.rfind("\n") + 1] + TRUNCATION_NOTE
 
 
-def demand_inside(name: str, path: str, environ: Mapping[str, str]) -> None:
+def require_in_workspace(name: str, path: str, environ: Mapping[str, str]) -> None:
     """Raises RequestError where a file or folder is not in the workspace or among the runner's temporary
     files, whichever it is written as: a link in the checkout may lead anywhere. Of a file its folder counts:
     who writes it replaces a link in its place, and who reads it judges where that leads.
     """
-    written = os.path.normpath(os.path.join(os.path.realpath(os.curdir), path))
-    real = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
-    for home in (environ.get("GITHUB_WORKSPACE") or os.curdir, environ.get("RUNNER_TEMP") or os.curdir):
-        top = os.path.realpath(home)
-        if _is_in(real, top) and (_is_in(written, top) or _is_in(written, os.path.abspath(home))):
+    written_path = os.path.normpath(os.path.join(os.path.realpath(os.curdir), path))
+    real_path = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
+    for allowed_root in (
+        environ.get("GITHUB_WORKSPACE") or os.curdir,
+        environ.get("RUNNER_TEMP") or os.curdir,
+    ):
+        real_root = os.path.realpath(allowed_root)
+        if _is_inside(real_path, real_root) and (
+            _is_inside(written_path, real_root) or _is_inside(written_path, os.path.abspath(allowed_root))
+        ):
             return
-    raise RequestError(f"{name}: {path} is not in the workspace")
+    raise UsageError(f"{name}: {path} is not in the workspace")
 
 
-def _is_in(path: str, folder: str) -> bool:
+def _is_inside(path: str, folder: str) -> bool:
     return os.path.commonpath((path, folder)) == folder

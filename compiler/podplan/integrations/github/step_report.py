@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.report import concise, diff_markdown, diff_text, markdown
-from podplan.report.diff_words import impact_line
-from podplan.report.priority import important_first
+from podplan.report.diff_words import format_impact
+from podplan.report.priority import sort_by_severity
 from podplan.tools.diff.model import Diff
 
-MAX_COMMENT = 60_000  # characters; a comment takes 65,536, with its head and its fence
-CUT = "…\nThe rest has no room in a comment; the summary of the job has more.\n"
-COUNTS = ("errors", "warnings", "infos")
+MAX_COMMENT_LENGTH = 60_000  # characters; a comment takes 65,536, with its head and its fence
+COMMENT_TRUNCATION_NOTE = "…\nThe rest has no room in a comment; the summary of the job has more.\n"
+COUNT_OUTPUTS = ("errors", "warnings", "infos")
 
 
-def summary(result: Result | None, diff: Diff | None, notice: str) -> str:
+def render_summary(result: CheckResult | None, diff: Diff | None, notice: str) -> str:
     """Markdown: the findings, the difference to the base, why there is none; None and "" are nothing."""
     parts = [
         result and markdown.render(result),
         diff and diff_markdown.render(diff),
-        notice and f"{markdown.plain(notice)}\n",
+        notice and f"{markdown.escape_markdown(notice)}\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def comment(result: Result | None, diff: Diff | None) -> str:
+def render_comment(result: CheckResult | None, diff: Diff | None) -> str:
     """Plain text: the difference, then the findings, the most important first; at most MAX_COMMENT of it."""
-    findings = result and concise.render(result._replace(findings=important_first(result.findings)))
+    findings = result and concise.render(result._replace(findings=sort_by_severity(result.findings)))
     text = "\n".join(part for part in (diff and diff_text.render(diff), findings) if part)
-    return text if len(text) <= MAX_COMMENT else text[: MAX_COMMENT - len(CUT)] + CUT
+    return (
+        text
+        if len(text) <= MAX_COMMENT_LENGTH
+        else text[: MAX_COMMENT_LENGTH - len(COMMENT_TRUNCATION_NOTE)] + COMMENT_TRUNCATION_NOTE
+    )
 
 
-def told(result: Result | None, diff: Diff | None) -> dict[str, str]:
+def build_outputs(result: CheckResult | None, diff: Diff | None) -> dict[str, str]:
     """The outputs of the step by name: counts of findings, and the impact of the change."""
     values: dict[str, str] = {}
     if result is not None:
         values["findings"] = str(len(result.findings))
-        values |= {name: str(getattr(result.summary, name)) for name in COUNTS}
+        values |= {name: str(getattr(result.summary, name)) for name in COUNT_OUTPUTS}
     if diff is not None:
-        values["impact"] = impact_line(diff)
+        values["impact"] = format_impact(diff)
     return values

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from podplan.checker.check import Result
+from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding
-from podplan.core.text_diff import stretches
+from podplan.core.text_diff import iter_diff_ranges
 from podplan.core.typing import Any
-from podplan.integrations.lsp.diagnostics import Places, diagnostic
-from podplan.integrations.lsp.documents import Open
-from podplan.integrations.lsp.positions import Encoding, lines, span
-from podplan.integrations.lsp.workspace import Report, Workspace
-from podplan.tools.fixer import repaired
+from podplan.integrations.lsp.diagnostics import RangeMapper, build_diagnostic
+from podplan.integrations.lsp.documents import OpenDocument
+from podplan.integrations.lsp.positions import Encoding, split_lines, to_protocol_range
+from podplan.integrations.lsp.workspace import CheckReport, Workspace
+from podplan.tools.fixer import fix_texts
 from podplan.yaml.positions import LINE_BREAK
 
 QUICK_FIX, FIX_ALL = "quickfix", "source.fixAll.podplan"
@@ -20,7 +20,7 @@ QUICK_FIX, FIX_ALL = "quickfix", "source.fixAll.podplan"
 Action = dict[str, Any]
 
 
-def wants(only: Any, kind: str) -> bool:
+def accepts_kind(only: Any, kind: str) -> bool:
     """Whether a client that wants ``only`` some kinds wants this one."""
     if not isinstance(only, list):
         return True
@@ -29,92 +29,97 @@ def wants(only: Any, kind: str) -> bool:
     )
 
 
-def fixes(document: Open, where: tuple[int, int], report: Report, places: Places) -> list[Action]:
+def build_quick_fixes(
+    document: OpenDocument, line_range: tuple[int, int], report: CheckReport, ranges: RangeMapper
+) -> list[Action]:
     """An action for each finding of a document with a fix, in the lines from ``where`` to ``where`` (0-based,
     both inclusive)."""
-    first, last = where
+    first, last = line_range
     actions = []
     for file, findings in report.findings.items():
-        if places.uri(file) != document.uri:
+        if ranges.uri(file) != document.uri:
             continue
-        for found in findings:
-            near = found.location.line - 1 <= last and found.location.end_line - 1 >= first
-            if near and found.fix is not None and found.fix.edits:
-                actions.append(_action(found, places))
+        for finding in findings:
+            overlaps = finding.location.line - 1 <= last and finding.location.end_line - 1 >= first
+            if overlaps and finding.fix is not None and finding.fix.edits:
+                actions.append(_build_quick_fix(finding, ranges))
     return actions
 
 
-def _action(found: Finding, places: Places) -> Action:
-    fix = found.fix
+def _build_quick_fix(finding: Finding, ranges: RangeMapper) -> Action:
+    fix = finding.fix
     assert fix is not None
     changes: dict[str, list[Any]] = {}
     for edit in fix.edits:
-        place = (edit.line, edit.column, edit.end_line, edit.end_column)
-        changes.setdefault(places.uri(edit.file), []).append(
-            {"range": places.stretch(edit.file, place), "newText": edit.text}
+        edit_range = (edit.line, edit.column, edit.end_line, edit.end_column)
+        changes.setdefault(ranges.uri(edit.file), []).append(
+            {"range": ranges.map_span(edit.file, edit_range), "newText": edit.text}
         )
     unsafe = "" if fix.safe else " (the job may do something else afterwards)"
     return {
-        "title": f"{found.rule}: {fix.title}{unsafe}",
+        "title": f"{finding.rule}: {fix.title}{unsafe}",
         "kind": QUICK_FIX,
-        "diagnostics": [diagnostic(found, places)],
+        "diagnostics": [build_diagnostic(finding, ranges)],
         "isPreferred": fix.safe,
         "edit": {"changes": changes},
     }
 
 
-def safe_fixes(report: Report, document: Open, places: Places) -> int:
+def count_safe_fixes(report: CheckReport, document: OpenDocument, ranges: RangeMapper) -> int:
     """How many findings of a document could be fixed at once."""
     return sum(
         1
         for file, findings in report.findings.items()
-        if places.uri(file) == document.uri
+        if ranges.uri(file) == document.uri
         for found in findings
-        if found.fix is not None and found.fix.edits and found.fix.safe and _stays(found, file)
+        if found.fix is not None and found.fix.edits and found.fix.safe and _stays_in_file(found, file)
     )
 
 
-def fix_all(document: Open, workspace: Workspace, encoding: Encoding) -> Action | None:
+def build_fix_all(document: OpenDocument, workspace: Workspace, encoding: Encoding) -> Action | None:
     """One action for all safe fixes that stay within a document, each tried before it counts."""
 
-    def checked(texts: Any) -> Result:
-        result = workspace.result([document.path], dict(texts))
+    def checked(texts: Any) -> CheckResult:
+        result = workspace.check_files([document.path], dict(texts))
         kept = [
             found
-            if found.location.file == document.path and _stays(found, document.path)
+            if found.location.file == document.path and _stays_in_file(found, document.path)
             else found._replace(fix=None)
             for found in result.findings
         ]
-        return result._replace(findings=kept, texts=dict(result.texts))
+        return result._replace(findings=kept, redacted_texts=dict(result.redacted_texts))
 
-    new = repaired(checked, unsafe=False).texts.get(document.path)
-    if new is None or new == document.text:
+    new_text = fix_texts(checked, unsafe=False).texts.get(document.path)
+    if new_text is None or new_text == document.text:
         return None
     return {
         "title": "podplan: fix all that is safe to fix",
         "kind": FIX_ALL,
-        "edit": {"changes": {document.uri: differences(document.text, new, encoding)}},
+        "edit": {"changes": {document.uri: build_text_edits(document.text, new_text, encoding)}},
     }
 
 
-def _stays(found: Finding, file: str) -> bool:
-    return found.fix is not None and all(edit.file == file for edit in found.fix.edits)
+def _stays_in_file(finding: Finding, file: str) -> bool:
+    return finding.fix is not None and all(edit.file == file for edit in finding.fix.edits)
 
 
-def differences(old: str, new: str, encoding: Encoding) -> list[dict[str, Any]]:
+def build_text_edits(old: str, new: str, encoding: Encoding) -> list[dict[str, Any]]:
     """The edits, by whole lines, that make one text of another."""
-    before, after, bare = _with_breaks(old), _with_breaks(new), lines(old)
+    before, after, bare_lines = _split_keeping_breaks(old), _split_keeping_breaks(new), split_lines(old)
 
     def start_of(number: int) -> tuple[int, int]:
-        return (number + 1, 1) if number < len(bare) else (len(bare), len(bare[-1]) + 1)
+        return (number + 1, 1) if number < len(bare_lines) else (len(bare_lines), len(bare_lines[-1]) + 1)
 
     return [
-        {"range": span(bare, (*start_of(a), *start_of(b)), encoding), "newText": "".join(after[c:d])}
-        for a, b, c, d in stretches(before, after)
+        {
+            "range": to_protocol_range(bare_lines, (*start_of(a), *start_of(b)), encoding),
+            "newText": "".join(after[c:d]),
+        }
+        for a, b, c, d in iter_diff_ranges(before, after)
     ]
 
 
-def _with_breaks(text: str) -> list[str]:
+def _split_keeping_breaks(text: str) -> list[str]:
     """The lines of a text with their breaks; the last one is without, and may be empty."""
     ends = [match.end() for match in LINE_BREAK.finditer(text)]
     return [text[start:end] for start, end in pairwise((0, *ends, len(text)))]

@@ -4,117 +4,137 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
-from podplan.integrations.lsp.cursor import Spot
-from podplan.integrations.lsp.hover import whole_schema
+from podplan.integrations.lsp.cursor import CursorContext
+from podplan.integrations.lsp.hover import load_kind_schema
 from podplan.integrations.lsp.name_references import (
-    bases,
-    expression,
-    in_expression,
-    inventory_names,
-    part_of_inventory,
+    find_inventory_section,
+    find_open_expression,
+    list_base_files,
+    list_expression_names,
+    list_inventory_names,
 )
-from podplan.integrations.lsp.outline import Cursor
-from podplan.integrations.lsp.positions import Encoding, span
+from podplan.integrations.lsp.outline import OutlineCursor
+from podplan.integrations.lsp.positions import Encoding, to_protocol_range
 from podplan.integrations.lsp.workspace import Workspace
 from podplan.kinds.registry import FAMILIES, find_family
 from podplan.schema import fields
 from podplan.workspace.documents import PROFILE_KINDS
 from podplan.workspace.files import OutsideRoot
-from podplan.yaml.edits.changes import written
+from podplan.yaml.edits.changes import format_inline
 
-PROFILES = "podplan/v1"
-TOP = ("apiVersion", "kind", "metadata", "spec")
-_FIELD, _ENUM, _NAME, _VARIABLE = 10, 20, 18, 6  # CompletionItemKind
+PROFILE_API_VERSION = "podplan/v1"
+TOP_LEVEL_KEYS = ("apiVersion", "kind", "metadata", "spec")
+_FIELD_KIND, _ENUM_KIND, _NAME_KIND, _VARIABLE_KIND = 10, 20, 18, 6  # CompletionItemKind
 
-Item = dict[str, Any]
+CompletionItem = dict[str, Any]
 
 
-def items(spot: Spot, workspace: Workspace, encoding: Encoding) -> list[Item]:
+def build_items(context: CursorContext, workspace: Workspace, encoding: Encoding) -> list[CompletionItem]:
     """What can be written at a place, best first."""
-    begun = expression(spot.before)
-    if begun is not None:
-        names = in_expression(begun.steps, spot, workspace)
-        return [_item(spot, encoding, name, _VARIABLE, name, begun.word) for name in names]
-    cursor = spot.outline.cursor
+    partial_expression = find_open_expression(context.text_before)
+    if partial_expression is not None:
+        names = list_expression_names(partial_expression.steps, context, workspace)
+        return [
+            _build_item(context, encoding, name, _VARIABLE_KIND, name, partial_expression.word)
+            for name in names
+        ]
+    cursor = context.outline.cursor
     if cursor is None:
         return []
-    found: list[Item] = []
+    completion_items: list[CompletionItem] = []
     if cursor.at_key:
-        found += _keys(spot, cursor, workspace, encoding)
-    if not cursor.at_key or cursor.fresh:
-        found += _values(spot, cursor, workspace, encoding)
-    for number, item in enumerate(found):
+        completion_items += _iter_key_items(context, cursor, workspace, encoding)
+    if not cursor.at_key or cursor.is_new:
+        completion_items += _iter_value_items(context, cursor, workspace, encoding)
+    for number, item in enumerate(completion_items):
         item["sortText"] = f"{number:04}"
-    return found
+    return completion_items
 
 
-def _keys(spot: Spot, cursor: Cursor, workspace: Workspace, encoding: Encoding) -> Iterator[Item]:
-    taken = set(spot.outline.keys.get(cursor.path, ()))
-    whole = whole_schema(spot.kind, _version(spot, workspace))
-    end = "" if spot.lines[spot.line][spot.column :].startswith(cursor.rest + ":") else ":"
-    if not whole:
-        if not cursor.path and taken <= set(TOP):
-            for name in TOP:
-                if name not in taken:
-                    yield _item(
-                        spot, encoding, name, _FIELD, f"{name}{end}{' ' if end and name in TOP[:2] else ''}"
+def _iter_key_items(
+    context: CursorContext, cursor: OutlineCursor, workspace: Workspace, encoding: Encoding
+) -> Iterator[CompletionItem]:
+    existing_keys = set(context.outline.keys.get(cursor.path, ()))
+    kind_schema = load_kind_schema(context.kind, _resolve_version(context, workspace))
+    colon = "" if context.lines[context.line][context.column :].startswith(cursor.suffix + ":") else ":"
+    if not kind_schema:
+        if not cursor.path and existing_keys <= set(TOP_LEVEL_KEYS):
+            for name in TOP_LEVEL_KEYS:
+                if name not in existing_keys:
+                    yield _build_item(
+                        context,
+                        encoding,
+                        name,
+                        _FIELD_KIND,
+                        f"{name}{colon}{' ' if colon and name in TOP_LEVEL_KEYS[:2] else ''}",
                     )
         return
-    here = fields.at(whole, cursor.path)
-    required = {name for part in here for name in part.get("required", ())}
-    known = fields.fields(here, whole)
-    for name in sorted(known, key=lambda name: name not in required):
-        if name in taken:
+    schemas = fields.find_schemas_at(kind_schema, cursor.path)
+    required = {name for part in schemas for name in part.get("required", ())}
+    known_fields = fields.collect_fields(schemas, kind_schema)
+    for name in sorted(known_fields, key=lambda name: name not in required):
+        if name in existing_keys:
             continue
-        kinds = fields.types([known[name]], whole)
-        block = kinds == ["object"] and not _in_flow(spot)
-        text = f"{name}{end}{'' if block or not end else ' '}"
-        item = _item(spot, encoding, name, _FIELD, text)
-        yield _told(item, " or ".join(kinds), fields.description([known[name]], whole))
+        kinds = fields.collect_types([known_fields[name]], kind_schema)
+        block = kinds == ["object"] and not _in_flow(context)
+        text = f"{name}{colon}{'' if block or not colon else ' '}"
+        item = _build_item(context, encoding, name, _FIELD_KIND, text)
+        yield _add_details(
+            item, " or ".join(kinds), fields.find_description([known_fields[name]], kind_schema)
+        )
     if cursor.path[:2] == ("spec", "environments") and cursor.path[-1:] == ("values",):
-        for name in in_expression(("params",), spot, workspace):
-            if name not in taken:
-                yield _told(
-                    _item(spot, encoding, name, _VARIABLE, f"{name}{end}{' ' if end else ''}"), "param", ""
+        for name in list_expression_names(("params",), context, workspace):
+            if name not in existing_keys:
+                yield _add_details(
+                    _build_item(
+                        context, encoding, name, _VARIABLE_KIND, f"{name}{colon}{' ' if colon else ''}"
+                    ),
+                    "param",
+                    "",
                 )
 
 
-def _values(spot: Spot, cursor: Cursor, workspace: Workspace, encoding: Encoding) -> Iterator[Item]:
-    pad = " " if spot.before.endswith(":") else ""
-    quoted = spot.before[: len(spot.before) - len(cursor.word)].endswith(('"', "'"))
+def _iter_value_items(
+    context: CursorContext, cursor: OutlineCursor, workspace: Workspace, encoding: Encoding
+) -> Iterator[CompletionItem]:
+    pad = " " if context.text_before.endswith(":") else ""
+    quoted = context.text_before[: len(context.text_before) - len(cursor.word)].endswith(('"', "'"))
 
-    def item(value: Any, kind: int, detail: str = "", documentation: str = "") -> Item:
-        text = str(value) if quoted else pad + written(value)
-        label = written(value) if isinstance(value, bool) else str(value)
-        return _told(_item(spot, encoding, label, kind, text), detail, documentation)
+    def item(value: Any, kind: int, detail: str = "", documentation: str = "") -> CompletionItem:
+        text = str(value) if quoted else pad + format_inline(value)
+        label = format_inline(value) if isinstance(value, bool) else str(value)
+        return _add_details(_build_item(context, encoding, label, kind, text), detail, documentation)
 
     if cursor.path == ("apiVersion",):
-        yield item(PROFILES, _ENUM, "profiles and inventories of podplan")
-        yield from (item(family.api_version, _ENUM, "training jobs") for family in FAMILIES)
+        yield item(PROFILE_API_VERSION, _ENUM_KIND, "profiles and inventories of podplan")
+        yield from (item(family.api_version, _ENUM_KIND, "training jobs") for family in FAMILIES)
         return
-    if cursor.path == ("kind",) and spot.api_version:
-        yield from (item(kind, _ENUM) for kind in _kinds(spot.api_version))
+    if cursor.path == ("kind",) and context.api_version:
+        yield from (item(kind, _ENUM_KIND) for kind in _list_kinds(context.api_version))
         return
-    whole = whole_schema(spot.kind, _version(spot, workspace))
-    here = fields.at(whole, cursor.path)
-    chosen = [*fields.choices(here, whole), *fields.words(here, whole)]
-    yield from (item(value, _ENUM) for value in dict.fromkeys(filter(_is_scalar, chosen)))
-    is_profile = spot.api_version.startswith("podplan/")
-    if part := part_of_inventory(cursor.path, is_profile):
+    kind_schema = load_kind_schema(context.kind, _resolve_version(context, workspace))
+    schemas = fields.find_schemas_at(kind_schema, cursor.path)
+    choices = [
+        *fields.collect_choices(schemas, kind_schema),
+        *fields.collect_extra_words(schemas, kind_schema),
+    ]
+    yield from (item(value, _ENUM_KIND) for value in dict.fromkeys(filter(_is_scalar, choices)))
+    is_profile = context.api_version.startswith("podplan/")
+    if section := find_inventory_section(cursor.path, is_profile):
         with_keys = is_profile and "env" in cursor.path
-        for name, said in inventory_names(part, spot, workspace).items():
+        for name, entry in list_inventory_names(section, context, workspace).items():
             if with_keys:
-                yield from (item(f"{name}/{key}", _NAME, part) for key in _keys_of(said))
+                yield from (item(f"{name}/{key}", _NAME_KIND, section) for key in _list_secret_keys(entry))
             else:
-                yield item(name, _NAME, _amount(said) or part, _described(said))
+                yield item(name, _NAME_KIND, _format_amount(entry) or section, _describe_entry(entry))
     if is_profile and cursor.path[:2] == ("spec", "extends"):
-        yield from (item(name, _NAME, "base") for name in bases(spot, workspace))
+        yield from (item(name, _NAME_KIND, "base") for name in list_base_files(context, workspace))
 
 
-def _kinds(api_version: str) -> list[str]:
+def _list_kinds(api_version: str) -> list[str]:
     if family := find_family(api_version):
         return sorted(family.packages)
     return list(PROFILE_KINDS) if api_version.startswith("podplan/") else []
@@ -124,41 +144,41 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-def _keys_of(said: Any) -> list[str]:
-    keys = said.get("keys") if isinstance(said, dict) else None
+def _list_secret_keys(entry: Any) -> list[str]:
+    keys = entry.get("keys") if isinstance(entry, dict) else None
     return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
 
 
-def _described(said: Any) -> str:
-    return str(said.get("description", "")) if isinstance(said, dict) else ""
+def _describe_entry(entry: Any) -> str:
+    return str(entry.get("description", "")) if isinstance(entry, dict) else ""
 
 
-def _amount(said: Any) -> str:
+def _format_amount(entry: Any) -> str:
     """What a hardware class gives, in a few words."""
-    if not isinstance(said, dict) or not {"gpus", "cpu", "memory"} & said.keys():
+    if not isinstance(entry, dict) or not {"gpus", "cpu", "memory"} & entry.keys():
         return ""
-    gpus = said.get("gpus")
+    gpus = entry.get("gpus")
     parts = [f"{number} × {name}" for name, number in gpus.items()] if isinstance(gpus, dict) else []
-    parts += [f"{said['cpu']} cpu"] if "cpu" in said else []
-    parts += [f"{said['memory']} memory"] if "memory" in said else []
+    parts += [f"{entry['cpu']} cpu"] if "cpu" in entry else []
+    parts += [f"{entry['memory']} memory"] if "memory" in entry else []
     return ", ".join(parts)
 
 
-def _in_flow(spot: Spot) -> bool:
-    before = spot.before
+def _in_flow(context: CursorContext) -> bool:
+    before = context.text_before
     return before.count("{") > before.count("}")
 
 
-def _version(spot: Spot, workspace: Workspace) -> str:
+def _resolve_version(context: CursorContext, workspace: Workspace) -> str:
     try:
-        return workspace.asked(spot.document.path).settings.k8s_version
-    except (RequestError, BoundExceeded, OutsideRoot):
+        return workspace.find_settings(context.document.path).settings.kubernetes_version
+    except (UsageError, LimitExceeded, OutsideRoot):
         from podplan import kubernetes
 
         return kubernetes.DEFAULT_VERSION
 
 
-def _told(item: Item, detail: str, documentation: str) -> Item:
+def _add_details(item: CompletionItem, detail: str, documentation: str) -> CompletionItem:
     return (
         item
         | ({"detail": detail} if detail else {})
@@ -166,14 +186,21 @@ def _told(item: Item, detail: str, documentation: str) -> Item:
     )
 
 
-def _item(spot: Spot, encoding: Encoding, label: str, kind: int, text: str, word: str | None = None) -> Item:
+def _build_item(
+    context: CursorContext, encoding: Encoding, label: str, kind: int, text: str, word: str | None = None
+) -> CompletionItem:
     """An item that takes the place of the word at the cursor."""
-    cursor = spot.outline.cursor
-    rest = cursor.rest if cursor is not None and word is None else ""
+    cursor = context.outline.cursor
+    replaced_suffix = cursor.suffix if cursor is not None and word is None else ""
     before = word if word is not None else cursor.word if cursor is not None else ""
-    place = (spot.line + 1, spot.column + 1 - len(before), spot.line + 1, spot.column + 1 + len(rest))
+    replaced_range = (
+        context.line + 1,
+        context.column + 1 - len(before),
+        context.line + 1,
+        context.column + 1 + len(replaced_suffix),
+    )
     return {
         "label": label,
         "kind": kind,
-        "textEdit": {"range": span(spot.lines, place, encoding), "newText": text},
+        "textEdit": {"range": to_protocol_range(context.lines, replaced_range, encoding), "newText": text},
     }

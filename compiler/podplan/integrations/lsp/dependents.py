@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.core.limits import BoundExceeded
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import NamedTuple
-from podplan.integrations.lsp.documents import MAX_CHECKED
-from podplan.workspace.documents import items
-from podplan.workspace.files import OutsideRoot, beside, files_below, read_inside, why_no_path
-from podplan.yaml import read
+from podplan.integrations.lsp.documents import MAX_CHECKED_CHARACTERS
+from podplan.workspace.documents import classify_documents
+from podplan.workspace.files import (
+    OutsideRoot,
+    explain_invalid_path,
+    files_below,
+    read_inside_root,
+    resolve_reference,
+)
+from podplan.yaml import parse_yaml
 
-MAX_FILES = 5_000  # of a root that are looked into
+MAX_SCANNED_FILES = 5_000  # of a root that are looked into
 MAX_DEPENDENTS = 20  # more would take longer than somebody waits for a key
 
 
-class Extending(NamedTuple):
+class ExtendingFile(NamedTuple):
     """A file whose profiles extend others: digest and size of its content, and the real paths of those."""
 
     digest: bytes
@@ -24,53 +30,61 @@ class Extending(NamedTuple):
     bases: tuple[str, ...]
 
 
-def extending(root: str, exclude: Sequence[str], known: Mapping[str, Extending]) -> dict[str, Extending]:
+def find_extending_files(
+    root: str, exclude: Sequence[str], cached: Mapping[str, ExtendingFile]
+) -> dict[str, ExtendingFile]:
     """The files below a root that extend others, by their paths; those that are still as ``known`` are not
     parsed again."""
     from hashlib import blake2b
 
-    found: dict[str, Extending] = {}
+    extending_files: dict[str, ExtendingFile] = {}
     for number, file in enumerate(files_below(root, exclude, [])):
-        if number >= MAX_FILES:
+        if number >= MAX_SCANNED_FILES:
             break
         try:
-            content = read_inside(root, file)
+            content = read_inside_root(root, file)
             if b"extends" not in content:
                 continue
             digest = blake2b(content, digest_size=16).digest()
-            before = known.get(file)
-            if before is None or before.digest != digest:
-                before = Extending(digest, len(content), tuple(_bases(content, file)))
-            found[file] = before
-        except (OSError, OutsideRoot, BoundExceeded):
+            entry = cached.get(file)
+            if entry is None or entry.digest != digest:
+                entry = ExtendingFile(digest, len(content), tuple(_iter_bases(content, file)))
+            extending_files[file] = entry
+        except (OSError, OutsideRoot, LimitExceeded):
             continue
-    return found
+    return extending_files
 
 
-def dependents(path: str, of_root: Mapping[str, Extending]) -> tuple[str, ...]:
+def find_dependents(path: str, extending_files: Mapping[str, ExtendingFile]) -> tuple[str, ...]:
     """The files that extend the one at ``path``, at first hand or through others: at most ``MAX_DEPENDENTS``,
     and ``MAX_CHECKED`` bytes of them."""
-    extended: dict[str, list[str]] = {}
-    for file, one in of_root.items():
-        for base in one.bases:
-            extended.setdefault(base, []).append(file)
-    found: dict[str, None] = {}
-    room = MAX_CHECKED
+    files_by_base: dict[str, list[str]] = {}
+    for file, extending_file in extending_files.items():
+        for base in extending_file.bases:
+            files_by_base.setdefault(base, []).append(file)
+    dependents_found: dict[str, None] = {}
+    remaining_bytes = MAX_CHECKED_CHARACTERS
     waiting = [os.path.realpath(path)]
     while waiting:
-        for file in extended.get(waiting.pop(), ()):
-            if file not in found and len(found) < MAX_DEPENDENTS and of_root[file].size <= room:
-                room -= of_root[file].size
-                found[file] = None
+        for file in files_by_base.get(waiting.pop(), ()):
+            if (
+                file not in dependents_found
+                and len(dependents_found) < MAX_DEPENDENTS
+                and extending_files[file].size <= remaining_bytes
+            ):
+                remaining_bytes -= extending_files[file].size
+                dependents_found[file] = None
                 waiting.append(os.path.realpath(file))
-    return tuple(found)
+    return tuple(dependents_found)
 
 
-def _bases(content: bytes, file: str) -> Iterator[str]:
+def _iter_bases(content: bytes, file: str) -> Iterator[str]:
     """The real path of each file that one of these profiles extends."""
-    for item in items(read(content, file)):
-        spec = item.doc.data.get("spec") if item.what in ("profile", "base") else None
-        listed = spec.get("extends") if isinstance(spec, dict) else None
-        for reference in listed if isinstance(listed, list) else ():
-            if isinstance(reference, str) and not (os.path.isabs(reference) or why_no_path(reference)):
-                yield os.path.realpath(beside(file, reference))
+    for item in classify_documents(parse_yaml(content, file)):
+        spec = item.doc.data.get("spec") if item.category in ("profile", "base") else None
+        references = spec.get("extends") if isinstance(spec, dict) else None
+        for reference in references if isinstance(references, list) else ():
+            if isinstance(reference, str) and not (
+                os.path.isabs(reference) or explain_invalid_path(reference)
+            ):
+                yield os.path.realpath(resolve_reference(file, reference))

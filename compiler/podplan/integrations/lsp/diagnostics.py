@@ -6,106 +6,119 @@ from collections.abc import Mapping
 
 from podplan.core.findings import Finding, Location, Severity
 from podplan.core.typing import Any
-from podplan.integrations.lsp.documents import Documents
-from podplan.integrations.lsp.positions import Encoding, lines, span
-from podplan.integrations.lsp.workspace import Report
-from podplan.report.sanitization import cut
+from podplan.integrations.lsp.documents import OpenDocuments
+from podplan.integrations.lsp.positions import Encoding, split_lines, to_protocol_range
+from podplan.integrations.lsp.workspace import CheckReport
+from podplan.report.sanitization import truncate_text
 
 SEVERITIES = {Severity.ERROR: 1, Severity.WARNING: 2, Severity.INFO: 3}
-_MOST = 500  # diagnostics of one file: nobody reads more
-_UNNECESSARY = 1
-_UNUSED = ("unused", "without-effect", "equals-inherited")
+_MAX_DIAGNOSTICS = 500  # diagnostics of one file: nobody reads more
+_UNNECESSARY_TAG = 1
+_UNUSED_RULE_SUFFIXES = ("unused", "without-effect", "equals-inherited")
 
 
-class Places:
+class RangeMapper:
     """Ranges of findings, in the texts that they were found in."""
 
-    def __init__(self, texts: Mapping[str, str], documents: Documents, encoding: Encoding) -> None:
+    def __init__(self, texts: Mapping[str, str], documents: OpenDocuments, encoding: Encoding) -> None:
         self._texts = texts
         self._lines: dict[str, list[str]] = {}
-        self._instead = documents.instead()
+        self._unsaved_texts = documents.unsaved_texts()
         self._documents = documents
         self._encoding = encoding
 
-    def range(self, where: Location) -> dict[str, Any]:
-        return self.stretch(where.file, (where.line, where.column, where.end_line, where.end_column))
+    def map_location(self, location: Location) -> dict[str, Any]:
+        return self.map_span(
+            location.file, (location.line, location.column, location.end_line, location.end_column)
+        )
 
-    def stretch(self, file: str, place: tuple[int, int, int, int], text: str = "") -> dict[str, Any]:
+    def map_span(
+        self, file: str, span_positions: tuple[int, int, int, int], text: str = ""
+    ) -> dict[str, Any]:
         """The range of a place in a file; ``text`` is that of a file that is not known here."""
         if file not in self._lines:
-            self._lines[file] = lines(self._instead.get(file) or self._texts.get(file) or text)
-        return span(self._lines[file], place, self._encoding)
+            self._lines[file] = split_lines(self._unsaved_texts.get(file) or self._texts.get(file) or text)
+        return to_protocol_range(self._lines[file], span_positions, self._encoding)
 
     def uri(self, file: str) -> str:
         return self._documents.uri(file)
 
 
-def diagnostics(report: Report, documents: Documents, encoding: Encoding) -> dict[str, list[dict[str, Any]]]:
+def build_diagnostics(
+    report: CheckReport, documents: OpenDocuments, encoding: Encoding
+) -> dict[str, list[dict[str, Any]]]:
     """The diagnostics by URI; every open document has an entry."""
-    places = Places(report.texts, documents, encoding)
-    told: dict[str, list[dict[str, Any]]] = {one.uri: [] for one in documents.open.values()}
+    ranges = RangeMapper(report.texts, documents, encoding)
+    by_uri: dict[str, list[dict[str, Any]]] = {one.uri: [] for one in documents.by_path.values()}
     for file, reason in report.failures.items():
-        told.setdefault(places.uri(file), []).append(_failure(reason))
-    for file, reason in report.left_out.items():
-        told[places.uri(file)] = [_left_out(reason)]
+        by_uri.setdefault(ranges.uri(file), []).append(_build_failure(reason))
+    for file, reason in report.skipped.items():
+        by_uri[ranges.uri(file)] = [_build_skipped(reason)]
     for file, findings in report.findings.items():
-        told.setdefault(places.uri(file), []).extend(
-            diagnostic(found, places) for found in _most_severe(findings)
+        by_uri.setdefault(ranges.uri(file), []).extend(
+            build_diagnostic(found, ranges) for found in _select_most_severe(findings)
         )
-    return told
+    return by_uri
 
 
-def diagnostic(found: Finding, places: Places) -> dict[str, Any]:
+def build_diagnostic(finding: Finding, ranges: RangeMapper) -> dict[str, Any]:
     """One finding as a Diagnostic."""
-    told: dict[str, Any] = {
-        "range": places.range(found.location),
-        "severity": SEVERITIES[found.severity],
-        "code": found.rule,
+    entry: dict[str, Any] = {
+        "range": ranges.map_location(finding.location),
+        "severity": SEVERITIES[finding.severity],
+        "code": finding.rule,
         "source": "podplan",
-        "message": message(found),
+        "message": format_message(finding),
     }
-    if found.name.endswith(_UNUSED) or found.name.startswith("unused"):
-        told["tags"] = [_UNNECESSARY]
-    if found.related:
-        told["relatedInformation"] = [
+    if finding.name.endswith(_UNUSED_RULE_SUFFIXES) or finding.name.startswith("unused"):
+        entry["tags"] = [_UNNECESSARY_TAG]
+    if finding.related:
+        entry["relatedInformation"] = [
             {
-                "location": {"uri": places.uri(one.location.file), "range": places.range(one.location)},
-                "message": cut(one.message) or "here",
+                "location": {
+                    "uri": ranges.uri(one.location.file),
+                    "range": ranges.map_location(one.location),
+                },
+                "message": truncate_text(one.message) or "here",
             }
-            for one in found.related
+            for one in finding.related
         ]
-    return told
+    return entry
 
 
-def message(found: Finding) -> str:
+def format_message(finding: Finding) -> str:
     """The sentence, in which environments and instances it holds, and what to write instead."""
-    told = [cut(found.message)]
-    if found.instances is not None and found.instances.of > 1:
-        hit, of, ids = found.instances
-        named = ", ".join(id_ or "as written" for id_ in ids[:3]) + (", …" if len(ids) > 3 else "")
-        told.append(f"in {hit} of {of}: {named}" if hit < of else f"in all {of} environments and instances")
-    if found.help:
-        told.append(f"help: {cut(found.help)}")
-    return "\n".join(told)
+    parts = [truncate_text(finding.message)]
+    if finding.instances is not None and finding.instances.of > 1:
+        affected, total, ids = finding.instances
+        instance_names = ", ".join(id_ or "as written" for id_ in ids[:3]) + (", …" if len(ids) > 3 else "")
+        parts.append(
+            f"in {affected} of {total}: {instance_names}"
+            if affected < total
+            else f"in all {total} environments and instances"
+        )
+    if finding.help:
+        parts.append(f"help: {truncate_text(finding.help)}")
+    return "\n".join(parts)
 
 
-def _most_severe(findings: list[Finding]) -> list[Finding]:
-    if len(findings) <= _MOST:
+def _select_most_severe(findings: list[Finding]) -> list[Finding]:
+    if len(findings) <= _MAX_DIAGNOSTICS:
         return findings
-    return sorted(findings, key=lambda found: -found.severity)[:_MOST]
+    return sorted(findings, key=lambda found: -found.severity)[:_MAX_DIAGNOSTICS]
 
 
-def _failure(reason: str) -> dict[str, Any]:
+def _build_failure(reason: str) -> dict[str, Any]:
     """What keeps a file from being checked."""
-    return _at_the_top(SEVERITIES[Severity.ERROR], f"this file is not checked: {reason}")
+    return _build_top_diagnostic(SEVERITIES[Severity.ERROR], f"this file is not checked: {reason}")
 
 
-def _left_out(reason: str) -> dict[str, Any]:
+def _build_skipped(reason: str) -> dict[str, Any]:
     """Why a file is not checked here, where ``podplan check`` would."""
-    return _at_the_top(SEVERITIES[Severity.INFO], f"this file is not checked as you type: {reason}")
+    return _build_top_diagnostic(SEVERITIES[Severity.INFO], f"this file is not checked as you type: {reason}")
 
 
-def _at_the_top(severity: int, message: str) -> dict[str, Any]:
+def _build_top_diagnostic(severity: int, message: str) -> dict[str, Any]:
     start = {"line": 0, "character": 0}
     return {
         "range": {"start": start, "end": {"line": 0, "character": 1}},

@@ -5,92 +5,106 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.core.findings import Path
-from podplan.core.truncation import shortened
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any
-from podplan.integrations.lsp.documents import Open
-from podplan.integrations.lsp.positions import Encoding, lines, span
+from podplan.integrations.lsp.documents import OpenDocument
+from podplan.integrations.lsp.positions import Encoding, split_lines, to_protocol_range
 from podplan.redaction.detection import find_secrets
-from podplan.redaction.redactor import NOT_SHOWN
-from podplan.workspace.documents import items
-from podplan.yaml import Document, read
+from podplan.redaction.redactor import REDACTED_NOTICE
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import Document, parse_yaml
 
-DEPTH = 4
-MOST = 2_000
-_CLASS, _FIELD, _OBJECT, _ARRAY = 5, 8, 19, 18  # SymbolKind
+MAX_DEPTH = 4
+MAX_SYMBOLS = 2_000
+_CLASS_KIND, _FIELD_KIND, _OBJECT_KIND, _ARRAY_KIND = 5, 8, 19, 18  # SymbolKind
 
 
-def symbols(document: Open, encoding: Encoding) -> list[dict[str, Any]]:
+def build_symbols(document: OpenDocument, encoding: Encoding) -> list[dict[str, Any]]:
     """The outline of a document. Raises BoundExceeded."""
-    written = lines(document.text)
-    left = [MOST]
-    found = []
-    for item in items(read(document.text.encode(), document.path)):
+    text_lines = split_lines(document.text)
+    budget = [MAX_SYMBOLS]
+    document_symbols = []
+    for item in classify_documents(parse_yaml(document.text.encode(), document.path)):
         source = item.doc.source
-        if source is not None and isinstance(source.data, dict) and item.what != "other":
+        if source is not None and isinstance(source.data, dict) and item.category != "other":
             metadata = source.data.get("metadata")
             name = metadata.get("name") if isinstance(metadata, dict) else None
-            secret = frozenset(one.path for one in find_secrets(source.data))
-            below = list(_below(source, (), written, encoding, left, secret))
-            whole = _range(source, (), written, encoding)
-            if below:
-                whole = {"start": below[0]["range"]["start"], "end": below[-1]["range"]["end"]}
-            found.append(
+            secret_paths = frozenset(one.path for one in find_secrets(source.data))
+            children = list(_iter_children(source, (), text_lines, encoding, budget, secret_paths))
+            document_range = _build_range(source, (), text_lines, encoding)
+            if children:
+                document_range = {"start": children[0]["range"]["start"], "end": children[-1]["range"]["end"]}
+            document_symbols.append(
                 {
                     "name": str(name or source.data.get("kind") or "document"),
                     "detail": str(source.data.get("kind") or ""),
-                    "kind": _CLASS,
-                    "range": whole,
-                    "selectionRange": {"start": whole["start"], "end": whole["start"]},
-                    "children": below,
+                    "kind": _CLASS_KIND,
+                    "range": document_range,
+                    "selectionRange": {"start": document_range["start"], "end": document_range["start"]},
+                    "children": children,
                 }
             )
-    return found
+    return document_symbols
 
 
-def _below(
+def _iter_children(
     source: Document,
     path: Path,
-    written: list[str],
+    text_lines: list[str],
     encoding: Encoding,
-    left: list[int],
-    secret: frozenset[Path],
+    budget: list[int],
+    secret_paths: frozenset[Path],
 ) -> Iterator[dict[str, Any]]:
     value: Any = source.data
     for step in path:
         value = value[step]
-    if len(path) >= DEPTH:
+    if len(path) >= MAX_DEPTH:
         return
     for step in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        below = (*path, step)
-        here, key = source.span(below), source.span(below, on_key=isinstance(step, str))
-        if left[0] <= 0 or not (key.line, key.column) <= (here.line, here.column):
+        child_path = (*path, step)
+        value_span, key_span = source.span(child_path), source.span(child_path, on_key=isinstance(step, str))
+        if budget[0] <= 0 or not (key_span.line, key_span.column) <= (value_span.line, value_span.column):
             continue  # through an alias or a merge key: it stands elsewhere
-        left[0] -= 1
+        budget[0] -= 1
         entry = value[step]
-        place = (key.line, key.column, here.end_line, here.end_column)
+        symbol_range = (key_span.line, key_span.column, value_span.end_line, value_span.end_column)
         name = entry.get("name") if isinstance(entry, dict) and isinstance(step, int) else None
         yield {
             "name": str(name or step) or '""',
-            "kind": _OBJECT if isinstance(entry, dict) else _ARRAY if isinstance(entry, list) else _FIELD,
+            "kind": _OBJECT_KIND
+            if isinstance(entry, dict)
+            else _ARRAY_KIND
+            if isinstance(entry, list)
+            else _FIELD_KIND,
             **(
                 {}
                 if isinstance(entry, dict | list)
-                else {"detail": NOT_SHOWN if below in secret else _short(entry)}
+                else {"detail": REDACTED_NOTICE if child_path in secret_paths else _truncate_value(entry)}
             ),
-            "range": span(written, place, encoding),
-            "selectionRange": span(written, (key.line, key.column, key.end_line, key.end_column), encoding),
+            "range": to_protocol_range(text_lines, symbol_range, encoding),
+            "selectionRange": to_protocol_range(
+                text_lines, (key_span.line, key_span.column, key_span.end_line, key_span.end_column), encoding
+            ),
             **(
-                {"children": list(_below(source, below, written, encoding, left, secret))}
+                {
+                    "children": list(
+                        _iter_children(source, child_path, text_lines, encoding, budget, secret_paths)
+                    )
+                }
                 if isinstance(entry, dict | list)
                 else {}
             ),
         }
 
 
-def _range(source: Document, path: Path, written: list[str], encoding: Encoding) -> dict[str, Any]:
-    place = source.span(path)
-    return span(written, (place.line, place.column, place.end_line, place.end_column), encoding)
+def _build_range(source: Document, path: Path, text_lines: list[str], encoding: Encoding) -> dict[str, Any]:
+    source_span = source.span(path)
+    return to_protocol_range(
+        text_lines,
+        (source_span.line, source_span.column, source_span.end_line, source_span.end_column),
+        encoding,
+    )
 
 
-def _short(value: Any) -> str:
-    return "" if value is None else shortened(str(value).partition("\n")[0], 41)
+def _truncate_value(value: Any) -> str:
+    return "" if value is None else truncate(str(value).partition("\n")[0], 41)

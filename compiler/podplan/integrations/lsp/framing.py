@@ -13,51 +13,51 @@ from collections.abc import Iterator
 from podplan.core.limits import MAX_MESSAGE_BYTES
 from podplan.core.typing import Any, BinaryIO, NamedTuple
 
-_LENGTH = re.compile(rb"Content-Length:[ \t]*([0-9]{1,20})[ \t]*\r?\n\Z", re.IGNORECASE)
+_LENGTH_HEADER = re.compile(rb"Content-Length:[ \t]*([0-9]{1,20})[ \t]*\r?\n\Z", re.IGNORECASE)
 _MAX_LINE = 8192
-_KEPT = 64  # of a line that is longer than is read at once, for a header that is cut in two
+_HEADER_OVERLAP = 64  # of a line that is longer than is read at once, for a header that is cut in two
 
 
-class Malformed(NamedTuple):
+class MalformedMessage(NamedTuple):
     """Bytes that are no message, and in a sentence why."""
 
     reason: str
 
 
-def messages(stream: BinaryIO) -> Iterator[dict[str, Any] | Malformed]:
+def read_messages(stream: BinaryIO) -> Iterator[dict[str, Any] | MalformedMessage]:
     """The messages of a stream until it ends; nothing is raised for what is in it."""
     length: int | None = None
-    lost, rest = False, b""
+    is_lost, line_tail = False, b""
     while line := stream.readline(_MAX_LINE):
-        found = _LENGTH.search(rest + line)
-        rest = b"" if line.endswith(b"\n") else line[-_KEPT:]
-        if found:
-            length = int(found[1])
+        header = _LENGTH_HEADER.search(line_tail + line)
+        line_tail = b"" if line.endswith(b"\n") else line[-_HEADER_OVERLAP:]
+        if header:
+            length = int(header[1])
             if length > MAX_MESSAGE_BYTES:
-                yield Malformed(f"a message of {length} bytes: at most {MAX_MESSAGE_BYTES} are read")
-                length, lost = None, False
+                yield MalformedMessage(f"a message of {length} bytes: at most {MAX_MESSAGE_BYTES} are read")
+                length, is_lost = None, False
         elif line not in (b"\r\n", b"\n"):
-            lost = lost or not line.lower().startswith(b"content-type:")
+            is_lost = is_lost or not line.lower().startswith(b"content-type:")
         elif length is not None:
             body = stream.read(length)
             if len(body) < length:
                 return
-            yield _parsed(body)
-            length, lost = None, False
-        elif lost:
-            yield Malformed("a message without Content-Length")
-            lost = False
+            yield _parse_body(body)
+            length, is_lost = None, False
+        elif is_lost:
+            yield MalformedMessage("a message without Content-Length")
+            is_lost = False
 
 
-def _parsed(body: bytes) -> dict[str, Any] | Malformed:
+def _parse_body(body: bytes) -> dict[str, Any] | MalformedMessage:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        return Malformed("a message that is not JSON")
-    return message if isinstance(message, dict) else Malformed("a message that is not a JSON object")
+        return MalformedMessage("a message that is not JSON")
+    return message if isinstance(message, dict) else MalformedMessage("a message that is not a JSON object")
 
 
-def framed(message: dict[str, Any]) -> bytes:
+def frame_message(message: dict[str, Any]) -> bytes:
     """A message with its header; half of a surrogate pair becomes a question mark."""
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)

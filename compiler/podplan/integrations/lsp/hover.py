@@ -7,24 +7,24 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.core.findings import Path
-from podplan.core.limits import BoundExceeded
-from podplan.core.provenance import Fact
+from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
-from podplan.integrations.lsp.cursor import Spot
-from podplan.integrations.lsp.field_effects import MAX_PLANS, Effect, effects, pods
+from podplan.integrations.lsp.cursor import CursorContext
+from podplan.integrations.lsp.field_effects import MAX_PLANS, DerivedValue, describe_pods, iter_derived_values
 from podplan.integrations.lsp.workspace import Workspace
-from podplan.pipeline import Plan
-from podplan.report.lowering_map import becoming
+from podplan.pipeline import JobPlan
+from podplan.report.lowering_map import find_field_lowering
 from podplan.schema import catalog, fields
 from podplan.workspace.files import OutsideRoot
 
-MOST_EFFECTS = 6
-_OWN_KIND = {"JobProfileBase": "JobProfile"}  # what is a partial one has the same fields
-MOST_FACTS = 4
+MAX_EFFECTS = 6
+_SCHEMA_KINDS = {"JobProfileBase": "JobProfile"}  # what is a partial one has the same fields
+MAX_BEHAVIORS = 4
 # The fields, of profiles and CRs, that decide how many Pods and GPUs there are.
-SIZES = frozenset(
+SIZE_FIELDS = frozenset(
     [
         *(
             "replicas",
@@ -43,92 +43,117 @@ SIZES = frozenset(
 
 
 @cache
-def whole_schema(kind: str, k8s_version: str) -> dict[str, Any]:
+def load_kind_schema(kind: str, k8s_version: str) -> dict[str, Any]:
     """The schema of a kind, {} where there is none."""
-    name = _OWN_KIND.get(kind, kind)
-    return catalog.show(name, k8s_version) if name in catalog.names() else {}
+    name = _SCHEMA_KINDS.get(kind, kind)
+    return catalog.build_schema(name, k8s_version) if name in catalog.list_schema_names() else {}
 
 
-def text(spot: Spot, workspace: Workspace) -> str | None:
+def render_hover(context: CursorContext, workspace: Workspace) -> str | None:
     """The hover text as Markdown, None where there is nothing to say."""
-    path = spot.path
+    path = context.path
     if not path:
         return None
-    said = list(_meaning(spot, path, workspace.asked(spot.document.path).settings.k8s_version))
-    traced: list[Effect] = []
-    with suppress(RequestError, BoundExceeded, OutsideRoot):  # the diagnostics say so
-        said += _effect(spot, path, workspace, traced)
-    told = (*(fact for one in traced for fact in one.facts), *_facts(spot, path, bool(traced)))
-    known = {fact.id: fact for fact in told}
-    said += _block([f"- {fact.text} [{fact.basis}]" for fact in list(known.values())[:MOST_FACTS]])
-    return "\n".join(said) if said else None
+    hover_lines = list(
+        _iter_meaning_lines(
+            context, path, workspace.find_settings(context.document.path).settings.kubernetes_version
+        )
+    )
+    traced_effects: list[DerivedValue] = []
+    with suppress(UsageError, LimitExceeded, OutsideRoot):  # the diagnostics say so
+        hover_lines += _iter_effect_lines(context, path, workspace, traced_effects)
+    behaviors = (
+        *(fact for one in traced_effects for fact in one.behaviors),
+        *_iter_behaviors(context, path, bool(traced_effects)),
+    )
+    behavior_by_id = {fact.id: fact for fact in behaviors}
+    hover_lines += _format_block(
+        [f"- {fact.text} [{fact.basis}]" for fact in list(behavior_by_id.values())[:MAX_BEHAVIORS]]
+    )
+    return "\n".join(hover_lines) if hover_lines else None
 
 
-def _facts(spot: Spot, path: Path, traced: bool) -> Iterator[Fact]:
+def _iter_behaviors(context: CursorContext, path: Path, has_traced: bool) -> Iterator[Behavior]:
     """What lowering does with a field in general: what names it, and what it gives where no trace says so."""
     if path[:2] == ("spec", "environments"):
         path = ("spec", *path[3:])
-    kind = _OWN_KIND.get(spot.kind, spot.kind)
-    known = becoming(kind, ".".join(step for step in path if isinstance(step, str)))
-    if not traced:
-        job = spot.value(("spec", "job"))
-        own = (part for part in known.parts if part.kind == job or not part.kind.endswith("Job"))
-        yield from (fact for part in own for fact in part.facts)
-    yield from known.told
+    kind = _SCHEMA_KINDS.get(context.kind, context.kind)
+    lowering = find_field_lowering(kind, ".".join(step for step in path if isinstance(step, str)))
+    if not has_traced:
+        job = context.get_text(("spec", "job"))
+        lowered_fields = (
+            part for part in lowering.lowered_fields if part.kind == job or not part.kind.endswith("Job")
+        )
+        yield from (fact for part in lowered_fields for fact in part.behaviors)
+    yield from lowering.mentioning_behaviors
 
 
-def _meaning(spot: Spot, path: Path, version: str) -> Iterator[str]:
-    whole = whole_schema(spot.kind, version)
-    here = fields.at(whole, path)
-    if not here:
+def _iter_meaning_lines(context: CursorContext, path: Path, version: str) -> Iterator[str]:
+    kind_schema = load_kind_schema(context.kind, version)
+    schemas = fields.find_schemas_at(kind_schema, path)
+    if not schemas:
         return
-    named = ".".join(str(step) for step in path if isinstance(step, str))
-    kinds = " or ".join(fields.types(here, whole))
-    yield f"**{named}**" + (f" · {kinds}" if kinds else "")
-    described = fields.description(here, whole)
-    yield from _block([described] if described else [])
-    chosen = [str(value) for value in fields.choices(here, whole) if not isinstance(value, bool)]
-    limits = fields.bounds(here, whole)
-    notes = [f"one of {', '.join(f'`{value}`' for value in chosen)}"] if chosen else []
-    notes += [f"{word} `{limits[key]}`" for key, word in _BOUNDS.items() if key in limits]
-    yield from _block(["; ".join(notes)] if notes else [])
+    field_name = ".".join(str(step) for step in path if isinstance(step, str))
+    kinds = " or ".join(fields.collect_types(schemas, kind_schema))
+    yield f"**{field_name}**" + (f" · {kinds}" if kinds else "")
+    description = fields.find_description(schemas, kind_schema)
+    yield from _format_block([description] if description else [])
+    choices = [
+        str(value) for value in fields.collect_choices(schemas, kind_schema) if not isinstance(value, bool)
+    ]
+    limits = fields.collect_bounds(schemas, kind_schema)
+    notes = [f"one of {', '.join(f'`{value}`' for value in choices)}"] if choices else []
+    notes += [f"{word} `{limits[key]}`" for key, word in _LIMIT_LABELS.items() if key in limits]
+    yield from _format_block(["; ".join(notes)] if notes else [])
 
 
-_BOUNDS = {"minimum": "at least", "maximum": "at most", "default": "default"}
+_LIMIT_LABELS = {"minimum": "at least", "maximum": "at most", "default": "default"}
 
 
-def _effect(spot: Spot, path: Path, workspace: Workspace, traced: list[Effect]) -> Iterator[str]:
+def _iter_effect_lines(
+    context: CursorContext, path: Path, workspace: Workspace, traced_effects: list[DerivedValue]
+) -> Iterator[str]:
     """The Pods that follow, and the fields of CR or Pods that come from here, of one variant, which are
     added to ``traced``."""
-    if spot.parsed is None or spot.item is None or spot.item.what not in ("profile", "base", "cr"):
+    if (
+        context.parsed is None
+        or context.item is None
+        or context.item.category not in ("profile", "base", "cr")
+    ):
         return
-    made = list(islice(workspace.plans_of(spot.document), MAX_PLANS))
-    if spot.item.what != "base":
-        made = [plan for plan in made if _is_of(plan, spot)]
-    if SIZES & {step for step in path[-2:] if isinstance(step, str)}:
-        yield from _block([f"- {line}" for line in pods(made)])
+    document_plans = list(islice(workspace.iter_plans(context.document), MAX_PLANS))
+    if context.item.category != "base":
+        document_plans = [plan for plan in document_plans if _is_plan_of(plan, context)]
+    if SIZE_FIELDS & {step for step in path[-2:] if isinstance(step, str)}:
+        yield from _format_block([f"- {line}" for line in describe_pods(document_plans)])
     if len(path) < 2:
         return
-    for plan in made:
-        found = list(islice(effects(plan, spot.parsed, path), MOST_EFFECTS + 1))
-        if not found:
+    for plan in document_plans:
+        derived_values = list(islice(iter_derived_values(plan, context.parsed, path), MAX_EFFECTS + 1))
+        if not derived_values:
             continue
-        variant = f", {plan.variant}" if plan.variant else ""
-        for document in dict.fromkeys(one.document for one in found[:MOST_EFFECTS]):
-            told = [
-                f"- `{one.path}`: `{one.value}`" for one in found[:MOST_EFFECTS] if one.document == document
+        variant = f", {plan.variant_id}" if plan.variant_id else ""
+        for document in dict.fromkeys(one.document for one in derived_values[:MAX_EFFECTS]):
+            effect_lines = [
+                f"- `{one.path}`: `{one.value}`"
+                for one in derived_values[:MAX_EFFECTS]
+                if one.document == document
             ]
-            yield from _block([f"in {document}{variant}:", *told])
-        yield from ["- …"] if len(found) > MOST_EFFECTS else []
-        traced += found
+            yield from _format_block([f"in {document}{variant}:", *effect_lines])
+        yield from ["- …"] if len(derived_values) > MAX_EFFECTS else []
+        traced_effects += derived_values
         return
 
 
-def _is_of(plan: Plan, spot: Spot) -> bool:
+def _is_plan_of(plan: JobPlan, context: CursorContext) -> bool:
     source = plan.item.doc.source
-    here = spot.parsed
-    return source is not None and here is not None and (source.file, source.index) == (here.file, here.index)
+    parsed = context.parsed
+    return (
+        source is not None
+        and parsed is not None
+        and (source.file, source.index) == (parsed.file, parsed.index)
+    )
 
 
-def _block(lines: list[str]) -> list[str]:
+def _format_block(lines: list[str]) -> list[str]:
     return ["", *lines] if lines else []

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 
 from podplan.core.typing import Any
-from podplan.integrations.lsp.framing import Malformed
+from podplan.integrations.lsp.framing import MalformedMessage
 
 Message = dict[str, Any]
 
@@ -18,30 +18,34 @@ class Inbox:
     """
 
     def __init__(self) -> None:
-        self._waiting: deque[Message | Malformed | None] = deque()
-        self._came = threading.Condition()
+        self._waiting: deque[Message | MalformedMessage | None] = deque()
+        self._condition = threading.Condition()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, message: Message | Malformed | None) -> None:
+    def put(self, message: Message | MalformedMessage | None) -> None:
         """Adds a message; None is the end."""
-        with self._came:
-            document = _changed(message)
-            if document is not None and self._waiting and _changed(self._waiting[-1]) == document:
+        with self._condition:
+            document = _find_changed_document(message)
+            if (
+                document is not None
+                and self._waiting
+                and _find_changed_document(self._waiting[-1]) == document
+            ):
                 self._waiting.pop()
             self._waiting.append(message)
-            self._came.notify()
+            self._condition.notify()
 
-    def get(self, timeout: float | None) -> Message | Malformed | None:
+    def get(self, timeout: float | None) -> Message | MalformedMessage | None:
         """The next message. Raises TimeoutError where none comes within ``timeout`` seconds."""
-        with self._came:
-            if not self._came.wait_for(lambda: self._waiting, timeout):
+        with self._condition:
+            if not self._condition.wait_for(lambda: self._waiting, timeout):
                 raise TimeoutError
             return self._waiting.popleft()
 
 
-def _changed(message: Message | Malformed | None) -> str | None:
+def _find_changed_document(message: Message | MalformedMessage | None) -> str | None:
     """The document that a message gives a new text, None for any other message."""
     if not isinstance(message, dict) or message.get("method") != "textDocument/didChange" or "id" in message:
         return None
@@ -50,5 +54,5 @@ def _changed(message: Message | Malformed | None) -> str | None:
     changes = params.get("contentChanges") if isinstance(params, dict) else None
     last = changes[-1] if isinstance(changes, list) and changes else None
     uri = document.get("uri") if isinstance(document, dict) else None
-    whole = isinstance(uri, str) and isinstance(last, dict) and isinstance(last.get("text"), str)
-    return uri if whole else None
+    is_full_text = isinstance(uri, str) and isinstance(last, dict) and isinstance(last.get("text"), str)
+    return uri if is_full_text else None

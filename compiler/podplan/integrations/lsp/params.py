@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from podplan.core.typing import Any
 
-PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
-NOT_INITIALIZED, CANCELLED, FAILED = -32002, -32800, -32803
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = (
+    -32700,
+    -32600,
+    -32601,
+    -32602,
+    -32603,
+)
+SERVER_NOT_INITIALIZED, REQUEST_CANCELLED, REQUEST_FAILED = -32002, -32800, -32803
 
 
 class ResponseError(Exception):
@@ -16,46 +22,46 @@ class ResponseError(Exception):
         self.code = code
 
 
-def mapping(params: Any, key: str) -> dict[str, Any]:
+def require_mapping(params: Any, key: str) -> dict[str, Any]:
     """The object under a key. Raises ResponseError, as all here."""
-    found = params.get(key) if isinstance(params, dict) else None
-    if not isinstance(found, dict):
-        raise _wrong(key, "an object")
-    return found
+    value = params.get(key) if isinstance(params, dict) else None
+    if not isinstance(value, dict):
+        raise _build_error(key, "an object")
+    return value
 
 
-def sequence(params: Any, key: str) -> list[Any]:
+def require_sequence(params: Any, key: str) -> list[Any]:
     """The array under a key."""
-    found = params.get(key) if isinstance(params, dict) else None
-    if not isinstance(found, list):
-        raise _wrong(key, "an array")
-    return found
+    value = params.get(key) if isinstance(params, dict) else None
+    if not isinstance(value, list):
+        raise _build_error(key, "an array")
+    return value
 
 
-def text(params: Any, key: str) -> str:
+def require_text(params: Any, key: str) -> str:
     """The string under a key."""
-    found = params.get(key) if isinstance(params, dict) else None
-    if not isinstance(found, str):
-        raise _wrong(key, "a string")
-    return found
+    value = params.get(key) if isinstance(params, dict) else None
+    if not isinstance(value, str):
+        raise _build_error(key, "a string")
+    return value
 
 
-def integer(params: Any, key: str) -> int | None:
+def read_integer(params: Any, key: str) -> int | None:
     """The whole number under a key, None where it is null or missing."""
-    found = params.get(key) if isinstance(params, dict) else None
-    if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
-        raise _wrong(key, "a whole number")
-    return found
+    value = params.get(key) if isinstance(params, dict) else None
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise _build_error(key, "a whole number")
+    return value
 
 
-def position(params: Any, key: str) -> tuple[int, int]:
+def require_position(params: Any, key: str) -> tuple[int, int]:
     """Line and character of the position under a key."""
-    where = mapping(params, key)
-    line, character = integer(where, "line"), integer(where, "character")
+    position_params = require_mapping(params, key)
+    line, character = read_integer(position_params, "line"), read_integer(position_params, "character")
     if line is None or character is None or line < 0 or character < 0:
-        raise _wrong(key, "a position with line and character")
+        raise _build_error(key, "a position with line and character")
     return line, character
 
 
-def _wrong(key: str, wanted: str) -> ResponseError:
-    return ResponseError(INVALID_PARAMS, f"params: {key} must be {wanted}")
+def _build_error(key: str, expected: str) -> ResponseError:
+    return ResponseError(INVALID_PARAMS, f"params: {key} must be {expected}")

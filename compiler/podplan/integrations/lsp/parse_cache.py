@@ -6,48 +6,52 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 from podplan.core.typing import NamedTuple
-from podplan.workspace import Reader
-from podplan.workspace.file_loader import content_of
-from podplan.yaml import Source, read
+from podplan.workspace import Loader
+from podplan.workspace.file_loader import read_content
+from podplan.yaml import SourceFile, parse_yaml
 
-MOST_KEPT = 16 * 1024 * 1024  # bytes of the files that are kept parsed, which takes twenty times as much
+MAX_CACHED_BYTES = (
+    16 * 1024 * 1024
+)  # bytes of the files that are kept parsed, which takes twenty times as much
 
 
-class _Parsed(NamedTuple):
+class _CachedSource(NamedTuple):
     digest: bytes
     size: int
-    source: Source
+    source: SourceFile
 
 
-class Kept:
+class ParseCache:
     """What readers share from one key to the next."""
 
     def __init__(self) -> None:
-        self._parsed: dict[str, _Parsed] = {}  # the last of them is the one that was asked for last
+        self._sources_by_path: dict[
+            str, _CachedSource
+        ] = {}  # the last of them is the one that was asked for last
 
-    def reader(self, exclude: Sequence[str], instead: Mapping[str, str]) -> Reader:
+    def create_reader(self, exclude: Sequence[str], unsaved_texts: Mapping[str, str]) -> Loader:
         """A Reader for one check; ``exclude`` and ``instead`` are those of a Reader."""
-        return _KeepingReader(self, exclude, instead)
+        return _CachingReader(self, exclude, unsaved_texts)
 
-    def source(self, content: bytes, path: str) -> Source:
+    def load_source(self, content: bytes, path: str) -> SourceFile:
         """The file at ``path``, which has this content. Raises BoundExceeded."""
         digest = blake2b(content, digest_size=16).digest()
-        known = self._parsed.pop(path, None)
-        if known is None or known.digest != digest:
-            known = _Parsed(digest, len(content), read(content, path))
-        self._parsed[path] = known
-        room = MOST_KEPT - sum(one.size for one in self._parsed.values())
-        while room < 0:
-            room += self._parsed.pop(next(iter(self._parsed))).size
-        return known.source
+        cached = self._sources_by_path.pop(path, None)
+        if cached is None or cached.digest != digest:
+            cached = _CachedSource(digest, len(content), parse_yaml(content, path))
+        self._sources_by_path[path] = cached
+        remaining_bytes = MAX_CACHED_BYTES - sum(one.size for one in self._sources_by_path.values())
+        while remaining_bytes < 0:
+            remaining_bytes += self._sources_by_path.pop(next(iter(self._sources_by_path))).size
+        return cached.source
 
 
-class _KeepingReader(Reader):
-    def __init__(self, kept: Kept, exclude: Sequence[str], instead: Mapping[str, str]) -> None:
-        super().__init__(exclude=exclude, instead=instead)
-        self._kept = kept
+class _CachingReader(Loader):
+    def __init__(self, cache: ParseCache, exclude: Sequence[str], unsaved_texts: Mapping[str, str]) -> None:
+        super().__init__(exclude=exclude, unsaved_texts=unsaved_texts)
+        self._cache = cache
 
-    def source(self, root: str, path: str) -> Source:
+    def load_source(self, root: str, path: str) -> SourceFile:
         if path not in self._sources:
-            self._sources[path] = self._kept.source(content_of(root, path, self.instead), path)
-        return super().source(root, path)
+            self._sources[path] = self._cache.load_source(read_content(root, path, self.unsaved_texts), path)
+        return super().load_source(root, path)

@@ -8,71 +8,89 @@ from podplan.integrations.lsp import completion as completing
 from podplan.integrations.lsp import definition as defining
 from podplan.integrations.lsp import hover as hovering
 from podplan.integrations.lsp import params as given
-from podplan.integrations.lsp.cursor import spot
-from podplan.integrations.lsp.diagnostics import Places
-from podplan.integrations.lsp.document_symbols import symbols as outlined
-from podplan.integrations.lsp.documents import too_long
+from podplan.integrations.lsp.cursor import locate_cursor
+from podplan.integrations.lsp.diagnostics import RangeMapper
+from podplan.integrations.lsp.document_symbols import build_symbols as outlined
+from podplan.integrations.lsp.documents import is_too_long
 
 if TYPE_CHECKING:
-    from podplan.integrations.lsp.server import Server
+    from podplan.integrations.lsp.server import LanguageServer
 
 Message = dict[str, Any]
-_AUTOMATIC = 2  # CodeActionTriggerKind: nobody asked, the cursor moved
+_AUTOMATIC_TRIGGER = 2  # CodeActionTriggerKind: nobody asked, the cursor moved
 
 
-def hover(server: Server, params: Message) -> Message | None:
-    here = spot(params, server.workspace.documents, server.encoding)
-    said = hovering.text(here, server.workspace) if here is not None else None
-    return {"contents": {"kind": _format(server.capabilities), "value": said}} if said else None
+def handle_hover(server: LanguageServer, params: Message) -> Message | None:
+    cursor_context = locate_cursor(params, server.workspace.documents, server.encoding)
+    hover_text = (
+        hovering.render_hover(cursor_context, server.workspace) if cursor_context is not None else None
+    )
+    return (
+        {"contents": {"kind": _select_format(server.capabilities), "value": hover_text}}
+        if hover_text
+        else None
+    )
 
 
-def _format(capabilities: Message) -> str:
+def _select_format(capabilities: Message) -> str:
     """Markdown, unless the editor shows only plain text."""
-    known: Any = capabilities
+    formats: Any = capabilities
     for key in ("textDocument", "hover", "contentFormat"):
-        known = known.get(key) if isinstance(known, dict) else None
-    return "plaintext" if isinstance(known, list) and "markdown" not in known else "markdown"
+        formats = formats.get(key) if isinstance(formats, dict) else None
+    return "plaintext" if isinstance(formats, list) and "markdown" not in formats else "markdown"
 
 
-def completion(server: Server, params: Message) -> Message | None:
-    here = spot(params, server.workspace.documents, server.encoding)
-    if here is None:
+def handle_completion(server: LanguageServer, params: Message) -> Message | None:
+    cursor_context = locate_cursor(params, server.workspace.documents, server.encoding)
+    if cursor_context is None:
         return None
-    return {"isIncomplete": False, "items": completing.items(here, server.workspace, server.encoding)}
+    return {
+        "isIncomplete": False,
+        "items": completing.build_items(cursor_context, server.workspace, server.encoding),
+    }
 
 
-def definition(server: Server, params: Message) -> Message | None:
-    here = spot(params, server.workspace.documents, server.encoding)
-    if here is None:
+def handle_definition(server: LanguageServer, params: Message) -> Message | None:
+    cursor_context = locate_cursor(params, server.workspace.documents, server.encoding)
+    if cursor_context is None:
         return None
-    return defining.location(here, server.workspace, _places(server))
+    return defining.find_definition(cursor_context, server.workspace, _build_range_mapper(server))
 
 
-def symbols(server: Server, params: Message) -> list[Message] | None:
-    document = server.workspace.documents.get(given.text(given.mapping(params, "textDocument"), "uri"))
-    if document is None or too_long(document):
+def handle_symbols(server: LanguageServer, params: Message) -> list[Message] | None:
+    document = server.workspace.documents.get(
+        given.require_text(given.require_mapping(params, "textDocument"), "uri")
+    )
+    if document is None or is_too_long(document):
         return None
     return outlined(document, server.encoding)
 
 
-def code_actions(server: Server, params: Message) -> list[Message] | None:
-    document = server.workspace.documents.get(given.text(given.mapping(params, "textDocument"), "uri"))
-    where = given.mapping(params, "range")
-    (first, _), (last, _) = given.position(where, "start"), given.position(where, "end")
+def handle_code_actions(server: LanguageServer, params: Message) -> list[Message] | None:
+    document = server.workspace.documents.get(
+        given.require_text(given.require_mapping(params, "textDocument"), "uri")
+    )
+    line_params = given.require_mapping(params, "range")
+    (first, _), (last, _) = (
+        given.require_position(line_params, "start"),
+        given.require_position(line_params, "end"),
+    )
     if document is None:
         return None
-    server.checked()
-    asked = params.get("context")
-    context = asked if isinstance(asked, dict) else {}
-    only, places = context.get("only"), _places(server)
-    found = actions.fixes(document, (first, last), server.report, places)
-    found = found if actions.wants(only, actions.QUICK_FIX) else []
-    wanted = actions.wants(only, actions.FIX_ALL) and (only or context.get("triggerKind") != _AUTOMATIC)
-    if wanted and actions.safe_fixes(server.report, document, places):
-        whole = actions.fix_all(document, server.workspace, server.encoding)
-        found += [whole] if whole is not None else []
-    return found
+    server.flush_check()
+    raw_context = params.get("context")
+    context = raw_context if isinstance(raw_context, dict) else {}
+    only, ranges = context.get("only"), _build_range_mapper(server)
+    found_actions = actions.build_quick_fixes(document, (first, last), server.report, ranges)
+    found_actions = found_actions if actions.accepts_kind(only, actions.QUICK_FIX) else []
+    wants_fix_all = actions.accepts_kind(only, actions.FIX_ALL) and (
+        only or context.get("triggerKind") != _AUTOMATIC_TRIGGER
+    )
+    if wants_fix_all and actions.count_safe_fixes(server.report, document, ranges):
+        fix_all_action = actions.build_fix_all(document, server.workspace, server.encoding)
+        found_actions += [fix_all_action] if fix_all_action is not None else []
+    return found_actions
 
 
-def _places(server: Server) -> Places:
-    return Places(server.report.texts, server.workspace.documents, server.encoding)
+def _build_range_mapper(server: LanguageServer) -> RangeMapper:
+    return RangeMapper(server.report.texts, server.workspace.documents, server.encoding)

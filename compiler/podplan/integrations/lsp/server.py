@@ -12,94 +12,96 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 
 from podplan import __version__
-from podplan.core.errors import RequestError
-from podplan.core.limits import BoundExceeded
+from podplan.core.errors import UsageError
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any, BinaryIO
 from podplan.integrations.lsp import positions
-from podplan.integrations.lsp.diagnostics import diagnostics
-from podplan.integrations.lsp.framing import Malformed, framed, messages
+from podplan.integrations.lsp.diagnostics import build_diagnostics
+from podplan.integrations.lsp.framing import MalformedMessage, frame_message, read_messages
 from podplan.integrations.lsp.inbox import Inbox
 from podplan.integrations.lsp.params import (
-    CANCELLED,
-    FAILED,
-    INTERNAL,
+    INTERNAL_ERROR,
     INVALID_REQUEST,
-    NO_METHOD,
-    NOT_INITIALIZED,
+    METHOD_NOT_FOUND,
     PARSE_ERROR,
+    REQUEST_CANCELLED,
+    REQUEST_FAILED,
+    SERVER_NOT_INITIALIZED,
     ResponseError,
-    integer,
-    mapping,
-    sequence,
-    text,
+    read_integer,
+    require_mapping,
+    require_sequence,
+    require_text,
 )
-from podplan.integrations.lsp.workspace import Asked, Report, Workspace
+from podplan.integrations.lsp.workspace import CheckReport, FileSettings, Workspace
 
 DEBOUNCE = 0.2  # seconds without a key
-LONGEST_PAUSE = 2.0
-FULL_TEXT = 1
+MAX_DEBOUNCE = 2.0
+FULL_SYNC = 1
 _LOG_ERROR, _LOG_WARNING = 1, 2
 
 Message = dict[str, Any]
 
 
-def serve(stdin: BinaryIO, stdout: BinaryIO, asked: Callable[[str], Asked]) -> int:
+def serve(stdin: BinaryIO, stdout: BinaryIO, resolve_settings: Callable[[str], FileSettings]) -> int:
     """Serves one editor until it says exit or hangs up; the exit code comes back, 1 for exit before shutdown.
 
     ``asked`` gives the settings for the path of a file, or raises RequestError.
     """
-    waiting = Inbox()
-    server = Server(stdout, asked)
+    inbox = Inbox()
+    server = LanguageServer(stdout, resolve_settings)
 
     def read() -> None:
         try:
-            for message in messages(stdin):
+            for message in read_messages(stdin):
                 if isinstance(message, dict) and message.get("method") == "$/cancelRequest":
                     server.cancel(message)
-                waiting.put(message)
+                inbox.put(message)
                 if isinstance(message, dict) and message.get("method") == "exit":
                     break  # a thread that waits for bytes that never come would hold up the end
         finally:
-            waiting.put(None)
+            inbox.put(None)
 
     threading.Thread(target=read, daemon=True).start()
     try:
         while server.code is None:
             try:
-                message = waiting.get(timeout=server.patience())
+                message = inbox.get(timeout=server.compute_timeout())
             except TimeoutError:
-                server.check()
+                server.check_documents()
                 continue
             if message is None:
                 return 0
-            server.take(message)
+            server.handle_message(message)
     except BrokenPipeError:
         return 0
     return server.code
 
 
-class Server:
+class LanguageServer:
     """One session. ``code`` is what to exit with, None until the editor says exit."""
 
-    def __init__(self, stdout: BinaryIO, asked: Callable[[str], Asked]) -> None:
+    def __init__(self, stdout: BinaryIO, resolve_settings: Callable[[str], FileSettings]) -> None:
         self.code: int | None = None
-        self.workspace = Workspace(asked)
-        self.encoding = positions.DEFAULT
+        self.workspace = Workspace(resolve_settings)
+        self.encoding = positions.DEFAULT_ENCODING
         self.capabilities: Message = {}
-        self.report = Report({}, {}, {}, {})
+        self.report = CheckReport({}, {}, {}, {})
         self._stdout = stdout
         self._published: set[str] = set()
-        self._due: float | None = None
-        self._took = 0.0  # seconds, the last check
-        self._left_out: dict[str, list[Message]] = {}  # what was said of documents that are, by URI
+        self._check_due_at: float | None = None
+        self._last_check_seconds = 0.0  # seconds, the last check
+        self._skipped_diagnostics: dict[
+            str, list[Message]
+        ] = {}  # what was said of documents that are, by URI
         self._stage = "new"
         self._cancelled: set[Any] = set()
 
     # --- the loop
 
-    def patience(self) -> float | None:
+    def compute_timeout(self) -> float | None:
         """How long to wait for a message, in seconds; None for ever."""
-        return None if self._due is None else max(self._due - time.monotonic(), 0)
+        return None if self._check_due_at is None else max(self._check_due_at - time.monotonic(), 0)
 
     def cancel(self, message: Message) -> None:
         """Notes that a request need not be answered any more; called while others are at work."""
@@ -108,15 +110,15 @@ class Server:
         if isinstance(id_, str | int):
             self._cancelled.add(id_)
 
-    def take(self, message: Message | Malformed) -> None:
+    def handle_message(self, message: Message | MalformedMessage) -> None:
         """One message: a request is answered, a notification heeded."""
-        if isinstance(message, Malformed):
+        if isinstance(message, MalformedMessage):
             self._send({"id": None, "error": {"code": PARSE_ERROR, "message": message.reason}})
             return
         method, id_ = message.get("method"), message.get("id")
         if not _is_id(id_):
-            told = "an id is a number or a text"
-            self._send({"id": None, "error": {"code": INVALID_REQUEST, "message": told}})
+            error_text = "an id is a number or a text"
+            self._send({"id": None, "error": {"code": INVALID_REQUEST, "message": error_text}})
             return
         if not isinstance(method, str):
             if "result" not in message and "error" not in message:
@@ -124,51 +126,54 @@ class Server:
             return
         is_request = "id" in message
         try:
-            result = self._done(method, message.get("params"), id_ if is_request else None, is_request)
+            result = self._dispatch(method, message.get("params"), id_ if is_request else None, is_request)
         except ResponseError as error:
-            self._fail(is_request, method, id_, error.code, str(error))
-        except (RequestError, BoundExceeded) as error:
-            self._fail(is_request, method, id_, FAILED, str(error))
+            self._send_error(is_request, method, id_, error.code, str(error))
+        except (UsageError, LimitExceeded) as error:
+            self._send_error(is_request, method, id_, REQUEST_FAILED, str(error))
         except BrokenPipeError:
             raise
         except Exception as error:  # a fault of podplan must not end the session
-            self._fail(is_request, method, id_, INTERNAL, _internal(error))
+            self._send_error(is_request, method, id_, INTERNAL_ERROR, _format_internal_error(error))
         else:
             if is_request:
                 self._send({"id": id_, "result": result})
 
-    def check(self) -> None:
+    def check_documents(self) -> None:
         """Checks the open documents now, and publishes what is found."""
-        self._due = None
+        self._check_due_at = None
         began = time.monotonic()
         try:
             self.report = self.workspace.check()
-            told = diagnostics(self.report, self.workspace.documents, self.encoding)
+            diagnostics_by_uri = build_diagnostics(self.report, self.workspace.documents, self.encoding)
         except Exception as error:  # nor here: the next edit is checked again
-            self.log(_LOG_ERROR, _internal(error))
+            self.log(_LOG_ERROR, _format_internal_error(error))
             return
         finally:
-            self._took = time.monotonic() - began
+            self._last_check_seconds = time.monotonic() - began
         documents = self.workspace.documents
-        versions = {one.uri: one.version for one in documents.open.values()}
-        left_out = {uri: told[uri] for uri in map(documents.uri, self.report.left_out)}
-        known = {uri for uri, found in left_out.items() if self._left_out.get(uri) == found}
-        self._left_out = left_out
-        for uri in (*(uri for uri in told if uri not in known), *(self._published - told.keys())):
-            params: Message = {"uri": uri, "diagnostics": told.get(uri, [])}
+        versions = {one.uri: one.version for one in documents.by_path.values()}
+        left_out = {uri: diagnostics_by_uri[uri] for uri in map(documents.uri, self.report.skipped)}
+        unchanged = {uri for uri, found in left_out.items() if self._skipped_diagnostics.get(uri) == found}
+        self._skipped_diagnostics = left_out
+        for uri in (
+            *(uri for uri in diagnostics_by_uri if uri not in unchanged),
+            *(self._published - diagnostics_by_uri.keys()),
+        ):
+            params: Message = {"uri": uri, "diagnostics": diagnostics_by_uri.get(uri, [])}
             if versions.get(uri) is not None:
                 params["version"] = versions[uri]
             self.notify("textDocument/publishDiagnostics", params)
-        self._published = {uri for uri, found in told.items() if found or uri in versions}
+        self._published = {uri for uri, found in diagnostics_by_uri.items() if found or uri in versions}
 
-    def checked(self) -> None:
+    def flush_check(self) -> None:
         """Checks now what waits for the end of typing, so that answers are about the text as it is."""
-        if self._due is not None:
-            self.check()
+        if self._check_due_at is not None:
+            self.check_documents()
 
-    def changed(self) -> None:
+    def schedule_check(self) -> None:
         """Something changed: it is checked as soon as nothing more changes, for as long as a check takes."""
-        self._due = time.monotonic() + min(max(self._took, DEBOUNCE), LONGEST_PAUSE)
+        self._check_due_at = time.monotonic() + min(max(self._last_check_seconds, DEBOUNCE), MAX_DEBOUNCE)
 
     # --- what goes out
 
@@ -178,37 +183,37 @@ class Server:
     def log(self, level: int, text: str) -> None:
         self.notify("window/logMessage", {"type": level, "message": f"podplan: {text}"})
 
-    def _fail(self, is_request: bool, method: str, id_: Any, code: int, text: str) -> None:
+    def _send_error(self, is_request: bool, method: str, id_: Any, code: int, text: str) -> None:
         if is_request:
             self._send({"id": id_, "error": {"code": code, "message": text}})
         elif not method.startswith("$/"):
-            self.log(_LOG_WARNING if code != INTERNAL else _LOG_ERROR, f"{method}: {text}")
+            self.log(_LOG_WARNING if code != INTERNAL_ERROR else _LOG_ERROR, f"{method}: {text}")
 
     def _send(self, message: Message) -> None:
-        self._stdout.write(framed({"jsonrpc": "2.0", **message}))
+        self._stdout.write(frame_message({"jsonrpc": "2.0", **message}))
         self._stdout.flush()
 
     # --- what comes in
 
-    def _done(self, method: str, params: Any, id_: Any, is_request: bool) -> Any:
+    def _dispatch(self, method: str, params: Any, id_: Any, is_request: bool) -> Any:
         if method == "exit":
             self.code = 0 if self._stage == "over" else 1
             return None
-        if is_request and id_ in self._forgotten(id_):
-            raise ResponseError(CANCELLED, "cancelled")
+        if is_request and id_ in self._take_cancelled(id_):
+            raise ResponseError(REQUEST_CANCELLED, "cancelled")
         if self._stage == "new" and method != "initialize":
-            raise ResponseError(NOT_INITIALIZED, "initialize comes first")
+            raise ResponseError(SERVER_NOT_INITIALIZED, "initialize comes first")
         if self._stage == "over":
             raise ResponseError(INVALID_REQUEST, "the server has been shut down")
-        found = _methods().get(method)
-        if found is None:
-            raise ResponseError(NO_METHOD, f"podplan knows no {method}")
-        return found(self, params if isinstance(params, dict) else {})
+        handler = _build_methods().get(method)
+        if handler is None:
+            raise ResponseError(METHOD_NOT_FOUND, f"podplan knows no {method}")
+        return handler(self, params if isinstance(params, dict) else {})
 
-    def _forgotten(self, id_: Any) -> set[Any]:
-        found = {id_} & self._cancelled if isinstance(id_, str | int) else set()
-        self._cancelled -= found
-        return found
+    def _take_cancelled(self, id_: Any) -> set[Any]:
+        cancelled = {id_} & self._cancelled if isinstance(id_, str | int) else set()
+        self._cancelled -= cancelled
+        return cancelled
 
     def initialize(self, params: Message) -> Message:
         if self._stage != "new":
@@ -217,12 +222,12 @@ class Server:
         self.capabilities = capabilities if isinstance(capabilities, dict) else {}
         general = self.capabilities.get("general")
         offered = general.get("positionEncodings") if isinstance(general, dict) else None
-        self.encoding = positions.negotiated(offered)
+        self.encoding = positions.negotiate_encoding(offered)
         self._stage = "open"
         return {
             "capabilities": {
                 "positionEncoding": self.encoding,
-                "textDocumentSync": {"openClose": True, "change": FULL_TEXT, "save": True},
+                "textDocumentSync": {"openClose": True, "change": FULL_SYNC, "save": True},
                 "hoverProvider": True,
                 "completionProvider": {"triggerCharacters": [":", " ", ".", "/", "{", "["]},
                 "definitionProvider": True,
@@ -234,63 +239,68 @@ class Server:
 
     def shutdown(self, _params: Message) -> None:
         self._stage = "over"
-        self._due = None
+        self._check_due_at = None
 
     def did_open(self, params: Message) -> None:
-        document = mapping(params, "textDocument")
+        document = require_mapping(params, "textDocument")
         if self.workspace.documents.put(
-            text(document, "uri"), integer(document, "version"), text(document, "text")
+            require_text(document, "uri"), read_integer(document, "version"), require_text(document, "text")
         ):
-            self.workspace.forget()
-            self.changed()
+            self.workspace.invalidate()
+            self.schedule_check()
 
     def did_change(self, params: Message) -> None:
-        document, changes = mapping(params, "textDocument"), sequence(params, "contentChanges")
-        uri = text(document, "uri")
+        document, changes = (
+            require_mapping(params, "textDocument"),
+            require_sequence(params, "contentChanges"),
+        )
+        uri = require_text(document, "uri")
         if changes and self.workspace.documents.get(uri):
             # The last one is the whole text: that is what FULL_TEXT asks for.
-            self.workspace.documents.put(uri, integer(document, "version"), text(changes[-1], "text"))
-            self.changed()
+            self.workspace.documents.put(
+                uri, read_integer(document, "version"), require_text(changes[-1], "text")
+            )
+            self.schedule_check()
 
     def did_close(self, params: Message) -> None:
-        self.workspace.documents.drop(text(mapping(params, "textDocument"), "uri"))
-        self.files_changed(params)
+        self.workspace.documents.remove(require_text(require_mapping(params, "textDocument"), "uri"))
+        self.did_change_files(params)
 
-    def files_changed(self, _params: Message) -> None:
-        self.workspace.forget()
-        self.changed()
+    def did_change_files(self, _params: Message) -> None:
+        self.workspace.invalidate()
+        self.schedule_check()
 
 
-def _ignored(_server: Server, _params: Message) -> None:
+def _ignore_message(_server: LanguageServer, _params: Message) -> None:
     return None
 
 
-def _methods() -> dict[str, Callable[[Server, Message], Any]]:
+def _build_methods() -> dict[str, Callable[[LanguageServer, Message], Any]]:
     """The methods by name; what answers questions is imported when the first comes."""
     from podplan.integrations.lsp import requests
 
     return {
-        "initialize": Server.initialize,
-        "initialized": _ignored,
-        "shutdown": Server.shutdown,
-        "$/cancelRequest": _ignored,
-        "$/setTrace": _ignored,
-        "textDocument/didOpen": Server.did_open,
-        "textDocument/didChange": Server.did_change,
-        "textDocument/didClose": Server.did_close,
-        "textDocument/didSave": Server.files_changed,
-        "workspace/didChangeConfiguration": Server.files_changed,
-        "workspace/didChangeWatchedFiles": Server.files_changed,
-        "workspace/didChangeWorkspaceFolders": Server.files_changed,
-        "textDocument/hover": requests.hover,
-        "textDocument/completion": requests.completion,
-        "textDocument/definition": requests.definition,
-        "textDocument/documentSymbol": requests.symbols,
-        "textDocument/codeAction": requests.code_actions,
+        "initialize": LanguageServer.initialize,
+        "initialized": _ignore_message,
+        "shutdown": LanguageServer.shutdown,
+        "$/cancelRequest": _ignore_message,
+        "$/setTrace": _ignore_message,
+        "textDocument/didOpen": LanguageServer.did_open,
+        "textDocument/didChange": LanguageServer.did_change,
+        "textDocument/didClose": LanguageServer.did_close,
+        "textDocument/didSave": LanguageServer.did_change_files,
+        "workspace/didChangeConfiguration": LanguageServer.did_change_files,
+        "workspace/didChangeWatchedFiles": LanguageServer.did_change_files,
+        "workspace/didChangeWorkspaceFolders": LanguageServer.did_change_files,
+        "textDocument/hover": requests.handle_hover,
+        "textDocument/completion": requests.handle_completion,
+        "textDocument/definition": requests.handle_definition,
+        "textDocument/documentSymbol": requests.handle_symbols,
+        "textDocument/codeAction": requests.handle_code_actions,
     }
 
 
-def _frames(error: BaseException) -> Iterator[Any]:
+def _iter_traceback(error: BaseException) -> Iterator[Any]:
     trace = error.__traceback__
     while trace is not None:
         yield trace
@@ -302,8 +312,8 @@ def _is_id(value: Any) -> bool:
     return value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
 
 
-def _internal(error: Exception) -> str:
+def _format_internal_error(error: Exception) -> str:
     """A fault of podplan itself, in a sentence without a traceback, and without what it may quote."""
-    last = [*_frames(error)][-1]
+    last = [*_iter_traceback(error)][-1]
     module = last.tb_frame.f_globals.get("__name__", "?")
     return f"internal error in {module}, line {last.tb_lineno}: {type(error).__name__}"

@@ -5,173 +5,187 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from podplan.checker.check import Result, check_sources
-from podplan.checker.run_state import GivenUp
-from podplan.core.errors import RequestError
+from podplan.checker.check import CheckResult, check_sources
+from podplan.checker.run_state import LimitHit
+from podplan.core.errors import UsageError
 from podplan.core.findings import Finding
-from podplan.core.limits import BoundExceeded
-from podplan.core.provenance import Doc
+from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
-from podplan.integrations.lsp.dependents import Extending, dependents, extending
-from podplan.integrations.lsp.documents import Documents, Open
-from podplan.integrations.lsp.parse_cache import Kept
-from podplan.pipeline import Plan, Settings, plans
-from podplan.workspace import Reader
-from podplan.workspace.documents import Item, items
-from podplan.workspace.file_loader import Unread, opened, sources
-from podplan.workspace.files import NoSuchPath, OutsideRoot, in_repository, root_of
-from podplan.yaml import Source
+from podplan.integrations.lsp.dependents import ExtendingFile, find_dependents, find_extending_files
+from podplan.integrations.lsp.documents import OpenDocument, OpenDocuments
+from podplan.integrations.lsp.parse_cache import ParseCache
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.file_loader import SkippedFile, load_file, load_files
+from podplan.workspace.files import OutsideRoot, PathNotFound, find_root, is_in_repository
+from podplan.yaml import SourceFile
 
 
-class Asked(NamedTuple):
+class FileSettings(NamedTuple):
     """What the configuration that holds for a file asks for."""
 
-    settings: Settings
+    settings: PipelineSettings
     exclude: tuple[str, ...]
 
 
-class Report(NamedTuple):
+class CheckReport(NamedTuple):
     """The findings by file, the texts that their places are in, and by file what kept it from being checked;
     ``left_out`` are the documents that are too long for it, or too many."""
 
     findings: dict[str, list[Finding]]
     texts: dict[str, str]
     failures: dict[str, str]
-    left_out: dict[str, str]
+    skipped: dict[str, str]
 
 
 class Workspace:
     """The open documents and the settings of their files; ``asked`` gives those for a path, or raises
     RequestError."""
 
-    def __init__(self, asked: Callable[[str], Asked]) -> None:
-        self.documents = Documents()
-        self._asked = asked
+    def __init__(self, resolve_settings: Callable[[str], FileSettings]) -> None:
+        self.documents = OpenDocuments()
+        self._resolve_settings = resolve_settings
         self._dependents: dict[str, tuple[str, ...]] = {}
-        self._extending_of: dict[tuple[str, tuple[str, ...]], dict[str, Extending]] = {}
-        self._fresh: set[tuple[str, tuple[str, ...]]] = set()  # of these, what nothing has changed since
+        self._extending_by_root: dict[tuple[str, tuple[str, ...]], dict[str, ExtendingFile]] = {}
+        self._up_to_date_roots: set[tuple[str, tuple[str, ...]]] = (
+            set()
+        )  # of these, what nothing has changed since
         self._inventories: dict[str, str] = {}
-        self._kept = Kept()
+        self._parse_cache = ParseCache()
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Files have changed: what is known of those that are not open no longer counts."""
         self._dependents.clear()
-        self._fresh.clear()
+        self._up_to_date_roots.clear()
         self._inventories.clear()
-        if not self.documents.open:
-            self._kept = Kept()
+        if not self.documents.by_path:
+            self._parse_cache = ParseCache()
 
-    def check(self) -> Report:
+    def check(self) -> CheckReport:
         """All findings of the open documents, and of the profiles that extend them, as far as they are not
         left out."""
-        report = Report({}, {}, {}, self.documents.left_out())
-        of_root: dict[str, list[str]] = {}
-        for path in self.documents.open:
-            if path not in report.left_out:
-                of_root.setdefault(root_of(path), []).append(path)
-        for paths in of_root.values():
+        report = CheckReport({}, {}, {}, self.documents.list_skipped())
+        paths_by_root: dict[str, list[str]] = {}
+        for path in self.documents.by_path:
+            if path not in report.skipped:
+                paths_by_root.setdefault(find_root(path), []).append(path)
+        for paths in paths_by_root.values():
             try:
-                self._check(paths, report)
-            except (RequestError, NoSuchPath, OutsideRoot, BoundExceeded) as error:
+                self._check_root(paths, report)
+            except (UsageError, PathNotFound, OutsideRoot, LimitExceeded) as error:
                 report.failures.update(dict.fromkeys(paths, str(error)))
         return report
 
-    def result(self, paths: list[str], texts: dict[str, str]) -> Result:
+    def check_files(self, paths: list[str], texts: dict[str, str]) -> CheckResult:
         """The result for files, with further ``texts`` in the place of files. Raises as ``check_sources``.
 
         Its texts are whole: what a report hides is only hidden from reports.
         """
-        asked = self.asked(paths[0])
-        instead = self.documents.instead() | texts
-        reader = self._kept.reader(asked.exclude, instead)
-        files = [*dict.fromkeys((*paths, *self._extending(paths, asked)))]
-        found, beyond = _opened(files, instead)
-        whole = {one.file: one.text for one in found if isinstance(one, Source)}
-        result = check_sources(found, asked.settings, reader)
-        whole |= reader.texts(result.texts.keys())
-        return result._replace(texts=whole, given_up=(*result.given_up, *beyond))
+        file_settings = self.find_settings(paths[0])
+        unsaved_texts = self.documents.unsaved_texts() | texts
+        reader = self._parse_cache.create_reader(file_settings.exclude, unsaved_texts)
+        files = [*dict.fromkeys((*paths, *self._list_dependents(paths, file_settings)))]
+        opened_files, limit_hits = _open_files(files, unsaved_texts)
+        full_texts = {one.file: one.text for one in opened_files if isinstance(one, SourceFile)}
+        result = check_sources(opened_files, file_settings.settings, reader)
+        full_texts |= reader.collect_texts(result.redacted_texts.keys())
+        return result._replace(redacted_texts=full_texts, limit_hits=(*result.limit_hits, *limit_hits))
 
-    def _check(self, paths: list[str], report: Report) -> None:
-        result = self.result(paths, {})
-        for found in result.findings:
-            report.findings.setdefault(found.location.file, []).append(found)
-        report.texts.update(result.texts)
-        for file, sentence in result.given_up:
+    def _check_root(self, paths: list[str], report: CheckReport) -> None:
+        result = self.check_files(paths, {})
+        for finding in result.findings:
+            report.findings.setdefault(finding.location.file, []).append(finding)
+        report.texts.update(result.redacted_texts)
+        for file, sentence in result.limit_hits:
             report.failures.update(dict.fromkeys([file] if file in paths else paths, sentence))
 
-    def asked(self, path: str) -> Asked:
+    def find_settings(self, path: str) -> FileSettings:
         """The settings for a file, with paths that hold wherever the editor was started.
 
         The inventory of a root is looked for once, not at every key that is pressed.
         """
-        asked = self._asked(path)
-        settings = asked.settings
-        if settings.inventory:
-            return asked._replace(settings=settings._replace(inventory=os.path.abspath(settings.inventory)))
-        root = root_of(path)
+        file_settings = self._resolve_settings(path)
+        settings = file_settings.settings
+        if settings.inventory_path:
+            return file_settings._replace(
+                settings=settings._replace(inventory_path=os.path.abspath(settings.inventory_path))
+            )
+        root = find_root(path)
         if root not in self._inventories:
-            self._inventories[root] = self._inventory(path, asked)
-        return asked._replace(settings=settings._replace(inventory=self._inventories[root]))
+            self._inventories[root] = self._find_inventory_path(path, file_settings)
+        return file_settings._replace(settings=settings._replace(inventory_path=self._inventories[root]))
 
-    def _inventory(self, path: str, asked: Asked) -> str:
-        reader = self._kept.reader(asked.exclude, self.documents.instead())
-        found = reader.inventory_if_any(Doc(path, {}))
-        return found.name if found is not None else ""
+    def _find_inventory_path(self, path: str, file_settings: FileSettings) -> str:
+        reader = self._parse_cache.create_reader(file_settings.exclude, self.documents.unsaved_texts())
+        inventory_doc = reader.find_unique_inventory(TracedDocument(path, {}))
+        return inventory_doc.name if inventory_doc is not None else ""
 
-    def inventory(self, path: str) -> Doc | None:
+    def find_inventory(self, path: str) -> TracedDocument | None:
         """The ClusterInventory that holds for a file, None where there is none, or several."""
         try:
-            return self.reader(path).inventory_if_any(Doc(path, {}), self.asked(path).settings.inventory)
-        except RequestError:
+            return self.create_reader(path).find_unique_inventory(
+                TracedDocument(path, {}), self.find_settings(path).settings.inventory_path
+            )
+        except UsageError:
             return None
 
-    def reader(self, path: str) -> Reader:
+    def create_reader(self, path: str) -> Loader:
         """A reader in which the open documents take the place of files."""
-        return self._kept.reader(self.asked(path).exclude, self.documents.instead())
+        return self._parse_cache.create_reader(
+            self.find_settings(path).exclude, self.documents.unsaved_texts()
+        )
 
-    def plans_of(self, document: Open) -> Iterator[Plan]:
+    def iter_plans(self, document: OpenDocument) -> Iterator[JobPlan]:
         """Every CR that comes from a document: its own, or those of the profiles that extend it."""
-        asked = self.asked(document.path)
-        reader = self.reader(document.path)
-        for path in (document.path, *self._extending([document.path], asked)):
-            for source in sources([path], self.documents.instead()):
-                if isinstance(source, Source):
-                    for item in items(source):
-                        yield from _plans(item, asked.settings, reader)
+        file_settings = self.find_settings(document.path)
+        reader = self.create_reader(document.path)
+        for path in (document.path, *self._list_dependents([document.path], file_settings)):
+            for source in load_files([path], self.documents.unsaved_texts()):
+                if isinstance(source, SourceFile):
+                    for item in classify_documents(source):
+                        yield from _iter_item_plans(item, file_settings.settings, reader)
 
-    def _extending(self, paths: list[str], asked: Asked) -> tuple[str, ...]:
+    def _list_dependents(self, paths: list[str], file_settings: FileSettings) -> tuple[str, ...]:
         """The profiles below the root that extend one of the files, whether they are open or not."""
-        found: dict[str, None] = {}
+        dependents_found: dict[str, None] = {}
         for path in paths:
             if path not in self._dependents:
-                self._dependents[path] = self._dependents_of(path, asked)
-            found |= dict.fromkeys(self._dependents[path])
-        return tuple(self.documents.called(path) for path in found)
+                self._dependents[path] = self._find_dependents(path, file_settings)
+            dependents_found |= dict.fromkeys(self._dependents[path])
+        return tuple(self.documents.resolve_open_path(path) for path in dependents_found)
 
-    def _dependents_of(self, path: str, asked: Asked) -> tuple[str, ...]:
+    def _find_dependents(self, path: str, file_settings: FileSettings) -> tuple[str, ...]:
         """Those of one file; outside of a repository there are none."""
-        text = self.documents.open[path].text if path in self.documents.open else ""
-        if "podplan/" not in text or not in_repository(path):
+        text = self.documents.by_path[path].text if path in self.documents.by_path else ""
+        if "podplan/" not in text or not is_in_repository(path):
             return ()
-        of = root_of(path), asked.exclude
-        if of not in self._fresh:
-            self._extending_of[of] = extending(*of, self._extending_of.get(of, {}))
-            self._fresh.add(of)
-        return dependents(path, self._extending_of[of])
+        root_key = find_root(path), file_settings.exclude
+        if root_key not in self._up_to_date_roots:
+            self._extending_by_root[root_key] = find_extending_files(
+                *root_key, self._extending_by_root.get(root_key, {})
+            )
+            self._up_to_date_roots.add(root_key)
+        return find_dependents(path, self._extending_by_root[root_key])
 
 
-def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
-    if item.what in ("profile", "cr"):
-        yield from plans(item, settings, reader)
+def _iter_item_plans(
+    item: ClassifiedDocument, settings: PipelineSettings, reader: Loader
+) -> Iterator[JobPlan]:
+    if item.category in ("profile", "cr"):
+        yield from iter_job_plans(item, settings, reader)
 
 
-def _opened(files: Iterable[str], instead: Mapping[str, str]) -> tuple[list[Source | Unread], list[GivenUp]]:
+def _open_files(
+    files: Iterable[str], unsaved_texts: Mapping[str, str]
+) -> tuple[list[SourceFile | SkippedFile], list[LimitHit]]:
     """The files, and those of ours that reach a bound."""
-    found: list[Source | Unread] = []
-    beyond: list[GivenUp] = []
+    opened_files: list[SourceFile | SkippedFile] = []
+    limit_hits: list[LimitHit] = []
     for file in files:
         try:
-            found.append(opened(file, instead))
-        except BoundExceeded as error:
-            beyond.append(GivenUp(file, str(error.in_file(file))))
-    return found, beyond
+            opened_files.append(load_file(file, unsaved_texts))
+        except LimitExceeded as error:
+            limit_hits.append(LimitHit(file, str(error.with_file(file))))
+    return opened_files, limit_hits

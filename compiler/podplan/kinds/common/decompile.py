@@ -7,48 +7,48 @@ puts what differs into an override. So each function takes only what compiles ba
 from __future__ import annotations
 
 from podplan.core.typing import Any
-from podplan.kinds.common.hardware import gpu_count
+from podplan.kinds.common.hardware import count_gpus
 from podplan.kinds.t9k import behaviors
 
 Fields = dict[str, Any]
 
-FIELD_ORDER = (
+PROFILE_FIELD_ORDER = (
     *("job", "image", "run", "launcher", "processes", "replicas", "hardware", "resources", "elastic", "env"),
     *("data", "shm", "workingDir", "ports", "schedule", "restart", "deadline", "retries", "cleanUp", "mode"),
     *("debug", "resume", "torchrun", "tensorboard", "deepspeed", "colossalai", "generic", "container", "pod"),
     *("roles", "override"),
 )
-_ROLE_ORDER = ("name", "replicas", "scalingWeight")
+_ROLE_FIELD_ORDER = ("name", "replicas", "scalingWeight")
 
 
-def in_order(fields: Fields, first: tuple[str, ...] = ()) -> Fields:
+def order_profile_fields(fields: Fields, first_fields: tuple[str, ...] = ()) -> Fields:
     """``fields`` in the order in which a profile is read."""
-    order = (*first, *(field for field in FIELD_ORDER if field not in first))
+    order = (*first_fields, *(field for field in PROFILE_FIELD_ORDER if field not in first_fields))
     return {field: fields[field] for field in order if field in fields}
 
 
-def mapping(value: Any) -> Fields:
+def as_mapping(value: Any) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def is_words(value: Any) -> bool:
+def is_string_list(value: Any) -> bool:
     """Whether ``value`` is a list of strings."""
     return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
-def picked(source: Any, names: dict[str, str]) -> Fields:
+def pick_renamed(source: Any, new_names: dict[str, str]) -> Fields:
     """The keys of a map that are there, under the names that ``names`` gives them."""
-    return {new: source[old] for old, new in names.items() if old in mapping(source)}
+    return {new: source[old] for old, new in new_names.items() if old in as_mapping(source)}
 
 
 # --- roles ----------------------------------------------------------------------------------------
 
 
-def with_roles(roles: list[Fields], default: str = "worker") -> Fields:
+def build_role_fields(roles: list[Fields], default_name: str = "worker") -> Fields:
     """The fields that all roles share, and ``roles`` with the rest, where there is any."""
     if not roles:
         return {}
@@ -57,39 +57,41 @@ def with_roles(roles: list[Fields], default: str = "worker") -> Fields:
         for field, value in roles[0].items()
         if field not in ("name", "scalingWeight")
         and (len(roles) == 1 or field != "replicas")
-        and all(field in role and same(role[field], value) for role in roles)
+        and all(field in role and is_same_json(role[field], value) for role in roles)
     }
-    rest = [{field: value for field, value in role.items() if field not in shared} for role in roles]
-    if len(rest) == 1 and rest[0] == {"name": default}:
+    own_fields = [{field: value for field, value in role.items() if field not in shared} for role in roles]
+    if len(own_fields) == 1 and own_fields[0] == {"name": default_name}:
         return shared
-    return {**shared, "roles": [in_order(role, _ROLE_ORDER) for role in rest]}
+    return {**shared, "roles": [order_profile_fields(role, _ROLE_FIELD_ORDER) for role in own_fields]}
 
 
-def same(left: Any, right: Any) -> bool:
+def is_same_json(left: Any, right: Any) -> bool:
     """Whether two pieces of data are the same as JSON: 1, 1.0, true and "1" all differ."""
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(is_same_json(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same_json, left, right))
     return type(left) is type(right) and bool(left == right)
 
 
 # --- policies -------------------------------------------------------------------------------------
 
 
-def schedule_fields(spec: Fields) -> Fields:
-    section = mapping(spec.get("scheduler")).get("t9kScheduler")
+def decompile_schedule(spec: Fields) -> Fields:
+    section = as_mapping(spec.get("scheduler")).get("t9kScheduler")
     return {"schedule": section} if isinstance(section, dict) else {}
 
 
-def run_policy_fields(spec: Fields) -> Fields:
-    policy = mapping(spec.get("runPolicy"))
-    fields = picked(policy, {"backoffLimit": "retries", "cleanUpPolicy": "cleanUp"})
+def decompile_run_policy(spec: Fields) -> Fields:
+    policy = as_mapping(spec.get("runPolicy"))
+    fields = pick_renamed(policy, {"backoffLimit": "retries", "cleanUpPolicy": "cleanUp"})
     seconds = policy.get("activeDeadlineSeconds")
-    return {**fields, "deadline": duration(seconds)} if type(seconds) is int and seconds > 0 else fields
+    return (
+        {**fields, "deadline": format_duration(seconds)} if type(seconds) is int and seconds > 0 else fields
+    )
 
 
-def duration(seconds: int) -> str | int:
+def format_duration(seconds: int) -> str | int:
     """Whole hours or minutes as a duration, other seconds as they are."""
     for unit, name in ((3_600, "h"), (60, "m")):
         if seconds % unit == 0:
@@ -97,25 +99,25 @@ def duration(seconds: int) -> str | int:
     return seconds
 
 
-def restart_fields(entry: Fields) -> Fields:
+def decompile_restart_policy(entry: Fields) -> Fields:
     """A RestartPolicy with policy and limit."""
-    return picked(entry.get("restartPolicy"), {"policy": "restart", "limit": "retries"})
+    return pick_renamed(entry.get("restartPolicy"), {"policy": "restart", "limit": "retries"})
 
 
-def elastic_fields(spec: Fields) -> Fields:
-    written = mapping(spec.get("elastic"))
+def decompile_elastic(spec: Fields) -> Fields:
+    elastic_section = as_mapping(spec.get("elastic"))
     names = {"minReplicas": "min", "maxReplicas": "max", "expectedReplicas": "replicas"}
-    return {"elastic": picked(written, names)} if written.get("enabled") is True else {}
+    return {"elastic": pick_renamed(elastic_section, names)} if elastic_section.get("enabled") is True else {}
 
 
-def mode_fields(spec: Fields, roles: list[Fields]) -> Fields:
+def decompile_run_mode(spec: Fields, roles: list[Fields]) -> Fields:
     """``mode``; what the roles do in debug mode and on resuming is added to the ``roles``."""
-    mode = mapping(spec.get("runMode"))
-    debug, pause = mapping(mode.get("debug")), mapping(mode.get("pause"))
+    mode = as_mapping(spec.get("runMode"))
+    debug, pause = as_mapping(mode.get("debug")), as_mapping(mode.get("pause"))
     by_name = {role["name"]: role for role in roles}
     for entries, field in ((debug.get("replicaSpecs"), "debug"), (pause.get("resumeSpecs"), "resume")):
-        for entry in listed(entries):
-            role = by_name.get(str(mapping(entry).get("type")))
+        for entry in as_list(entries):
+            role = by_name.get(str(as_mapping(entry).get("type")))
             if role is not None and len(entry) > 1:
                 role[field] = {key: value for key, value in entry.items() if key != "type"}
     if pause.get("enabled") is True:
@@ -129,12 +131,12 @@ def mode_fields(spec: Fields, roles: list[Fields]) -> Fields:
     return {"mode": "immediate"} if False in (debug.get("enabled"), pause.get("enabled")) else {}
 
 
-def processes_field(count: Any, roles: list[Fields]) -> Fields:
+def decompile_processes(count: Any, roles: list[Fields]) -> Fields:
     """``processes``: auto where it is the number of GPUs of every role."""
     if type(count) is not int or count < 1:
         return {}
-    gpus = {
-        gpu_count(mapping(role.get("resources")).get("limits"), behaviors.GPU_RESOURCES.value)
+    gpu_counts = {
+        count_gpus(as_mapping(role.get("resources")).get("limits"), behaviors.GPU_RESOURCES.value)
         for role in roles
     }
-    return {"processes": "auto" if gpus == {count} else count}
+    return {"processes": "auto" if gpu_counts == {count} else count}

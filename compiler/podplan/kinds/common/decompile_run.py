@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from podplan.kinds.common.decompile import Fields, is_words
+from podplan.kinds.common.decompile import Fields, is_string_list
 
 
-def from_command(container: Fields) -> Fields:
+def decompile_command(container: Fields) -> Fields:
     """The command alone: a script or module under python, else a program."""
     command = container.get("command")
-    if not is_words(command) or not command or "args" in container:
-        return verbatim(container)
+    if not is_string_list(command) or not command or "args" in container:
+        return decompile_verbatim(container)
     del container["command"]
     if command[0] == "python" and len(command) > 1:
-        return {"run": _module_or_script(command[1:])}
+        return {"run": _split_module_or_script(command[1:])}
     return {"run": {"exec": command}}
 
 
-def from_torchrun_args(container: Fields) -> Fields:
+def decompile_torchrun_args(container: Fields) -> Fields:
     """The args alone: torchrun takes script or module from them."""
-    if not is_words(container.get("args")) or "command" in container:
-        return verbatim(container)
-    return {"run": _module_or_script(container.pop("args"))}
+    if not is_string_list(container.get("args")) or "command" in container:
+        return decompile_verbatim(container)
+    return {"run": _split_module_or_script(container.pop("args"))}
 
 
-def verbatim(container: Fields) -> Fields:
+def decompile_verbatim(container: Fields) -> Fields:
     """Command and args as they are, where they are lists of strings; else they stay in the container."""
-    written = {key: container[key] for key in ("command", "args") if key in container}
-    if not written or not all(is_words(words) for words in written.values()):
+    command_fields = {key: container[key] for key in ("command", "args") if key in container}
+    if not command_fields or not all(is_string_list(words) for words in command_fields.values()):
         return {}
-    for key in written:
+    for key in command_fields:
         del container[key]
-    return {"run": written}
+    return {"run": command_fields}
 
 
-def nothing(_: Fields) -> Fields:
+def decompile_nothing(_: Fields) -> Fields:
     """For kinds whose controller brings its own command: what is written stays in the container."""
     return {}
 
 
-def _module_or_script(words: list[str]) -> list[str] | Fields:
+def _split_module_or_script(words: list[str]) -> list[str] | Fields:
     return {"module": words[1:]} if words[:1] == ["-m"] and len(words) > 1 else words

@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, Marked, at, computed
+from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any
-from podplan.kinds.common.profile import Role, as_text
+from podplan.kinds.common.profile import ProfileRole, stringify_scalar
 
-Tree = dict[str, Any]
+TracedMap = dict[str, Any]
 
 # {secret: NAME/KEY} and the like: the key of the profile, that of valueFrom, and the field for NAME.
-REFERENCES = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
+ENV_REFERENCES = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
 
 
-def env(role: Role) -> Marked | None:
+def build_env(role: ProfileRole) -> Traced | None:
     """The variables of a role, those of the spec first; None where there are none.
 
     What a role sets to null it does not have.
     """
     variables: dict[str, Cursor] = {}
-    for written in role.both("env"):
-        for name in written.value if isinstance(written.value, dict) else ():
-            value = written.get(name)
+    for env_layer in role.get_layers("env"):
+        for name in env_layer.value if isinstance(env_layer.value, dict) else ():
+            value = env_layer.get(name)
             if value.exists:
                 variables[name] = value
             else:
                 variables.pop(name, None)
-    entries = [at(value, {"name": name, **_value(value)}) for name, value in variables.items()]
-    return at(role.get("env"), entries) if entries else None
+    entries = [
+        attribute_to(value, {"name": name, **_build_env_value(value)}) for name, value in variables.items()
+    ]
+    return attribute_to(role.get_field("env"), entries) if entries else None
 
 
-def _value(cursor: Cursor) -> Tree:
+def _build_env_value(cursor: Cursor) -> TracedMap:
     if not isinstance(cursor.value, dict):
-        return {"value": as_text(cursor)}
-    for source, reference in REFERENCES.items():
-        place = cursor.get(source)
-        if isinstance(place.value, str):
-            parts = {"name": computed(_name, place), "key": computed(_key, place)}
-            return {"valueFrom": at(place, {reference: parts})}
+        return {"value": stringify_scalar(cursor)}
+    for source, reference in ENV_REFERENCES.items():
+        reference_cursor = cursor.get(source)
+        if isinstance(reference_cursor.value, str):
+            parts = {
+                "name": compute_traced(_reference_name, reference_cursor),
+                "key": compute_traced(_reference_key, reference_cursor),
+            }
+            return {"valueFrom": attribute_to(reference_cursor, {reference: parts})}
     return {"valueFrom": {"fieldRef": {"fieldPath": cursor.get("field")}}}
 
 
-def _name(reference: str) -> str:
+def _reference_name(reference: str) -> str:
     return reference.partition("/")[0]
 
 
-def _key(reference: str) -> str:
+def _reference_key(reference: str) -> str:
     return reference.partition("/")[2]

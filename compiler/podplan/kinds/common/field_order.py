@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from podplan.core.typing import Any
-from podplan.kinds.common.merge import ordered
+from podplan.kinds.common.merge import order_keys
 
-Tree = dict[str, Any]
+TracedMap = dict[str, Any]
 
 CONTAINER_FIRST = ("name", "image", "imagePullPolicy", "command", "args", "workingDir", "ports")
 CONTAINER_LAST = ("envFrom", "env", "resources", "volumeMounts", "volumeDevices", "securityContext")
@@ -13,11 +13,11 @@ POD_FIRST = ("restartPolicy", "serviceAccountName", "priorityClassName", "schedu
 POD_LAST = ("tolerations", "imagePullSecrets", "securityContext", "initContainers", "containers", "volumes")
 
 
-def container_in_order(tree: Tree) -> Tree:
+def order_container_fields(tree: TracedMap) -> TracedMap:
     """A container with what it is and runs in front, and what it is given at the end."""
-    return ordered(tree, CONTAINER_FIRST, CONTAINER_LAST)
+    return order_keys(tree, CONTAINER_FIRST, CONTAINER_LAST)
 
 
-def pod_in_order(tree: Tree) -> Tree:
+def order_pod_fields(tree: TracedMap) -> TracedMap:
     """The spec of a Pod with its containers and volumes at the end."""
-    return ordered(tree, POD_FIRST, POD_LAST)
+    return order_keys(tree, POD_FIRST, POD_LAST)

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, Fact, Flag, at, computed
+from podplan.core.provenance import Behavior, Cursor, Flag, attribute_to, compute_traced
 from podplan.core.typing import Any
-from podplan.kinds.common.gitops_tools import ANNOTATIONS, ARGOCD_SYNC_OPTIONS
-from podplan.kinds.common.merge import without_nulls
+from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, TOOL_ANNOTATIONS
+from podplan.kinds.common.merge import drop_nulls
 
 
-def annotated(metadata: Cursor, tool: str) -> Any:
+def build_annotations(metadata: Cursor, gitops_tool: str) -> Any:
     """The annotations of ``metadata`` with those for ``tool``; what is written stays as it is.
 
     A list of sync options that says nothing of pruning has the one for that put at its end.
     """
-    written = metadata.get("annotations")
-    if written.exists and not isinstance(written.value, dict):
-        return written
-    given = {
-        key: _added(metadata, written.get(key), fact, tool)
-        for key, fact in ANNOTATIONS[tool].items()
-        if not written.get(key).exists or _may_grow(key, written.get(key), fact)
+    written_annotations = metadata.get("annotations")
+    if written_annotations.exists and not isinstance(written_annotations.value, dict):
+        return written_annotations
+    tool_annotations = {
+        key: _build_annotation(metadata, written_annotations.get(key), fact, gitops_tool)
+        for key, fact in TOOL_ANNOTATIONS[gitops_tool].items()
+        if not written_annotations.get(key).exists
+        or _lacks_sync_option(key, written_annotations.get(key), fact)
     }
-    fields = {key: without_nulls(below) for key, below in written.fields().items()}
-    return at(written if written.exists else metadata, {**fields, **given})
+    fields = {key: drop_nulls(below) for key, below in written_annotations.fields().items()}
+    return attribute_to(
+        written_annotations if written_annotations.exists else metadata, {**fields, **tool_annotations}
+    )
 
 
-def _added(metadata: Cursor, written: Cursor, fact: Fact, tool: str) -> Any:
-    if not written.exists:
-        return at((fact, Flag(f"--gitops {tool}"), metadata), fact.value)
-    return computed(lambda options: ",".join((*_options(options), fact.value)), written, fact=fact)
+def _build_annotation(metadata: Cursor, annotation: Cursor, behavior: Behavior, gitops_tool: str) -> Any:
+    if not annotation.exists:
+        return attribute_to((behavior, Flag(f"--gitops {gitops_tool}"), metadata), behavior.value)
+    return compute_traced(
+        lambda options: ",".join((*_split_options(options), behavior.value)), annotation, behavior=behavior
+    )
 
 
-def _may_grow(key: str, written: Cursor, fact: Fact) -> bool:
+def _lacks_sync_option(key: str, annotation: Cursor, behavior: Behavior) -> bool:
     """Whether an annotation is a list of options, and none of them is the one of ``fact``."""
-    if key != ARGOCD_SYNC_OPTIONS or not isinstance(written.value, str):
+    if key != ARGOCD_SYNC_OPTIONS or not isinstance(annotation.value, str):
         return False
-    name = fact.value.partition("=")[0]
-    return name not in (option.partition("=")[0] for option in _options(written.value))
+    name = behavior.value.partition("=")[0]
+    return name not in (option.partition("=")[0] for option in _split_options(annotation.value))
 
 
-def _options(text: str) -> list[str]:
+def _split_options(text: str) -> list[str]:
     return [option.strip() for option in text.split(",") if option.strip()]

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 
-TOOLS = ("none", "argocd", "flux")
+GITOPS_TOOLS = ("none", "argocd", "flux")
 
 ARGOCD_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 ARGOCD_SYNC_WAVE = "argocd.argoproj.io/sync-wave"
-ARGOCD_PRUNE = Fact(
+ARGOCD_PRUNE = Behavior(
     "gitops.argocd-prune",
     "Argo CD asks before it deletes a resource with Prune=confirm that is not in git any more",
     "documented",
     "docs/evidence/gitops-argocd.md#pruning-with-confirmation",
     "Prune=confirm",
 )
-FLUX_PRUNE = Fact(
+FLUX_PRUNE = Behavior(
     "gitops.flux-prune",
     "Flux does not delete a resource with prune: disabled that is not in its source any more",
     "documented",
     "docs/evidence/gitops-flux.md#pruning",
     "disabled",
 )
-FLUX_SUBSTITUTE = Fact(
+FLUX_SUBSTITUTE = Behavior(
     "gitops.flux-substitute",
     "Flux replaces no ${VARIABLE} in a resource with substitute: disabled",
     "documented",
@@ -36,7 +36,7 @@ FLUX_SUBSTITUTE = Fact(
     "disabled",
 )
 # What a rendered CR is given by the tool that applies it: the value that the fact has, under the annotation.
-ANNOTATIONS: Mapping[str, Mapping[str, Fact]] = {
+TOOL_ANNOTATIONS: Mapping[str, Mapping[str, Behavior]] = {
     "none": {},
     "argocd": {ARGOCD_SYNC_OPTIONS: ARGOCD_PRUNE},
     "flux": {

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Cursor, at, computed, copied
-from podplan.core.suggestions import meant_or_known
+from podplan.core.findings import Diagnostic
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import Cursor, attribute_to, compute_traced, copy_traced
+from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common.merge import plain, present, without_nulls
-from podplan.kinds.common.profile import Role, shown
+from podplan.kinds.common.merge import drop_absent, drop_nulls, to_plain_data
+from podplan.kinds.common.profile import ProfileRole, format_value
 from podplan.kinds.t9k import behaviors
 
-Tree = dict[str, Any]
+TracedMap = dict[str, Any]
 
-_COUNT = pattern(r"[0-9]{1,9}")
-_QUANTITY = pattern(r"([0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
-_SMALLER = {"Ki": "", "Mi": "Ki", "Gi": "Mi", "Ti": "Gi", "Pi": "Ti", "Ei": "Pi"} | {
+_COUNT_PATTERN = compile_lazily(r"[0-9]{1,9}")
+_QUANTITY_PATTERN = compile_lazily(
+    r"([0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?"
+)
+_NEXT_SMALLER_UNIT = {"Ki": "", "Mi": "Ki", "Gi": "Mi", "Ti": "Gi", "Pi": "Ti", "Ei": "Pi"} | {
     "k": "", "M": "k", "G": "M", "T": "G", "P": "T", "E": "P",
 }  # fmt: skip
 
 
-class Node(NamedTuple):
+class NodeRequest(NamedTuple):
     """What a role asks of its nodes, as parts of marked trees.
 
     ``resources`` of the training container, ``scheduling`` fields of the Pod, the ``shm`` that the hardware
@@ -29,141 +31,155 @@ class Node(NamedTuple):
     """
 
     resources: Any
-    scheduling: Tree
+    scheduling: TracedMap
     shm: Cursor
-    gpus: int
-    counted: Cursor
-    known: bool
+    gpu_count: int
+    gpu_origin: Cursor
+    is_class_known: bool
 
 
-def node(role: Role, inventory: Cursor, problems: list[Problem]) -> Node:
+def resolve_node_request(role: ProfileRole, inventory: Cursor, diagnostics: list[Diagnostic]) -> NodeRequest:
     """The hardware class and the resources of a role; a role that writes either inherits neither."""
-    own = role.where.get("hardware").exists or role.where.get("resources").exists
-    where = role.where if own or not role.takes("resources") else role.spec
-    resources, name = where.get("resources"), where.get("hardware")
-    hardware = _class(name, inventory, problems)
-    tree = _resources(hardware, name, resources) if hardware.exists else without_nulls(resources)
-    limits = (plain(tree) or {}).get("limits") if isinstance(plain(tree), dict) else None
-    gpus = gpu_count(limits, (*hardware.get("gpus").fields(), *behaviors.GPU_RESOURCES.value))
-    places = present({key: hardware.get(key) for key in ("nodeSelector", "tolerations")})
-    scheduling = {key: copied(place, because=(name,)) for key, place in places.items()}
-    counted = resources.get("limits") if not name.exists else name
-    return Node(
+    has_own_hardware = role.entry.get("hardware").exists or role.entry.get("resources").exists
+    level = role.entry if has_own_hardware or not role.inherits_field("resources") else role.spec
+    resources, name = level.get("resources"), level.get("hardware")
+    hardware = _find_hardware_class(name, inventory, diagnostics)
+    tree = _merge_resources(hardware, name, resources) if hardware.exists else drop_nulls(resources)
+    limits = (to_plain_data(tree) or {}).get("limits") if isinstance(to_plain_data(tree), dict) else None
+    gpus_per_replica = count_gpus(limits, (*hardware.get("gpus").fields(), *behaviors.GPU_RESOURCES.value))
+    scheduling_cursors = drop_absent({key: hardware.get(key) for key in ("nodeSelector", "tolerations")})
+    scheduling = {key: copy_traced(place, via=(name,)) for key, place in scheduling_cursors.items()}
+    gpu_origin = resources.get("limits") if not name.exists else name
+    return NodeRequest(
         tree if resources.exists or hardware.exists else None,
         scheduling,
         hardware.get("shm"),
-        gpus,
-        counted,
+        gpus_per_replica,
+        gpu_origin,
         hardware.exists or not name.exists,
     )
 
 
-def gpu_count(limits: Any, names: tuple[str, ...]) -> int:
+def count_gpus(limits: Any, resource_names: tuple[str, ...]) -> int:
     """The number of GPUs among the limits of a container; ``names`` are the resources that count as GPUs."""
     if not isinstance(limits, dict):
         return 0
-    counts = (str(limits[name]) for name in dict.fromkeys(names) if name in limits)
-    return sum(int(count) for count in counts if _COUNT.fullmatch(count))
+    counts = (str(limits[name]) for name in dict.fromkeys(resource_names) if name in limits)
+    return sum(int(count) for count in counts if _COUNT_PATTERN.fullmatch(count))
 
 
-def _class(name: Cursor, inventory: Cursor, problems: list[Problem]) -> Cursor:
+def _find_hardware_class(name: Cursor, inventory: Cursor, diagnostics: list[Diagnostic]) -> Cursor:
     """The hardware class in the ClusterInventory; a place where nothing is written if there is none.
 
     Of a name that is no text the form of the profile tells.
     """
     classes = inventory.get("spec", "hardware")
-    found = classes.get(str(name.value))
-    if isinstance(name.value, str) and not found.exists:
-        problems.append(Problem("PROF016", _no_class(str(name.value), classes), name.path))
-    return found if name.exists else classes.get("")
+    hardware_class = classes.get(str(name.value))
+    if isinstance(name.value, str) and not hardware_class.exists:
+        diagnostics.append(
+            Diagnostic("PROF016", _describe_missing_class(str(name.value), classes), name.path)
+        )
+    return hardware_class if name.exists else classes.get("")
 
 
-def _no_class(name: str, classes: Cursor) -> str:
-    known = classes.fields()
-    if not known:
-        return f"there is no ClusterInventory with hardware classes to look up {shown(name)} in"
-    return f"the ClusterInventory has no hardware class {shown(name)}{meant_or_known(name, known)}"
+def _describe_missing_class(name: str, classes: Cursor) -> str:
+    class_fields = classes.fields()
+    if not class_fields:
+        return f"there is no ClusterInventory with hardware classes to look up {format_value(name)} in"
+    return (
+        "the ClusterInventory has no hardware class"
+        f" {format_value(name)}{suggest_or_list(name, class_fields)}"
+    )
 
 
-def _resources(hardware: Cursor, name: Cursor, written: Cursor) -> Any:
+def _merge_resources(hardware: Cursor, name: Cursor, written_resources: Cursor) -> Any:
     """Limits and requests of the class, equally (so that the Pod is Guaranteed), under those written.
 
     A limit that is written also takes the place of the request of the class: a request above its limit
     would be refused. ``name`` is where the profile names the class.
     """
     amounts = {
-        **present({key: hardware.get(key) for key in ("cpu", "memory")}),
+        **drop_absent({key: hardware.get(key) for key in ("cpu", "memory")}),
         **hardware.get("gpus").fields(),
         **hardware.get("resources").fields(),
     }
-    given: Tree = {key: copied(amount, because=(name,)) for key, amount in amounts.items()}
-    limits, requests = written.get("limits").fields(), written.get("requests").fields()
-    kept = {key: value for key, value in given.items() if key not in limits}
+    class_resources: TracedMap = {key: copy_traced(amount, via=(name,)) for key, amount in amounts.items()}
+    limits, requests = written_resources.get("limits").fields(), written_resources.get("requests").fields()
+    class_requests = {key: value for key, value in class_resources.items() if key not in limits}
     tree = {
-        "limits": {**given, **limits} or None,
-        "requests": {**kept, **requests} or None,
-        "claims": written.get("claims"),
+        "limits": {**class_resources, **limits} or None,
+        "requests": {**class_requests, **requests} or None,
+        "claims": written_resources.get("claims"),
     }
-    return at(hardware, present(tree))
+    return attribute_to(hardware, drop_absent(tree))
 
 
-def shm_size(role: Role, given: Node, problems: list[Problem]) -> Any:
+def resolve_shm_size(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
     """The size of /dev/shm as a marked quantity; None where it is left to the node."""
-    asked = role.get("shm")
-    if asked.value == "none":
+    shm_field = role.get_field("shm")
+    if shm_field.value == "none":
         return None
-    if asked.exists and asked.value != "auto":
-        return asked
-    if given.shm.exists:
+    if shm_field.exists and shm_field.value != "auto":
+        return shm_field
+    if node_request.shm.exists:
         return (
-            copied(given.shm, because=(given.counted,))
-            if not asked.exists
-            else at((asked, given.shm), given.shm.value)
+            copy_traced(node_request.shm, via=(node_request.gpu_origin,))
+            if not shm_field.exists
+            else attribute_to((shm_field, node_request.shm), node_request.shm.value)
         )
-    if not asked.exists:
+    if not shm_field.exists:
         return None
-    half = half_of(_limit(plain(given.resources), "memory"))
-    if half is None and not given.known:
+    half = halve_quantity(_get_limit(to_plain_data(node_request.resources), "memory"))
+    if half is None and not node_request.is_class_known:
         return None
     if half is None:
         message = "shm: auto needs a hardware class with shm or a memory limit; write a quantity such as 16Gi"
-        problems.append(Problem("PROF022", message, asked.path))
+        diagnostics.append(Diagnostic("PROF022", message, shm_field.path))
         return None
-    return at((asked, behaviors.SHM_AUTO), half)
+    return attribute_to((shm_field, behaviors.SHM_AUTO), half)
 
 
-def _limit(resources: Any, name: str) -> Any:
+def _get_limit(resources: Any, name: str) -> Any:
     limits = resources.get("limits") if isinstance(resources, dict) else None
     return limits.get(name) if isinstance(limits, dict) else None
 
 
-def half_of(quantity: Any) -> str | None:
+def halve_quantity(quantity: Any) -> str | None:
     """Half of a quantity of memory in the largest unit that keeps it whole; None for what is no quantity."""
     from fractions import Fraction
 
-    match = _QUANTITY.fullmatch(str(quantity))
+    match = _QUANTITY_PATTERN.fullmatch(str(quantity))
     if match is None:
         return None
     number, unit = Fraction(match[1]) / 2, match[2] or ""
     while number.denominator != 1 and unit:
         number *= 1024 if unit.endswith("i") else 1000
-        unit = _SMALLER[unit]
+        unit = _NEXT_SMALLER_UNIT[unit]
     return f"{int(number)}{unit}"
 
 
-def process_count(asked: Cursor, nodes: list[tuple[Role, Node]], problems: list[Problem]) -> Any:
+def resolve_process_count(
+    processes_field: Cursor,
+    node_requests: list[tuple[ProfileRole, NodeRequest]],
+    diagnostics: list[Diagnostic],
+) -> Any:
     """``processes`` as a marked integer: auto is written out as the number of GPUs of each replica."""
-    if asked.value != "auto":
-        return asked
-    if not all(given.known for _, given in nodes):
+    if processes_field.value != "auto":
+        return processes_field
+    if not all(given.is_class_known for _, given in node_requests):
         return None
-    counts = {given.gpus for _, given in nodes}
+    counts = {given.gpu_count for _, given in node_requests}
     if len(counts) == 1 and 0 not in counts:
-        return computed(lambda _, __: max(counts), asked, nodes[0][1].counted, fact=behaviors.PROCESSES_AUTO)
+        return compute_traced(
+            lambda _, __: max(counts),
+            processes_field,
+            node_requests[0][1].gpu_origin,
+            behavior=behaviors.PROCESSES_AUTO,
+        )
     if counts == {0}:
         message = "processes: auto needs GPUs in hardware or resources.limits; write the number of processes"
     else:
-        listed = ", ".join(f"{role.name} has {given.gpus}" for role, given in nodes)
-        message = f"processes: auto needs the same number of GPUs in every role, and {listed}"
-    problems.append(Problem("PROF022", message, asked.path))
+        counts_by_role = ", ".join(f"{role.name} has {given.gpu_count}" for role, given in node_requests)
+        message = f"processes: auto needs the same number of GPUs in every role, and {counts_by_role}"
+    diagnostics.append(Diagnostic("PROF022", message, processes_field.path))
     return None

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from podplan.core.provenance import Cursor, Marked, at, copied
+from podplan.core.provenance import Cursor, Traced, attribute_to, copy_traced
 from podplan.core.typing import Any
 
-Tree = Any  # a marked tree: dict, list, Cursor, Marked
+TracedTree = Any  # a marked tree: dict, list, Cursor, Marked
 
 MERGE_KEYS: dict[str, tuple[str, ...]] = {
     "containers": ("name",),
@@ -32,79 +32,83 @@ MERGE_KEYS: dict[str, tuple[str, ...]] = {
 _KEY_DEFAULTS = {"protocol": "TCP"}
 
 
-def merged(base: Tree, over: Cursor, field: str = "") -> Tree:
+def merge_tree(base: TracedTree, overlay: Cursor, field: str = "") -> TracedTree:
     """``base`` with what is written at ``over`` laid over it.
 
     Maps merge; lists whose ``field`` has a merge key merge by it, in base order; anything else is
     replaced; null deletes.
     """
-    if not over.exists:
+    if not overlay.exists:
         return base
-    below = opened(base)
-    if isinstance(below, dict) and isinstance(over.value, dict):
-        return rewrapped(base, _merged_maps(below, over))
-    if isinstance(below, list) and isinstance(over.value, list) and field in MERGE_KEYS:
-        lists = _merged_lists(below, over, MERGE_KEYS[field])
-        if lists is not None:
-            return rewrapped(base, lists)
-    return _replaced(base, over)
+    base_value = unwrap_tree(base)
+    if isinstance(base_value, dict) and isinstance(overlay.value, dict):
+        return rewrap_tree(base, _merge_maps(base_value, overlay))
+    if isinstance(base_value, list) and isinstance(overlay.value, list) and field in MERGE_KEYS:
+        merged_list = _merge_lists(base_value, overlay, MERGE_KEYS[field])
+        if merged_list is not None:
+            return rewrap_tree(base, merged_list)
+    return _replace_tree(base, overlay)
 
 
-def patched(base: Tree, patches: Iterable[Cursor]) -> Tree:
+def apply_patches(base: TracedTree, patches: Iterable[Cursor]) -> TracedTree:
     """``base`` with RFC 7386 merge patches applied, one after the other: maps merge, null deletes, and
     anything else, such as a list, is replaced whole.
 
     Patches of one map are gone through together: it is copied once, and not for each of thousands.
     """
-    for are_maps, those in groupby(patches, lambda patch: isinstance(patch.value, dict)):
-        if are_maps:
-            maps = list(those)
-            below = opened(base)
-            if not isinstance(below, dict):
-                base = _replaced(base, maps.pop(0))
-                below = opened(base)
-            if maps:
-                base = rewrapped(base, _patched_map(below, maps))
+    for are_mappings, same_type_patches in groupby(patches, lambda patch: isinstance(patch.value, dict)):
+        if are_mappings:
+            map_patches = list(same_type_patches)
+            base_value = unwrap_tree(base)
+            if not isinstance(base_value, dict):
+                base = _replace_tree(base, map_patches.pop(0))
+                base_value = unwrap_tree(base)
+            if map_patches:
+                base = rewrap_tree(base, _patch_map(base_value, map_patches))
         else:
-            for patch in those:
-                base = _replaced(base, patch)
+            for patch in same_type_patches:
+                base = _replace_tree(base, patch)
     return base
 
 
-def mergeable(field: str, entries: list[Any]) -> bool:
+def has_unique_merge_keys(field: str, entries: list[Any]) -> bool:
     """Whether the entries of the list ``field`` can be told apart by its merge key."""
-    keys = [_key(entry, MERGE_KEYS[field]) for entry in entries]
-    return None not in keys and len(set(keys)) == len(keys)
+    entry_keys = [_find_merge_key(entry, MERGE_KEYS[field]) for entry in entries]
+    return None not in entry_keys and len(set(entry_keys)) == len(entry_keys)
 
 
-def without_nulls(cursor: Cursor) -> Tree:
+def drop_nulls(cursor: Cursor) -> TracedTree:
     """What is at ``cursor``, less the null entries of its maps: a null counts as not written."""
     if cursor.value is None:  # an entry of a list
-        return at(cursor, None)
-    if not _holds_null(cursor.value):
+        return attribute_to(cursor, None)
+    if not _contains_null(cursor.value):
         return cursor
     if isinstance(cursor.value, dict):
-        return at(cursor, {key: without_nulls(below) for key, below in cursor.fields().items()})
-    return at(cursor, [without_nulls(entry) for entry in cursor.entries()])
+        return attribute_to(cursor, {key: drop_nulls(below) for key, below in cursor.fields().items()})
+    return attribute_to(cursor, [drop_nulls(entry) for entry in cursor.entries()])
 
 
-def plain(tree: Tree) -> Any:
+def to_plain_data(tree: TracedTree) -> Any:
     """The data of a marked tree."""
     if isinstance(tree, Cursor):
         return tree.value
-    if isinstance(tree, Marked):
-        return plain(tree.value)
+    if isinstance(tree, Traced):
+        return to_plain_data(tree.value)
     if isinstance(tree, dict):
-        return {key: plain(value) for key, value in tree.items()}
+        return {key: to_plain_data(value) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [plain(value) for value in tree]
+        return [to_plain_data(value) for value in tree]
     return tree
 
 
-def opened(tree: Tree) -> Tree:
+def unwrap_tree(tree: TracedTree) -> TracedTree:
     """The map or list that a marked tree is, one level down; anything else as it is."""
-    if isinstance(tree, Marked):
-        return opened(_source(tree)) if tree.origin.how == "copied" else opened(tree.value)
+    if isinstance(tree, Traced):
+        return (
+            unwrap_tree(_find_copied_cursor(tree))
+            if tree.origin.derivation == "copied"
+            else unwrap_tree(tree.value)
+        )
     if isinstance(tree, Cursor):
         if isinstance(tree.value, dict):
             return dict(tree.fields())
@@ -112,13 +116,15 @@ def opened(tree: Tree) -> Tree:
     return tree
 
 
-def ordered(tree: dict[str, Tree], first: tuple[str, ...], last: tuple[str, ...] = ()) -> dict[str, Tree]:
+def order_keys(
+    tree: dict[str, TracedTree], first_keys: tuple[str, ...], last_keys: tuple[str, ...] = ()
+) -> dict[str, TracedTree]:
     """``tree`` with the keys ``first`` in front and ``last`` at the end, each in the order given."""
-    middle = [key for key in tree if key not in first and key not in last]
-    return {key: tree[key] for key in (*first, *middle, *last) if key in tree}
+    middle = [key for key in tree if key not in first_keys and key not in last_keys]
+    return {key: tree[key] for key in (*first_keys, *middle, *last_keys) if key in tree}
 
 
-def present(tree: dict[str, Tree]) -> dict[str, Tree]:
+def drop_absent(tree: dict[str, TracedTree]) -> dict[str, TracedTree]:
     """``tree`` without what is not written: None, and cursors at nothing."""
     return {
         key: value
@@ -127,86 +133,103 @@ def present(tree: dict[str, Tree]) -> dict[str, Tree]:
     }
 
 
-def _merged_maps(below: dict[str, Tree], over: Cursor) -> dict[str, Tree]:
-    result = dict(below)
-    for key, value in over.value.items():
-        entry = over.get(key)
+def _merge_maps(base_map: dict[str, TracedTree], overlay: Cursor) -> dict[str, TracedTree]:
+    result = dict(base_map)
+    for key, value in overlay.value.items():
+        entry = overlay.get(key)
         if value is None:
             result.pop(key, None)
         elif key in result:
-            result[key] = merged(result[key], entry, key)
+            result[key] = merge_tree(result[key], entry, key)
         else:
-            result[key] = without_nulls(entry)
+            result[key] = drop_nulls(entry)
     return result
 
 
-def _patched_map(below: dict[str, Tree], patches: list[Cursor]) -> dict[str, Tree]:
-    result = dict(below)
-    later: dict[str, list[Cursor]] = {}  # what patches say about a key that is there
+def _patch_map(base_map: dict[str, TracedTree], patches: list[Cursor]) -> dict[str, TracedTree]:
+    result = dict(base_map)
+    patches_by_key: dict[str, list[Cursor]] = {}  # what patches say about a key that is there
     for patch in patches:
         for key, value in patch.value.items():
             if value is None:
                 result.pop(key, None)
-                later.pop(key, None)
+                patches_by_key.pop(key, None)
             elif key in result:
-                later.setdefault(key, []).append(patch.get(key))
+                patches_by_key.setdefault(key, []).append(patch.get(key))
             else:
-                result[key] = without_nulls(patch.get(key))
-    for key, entries in later.items():
-        result[key] = patched(result[key], entries)
+                result[key] = drop_nulls(patch.get(key))
+    for key, entries in patches_by_key.items():
+        result[key] = apply_patches(result[key], entries)
     return result
 
 
-def _merged_lists(below: list[Tree], over: Cursor, keys: tuple[str, ...]) -> list[Tree] | None:
+def _merge_lists(
+    base_list: list[TracedTree], overlay: Cursor, key_fields: tuple[str, ...]
+) -> list[TracedTree] | None:
     """Both lists by key; None where an entry has no key, or two have the same."""
-    mine = [_key(plain(entry), keys) for entry in below]
-    theirs = {_key(entry.value, keys): entry for entry in over.entries()}
-    known = set(mine)
-    if None in known or None in theirs or len(known) < len(mine) or len(theirs) < len(over.value):
+    base_keys = [_find_merge_key(to_plain_data(entry), key_fields) for entry in base_list]
+    overlay_entries = {_find_merge_key(entry.value, key_fields): entry for entry in overlay.entries()}
+    known_keys = set(base_keys)
+    if (
+        None in known_keys
+        or None in overlay_entries
+        or len(known_keys) < len(base_keys)
+        or len(overlay_entries) < len(overlay.value)
+    ):
         return None
-    kept = [
-        merged(entry, theirs[key]) if key in theirs else entry for key, entry in zip(mine, below, strict=True)
+    merged_entries = [
+        merge_tree(entry, overlay_entries[key]) if key in overlay_entries else entry
+        for key, entry in zip(base_keys, base_list, strict=True)
     ]
-    return [*kept, *(without_nulls(entry) for key, entry in theirs.items() if key not in known)]
+    return [
+        *merged_entries,
+        *(drop_nulls(entry) for key, entry in overlay_entries.items() if key not in known_keys),
+    ]
 
 
-def _key(entry: Any, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-    if not isinstance(entry, dict) or entry.get(keys[0]) is None:
+def _find_merge_key(entry: Any, key_fields: tuple[str, ...]) -> tuple[str, ...] | None:
+    if not isinstance(entry, dict) or entry.get(key_fields[0]) is None:
         return None
-    return tuple(str(entry.get(key) or _KEY_DEFAULTS.get(key, "")) for key in keys)
+    return tuple(str(entry.get(key) or _KEY_DEFAULTS.get(key, "")) for key in key_fields)
 
 
-def rewrapped(base: Tree, value: Tree) -> Tree:
+def rewrap_tree(base: TracedTree, value: TracedTree) -> TracedTree:
     """``value`` under the mark that ``base`` has."""
     if isinstance(base, Cursor):
-        return at(base, value)
-    if isinstance(base, Marked):
-        return at(_source(base), value) if base.origin.how == "copied" else base._replace(value=value)
+        return attribute_to(base, value)
+    if isinstance(base, Traced):
+        return (
+            attribute_to(_find_copied_cursor(base), value)
+            if base.origin.derivation == "copied"
+            else base._replace(value=value)
+        )
     return value
 
 
-def _replaced(base: Tree, over: Cursor) -> Tree:
-    fresh = without_nulls(over)
-    losers = _cursors(base)
-    if isinstance(fresh, Cursor):
-        return copied(fresh, over=losers) if losers else fresh
-    return fresh._replace(origin=fresh.origin._replace(overrides=tuple(c.place for c in losers)))
+def _replace_tree(base: TracedTree, overlay: Cursor) -> TracedTree:
+    new_value = drop_nulls(overlay)
+    replaced_cursors = _find_cursors(base)
+    if isinstance(new_value, Cursor):
+        return copy_traced(new_value, overridden=replaced_cursors) if replaced_cursors else new_value
+    return new_value._replace(
+        origin=new_value.origin._replace(overridden=tuple(c.document_path for c in replaced_cursors))
+    )
 
 
-def _cursors(tree: Tree) -> tuple[Cursor, ...]:
+def _find_cursors(tree: TracedTree) -> tuple[Cursor, ...]:
     if isinstance(tree, Cursor):
         return (tree,)
-    if isinstance(tree, Marked):
-        return tuple(Cursor(place.doc, place.path, plain(tree)) for place in tree.origin.places[:1])
+    if isinstance(tree, Traced):
+        return tuple(Cursor(place.doc, place.path, to_plain_data(tree)) for place in tree.origin.sources[:1])
     return ()
 
 
-def _source(copy: Marked) -> Cursor:
-    place = copy.origin.places[0]
-    return Cursor(place.doc, place.path, copy.value)
+def _find_copied_cursor(traced: Traced) -> Cursor:
+    place = traced.origin.sources[0]
+    return Cursor(place.doc, place.path, traced.value)
 
 
-def _holds_null(value: Any) -> bool:
+def _contains_null(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(entry is None or _holds_null(entry) for entry in value.values())
-    return isinstance(value, list) and any(map(_holds_null, value))
+        return any(entry is None or _contains_null(entry) for entry in value.values())
+    return isinstance(value, list) and any(map(_contains_null, value))

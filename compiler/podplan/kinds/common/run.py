@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, at
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common.profile import enumeration, strings, with_first
+from podplan.kinds.common.profile import join_words, prepend_words, stringify_list
 from podplan.kinds.t9k import behaviors
 
-FORMS = ("python", "module", "exec", "command")
+RUN_FORMS = ("python", "module", "exec", "command")
 
 
-class Run(NamedTuple):
+class RunCommand(NamedTuple):
     """``form`` is python, module, exec, command (command and args as they are), or "" for nothing.
 
     ``words`` is the list that was written; for the form command it is the place of both.
@@ -21,50 +21,67 @@ class Run(NamedTuple):
     words: Cursor
 
 
-def run(place: Cursor, forms: tuple[str, ...], job: str, problems: list[Problem]) -> Run:
+def parse_run(
+    run_cursor: Cursor, forms: tuple[str, ...], job_kind: str, diagnostics: list[Diagnostic]
+) -> RunCommand:
     """How ``run`` was said, with a problem when the kind has no such form."""
-    if isinstance(place.value, list):
-        return Run("python", place)
-    written = [form for form in ("python", "module", "exec") if place.get(form).exists]
-    if not written:
-        form, words = ("command", place) if place.fields() else ("", place)
-    elif len(place.fields()) == 1:
-        form, words = written[0], place.get(written[0])
+    if isinstance(run_cursor.value, list):
+        return RunCommand("python", run_cursor)
+    written_forms = [form for form in ("python", "module", "exec") if run_cursor.get(form).exists]
+    if not written_forms:
+        form, words = ("command", run_cursor) if run_cursor.fields() else ("", run_cursor)
+    elif len(run_cursor.fields()) == 1:
+        form, words = written_forms[0], run_cursor.get(written_forms[0])
     else:
-        said = enumeration(list(place.fields()))
-        message = f"run is one of python, module, exec, or command with args, not {said}"
-        problems.append(Problem("PROF021", message, place.path))
-        return Run("", place)
+        given_fields = join_words(list(run_cursor.fields()))
+        message = f"run is one of python, module, exec, or command with args, not {given_fields}"
+        diagnostics.append(Diagnostic("PROF021", message, run_cursor.path))
+        return RunCommand("", run_cursor)
     if form and form not in forms:
-        listed = enumeration([f"run.{known}" for known in forms], "or")
-        said = "run.args" if form == "command" and not place.get("command").exists else f"run.{form}"
-        problems.append(Problem("PROF020", f"a {job} has no use for {said}; it has {listed}", place.path))
-        return Run("", place)
-    return Run(form, words)
+        allowed_forms = join_words([f"run.{known}" for known in forms], "or")
+        given_fields = (
+            "run.args" if form == "command" and not run_cursor.get("command").exists else f"run.{form}"
+        )
+        diagnostics.append(
+            Diagnostic(
+                "PROF020",
+                f"a {job_kind} has no use for {given_fields}; it has {allowed_forms}",
+                run_cursor.path,
+            )
+        )
+        return RunCommand("", run_cursor)
+    return RunCommand(form, words)
 
 
-def as_command(said: Run) -> dict[str, Any]:
+def build_command(run_command: RunCommand) -> dict[str, Any]:
     """The whole as the command of a container, a script under python."""
-    if said.form in ("python", "module"):
-        return {"command": with_first(python(said), said.words)}
-    if said.form == "exec":
-        return {"command": strings(said.words)}
-    return verbatim(said)
+    if run_command.form in ("python", "module"):
+        return {"command": prepend_words(build_python_words(run_command), run_command.words)}
+    if run_command.form == "exec":
+        return {"command": stringify_list(run_command.words)}
+    return copy_command_and_args(run_command)
 
 
-def python(said: Run) -> list[Any]:
+def build_python_words(run_command: RunCommand) -> list[Any]:
     """What stands before a script or a module: the interpreter, and -m."""
-    return [at((behaviors.RUN_PYTHON, said.words), "python"), *minus_m(said)]
+    return [
+        attribute_to((behaviors.RUN_PYTHON, run_command.words), "python"),
+        *build_module_option(run_command),
+    ]
 
 
-def minus_m(said: Run) -> list[Any]:
+def build_module_option(run_command: RunCommand) -> list[Any]:
     """The word before a module; none before a script."""
-    return [at((behaviors.RUN_MODULE, said.words), "-m")] if said.form == "module" else []
+    return (
+        [attribute_to((behaviors.RUN_MODULE, run_command.words), "-m")]
+        if run_command.form == "module"
+        else []
+    )
 
 
-def verbatim(said: Run) -> dict[str, Any]:
+def copy_command_and_args(run_command: RunCommand) -> dict[str, Any]:
     """``command`` and ``args`` as they are written; nothing for no run."""
-    if said.form != "command":
+    if run_command.form != "command":
         return {}
-    places = {key: said.words.get(key) for key in ("command", "args")}
-    return {key: strings(place) for key, place in places.items() if place.exists}
+    cursors = {key: run_command.words.get(key) for key in ("command", "args")}
+    return {key: stringify_list(place) for key, place in cursors.items() if place.exists}

@@ -2,85 +2,106 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, at
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
-from podplan.kinds.common.env import env
-from podplan.kinds.common.field_order import container_in_order, pod_in_order
-from podplan.kinds.common.hardware import Node, shm_size
-from podplan.kinds.common.merge import Tree, mergeable, merged, opened, ordered, plain, present, rewrapped
-from podplan.kinds.common.profile import Role
-from podplan.kinds.common.volumes import container_ports, volumes
+from podplan.kinds.common.env import build_env
+from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
+from podplan.kinds.common.hardware import NodeRequest, resolve_shm_size
+from podplan.kinds.common.merge import (
+    TracedTree,
+    drop_absent,
+    has_unique_merge_keys,
+    merge_tree,
+    order_keys,
+    rewrap_tree,
+    to_plain_data,
+    unwrap_tree,
+)
+from podplan.kinds.common.profile import ProfileRole
+from podplan.kinds.common.volumes import build_container_ports, build_volumes
 from podplan.kinds.t9k import behaviors
 
 
-def pod_template(
-    role: Role, name: str, launch: dict[str, Any], given: Node, problems: list[Problem], preferred: str = ""
-) -> Tree | None:
+def build_pod_template(
+    role: ProfileRole,
+    name: str,
+    command_fields: dict[str, Any],
+    node_request: NodeRequest,
+    diagnostics: list[Diagnostic],
+    preferred_name: str = "",
+) -> TracedTree | None:
     """The template of a role; None when the profile says nothing of it.
 
     ``name`` is that of the training container unless the profile gives another, and ``launch`` its
     command and args. The training container is the first, unless it has the name ``preferred`` that the
     controller knows it by anywhere: then it stands where the containers of ``pod`` have that name.
     """
-    declared, mounts = volumes(role, shm_size(role, given, problems), problems)
-    container = training_container(
-        role, name, {**launch, "resources": given.resources, "volumeMounts": mounts or None}
+    volumes, mounts = build_volumes(role, resolve_shm_size(role, node_request, diagnostics), diagnostics)
+    container = build_training_container(
+        role, name, {**command_fields, "resources": node_request.resources, "volumeMounts": mounts or None}
     )
-    spec = present({
-        **given.scheduling,
+    spec = drop_absent({
+        **node_request.scheduling,
         "containers": [container] if container is not None else None,
-        "volumes": declared or None,
+        "volumes": volumes or None,
     })  # fmt: skip
-    tree: Tree = {"spec": spec} if spec else {}
-    for pod in role.both("pod"):
+    tree: TracedTree = {"spec": spec} if spec else {}
+    for pod in role.get_layers("pod"):
         if isinstance(pod.value, dict):
-            tree = _in_order_of(pod, merged(tree, pod), preferred)
-    return at(role.why, _arranged(tree)) if tree or role.get("pod").exists else None
+            tree = _reorder_containers(pod, merge_tree(tree, pod), preferred_name)
+    return (
+        attribute_to(role.origin_cursor, _order_template_fields(tree))
+        if tree or role.get_field("pod").exists
+        else None
+    )
 
 
-def _in_order_of(pod: Cursor, template: Tree, preferred: str) -> Tree:
+def _reorder_containers(pod: Cursor, template: TracedTree, preferred_name: str) -> TracedTree:
     """``template`` with its containers as ``pod`` has them, where it says where the training one stands."""
     entries = pod.get("spec", "containers").entries()
     order = [entry.get("name").value for entry in entries]
-    if not preferred or preferred not in order:
+    if not preferred_name or preferred_name not in order:
         return template
-    spec = opened(opened(template)["spec"])
-    containers = opened(spec["containers"])
-    if not mergeable("containers", [plain(container) for container in containers]):
+    spec = unwrap_tree(unwrap_tree(template)["spec"])
+    containers = unwrap_tree(spec["containers"])
+    if not has_unique_merge_keys("containers", [to_plain_data(container) for container in containers]):
         return template
-    names = [plain(container)["name"] for container in containers]
-    if names[0] != preferred:
+    names = [to_plain_data(container)["name"] for container in containers]
+    if names[0] != preferred_name:
         return template
-    said = [names.index(name) for name in order if name in names]
-    unsaid = [i for i in range(len(names)) if i not in said]
-    containers = rewrapped(spec["containers"], [containers[i] for i in (*said, *unsaid)])
-    spec = rewrapped(opened(template)["spec"], {**spec, "containers": containers})
-    return rewrapped(template, {**opened(template), "spec": spec})
+    listed_indexes = [names.index(name) for name in order if name in names]
+    other_indexes = [i for i in range(len(names)) if i not in listed_indexes]
+    containers = rewrap_tree(spec["containers"], [containers[i] for i in (*listed_indexes, *other_indexes)])
+    spec = rewrap_tree(unwrap_tree(template)["spec"], {**spec, "containers": containers})
+    return rewrap_tree(template, {**unwrap_tree(template), "spec": spec})
 
 
-def training_container(role: Role, name: str, fields: dict[str, Any]) -> Tree | None:
+def build_training_container(role: ProfileRole, name: str, fields: dict[str, Any]) -> TracedTree | None:
     """The container of a role with ``fields`` from elsewhere; None when nothing is known but its name."""
-    written = present({
-        **{field: role.get(field) for field in ("image", "workingDir")},
-        "ports": container_ports(role) or None,
-        "env": env(role),
+    container_fields = drop_absent({
+        **{field: role.get_field(field) for field in ("image", "workingDir")},
+        "ports": build_container_ports(role) or None,
+        "env": build_env(role),
         **fields,
     })  # fmt: skip
-    extras = [extra for extra in role.both("container") if isinstance(extra.value, dict)]
-    if not written and not extras:
+    extras = [extra for extra in role.get_layers("container") if isinstance(extra.value, dict)]
+    if not container_fields and not extras:
         return None
-    tree: Tree = {"name": at((behaviors.CONTAINER_NAME, role.why), name), **written}
+    tree: TracedTree = {
+        "name": attribute_to((behaviors.CONTAINER_NAME, role.origin_cursor), name),
+        **container_fields,
+    }
     for extra in extras:
-        tree = merged(tree, extra)
-    return at(role.why, container_in_order(tree))
+        tree = merge_tree(tree, extra)
+    return attribute_to(role.origin_cursor, order_container_fields(tree))
 
 
-def _arranged(tree: Tree) -> Tree:
+def _order_template_fields(tree: TracedTree) -> TracedTree:
     """A template with the fields of the Pod and of its containers in the order that people read."""
     if not isinstance(tree, dict) or "spec" not in tree:
         return tree
-    spec = opened(tree["spec"])
+    spec = unwrap_tree(tree["spec"])
     if not isinstance(spec, dict):
         return tree
-    return ordered({**tree, "spec": rewrapped(tree["spec"], pod_in_order(spec))}, ("metadata",))
+    return order_keys({**tree, "spec": rewrap_tree(tree["spec"], order_pod_fields(spec))}, ("metadata",))

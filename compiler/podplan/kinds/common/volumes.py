@@ -2,97 +2,115 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, at
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
-from podplan.kinds.common.merge import without_nulls
-from podplan.kinds.common.profile import Role, enumeration
+from podplan.kinds.common.merge import drop_nulls
+from podplan.kinds.common.profile import ProfileRole, join_words
 from podplan.kinds.t9k import behaviors
 
-Tree = dict[str, Any]
+TracedMap = dict[str, Any]
 
 SHM_NAME, SHM_PATH = "dshm", "/dev/shm"
 # The source in the profile, its name in a Kubernetes volume, and the field that a plain name stands for.
-NAMED_SOURCES = {
+NAMED_VOLUME_SOURCES = {
     "pvc": ("persistentVolumeClaim", "claimName"),
     "configMap": ("configMap", "name"),
     "secret": ("secret", "secretName"),
     "hostPath": ("hostPath", "path"),
 }
-SOURCES = (*NAMED_SOURCES, "emptyDir", "volume")
+VOLUME_SOURCES = (*NAMED_VOLUME_SOURCES, "emptyDir", "volume")
 
 
-def named_entries(role: Role, field: str) -> list[tuple[Cursor, dict[str, Cursor]]]:
+def merge_named_entries(role: ProfileRole, field: str) -> list[tuple[Cursor, dict[str, Cursor]]]:
     """The entries of ``data`` or ``ports`` of a role over those of the spec, by name: where, and fields."""
     entries: dict[str, tuple[Cursor, dict[str, Cursor]]] = {}
-    for entries_of in role.both(field):
-        for entry in entries_of.entries():
+    for layer in role.get_layers(field):
+        for entry in layer.entries():
             if not entry.get("name").exists:
                 continue  # its form is wrong, and the schema says so
             name = str(entry.get("name").value)
-            below = entries[name][1] if name in entries else {}
-            entries[name] = (entry, {**below, **entry.fields()})
+            inherited = entries[name][1] if name in entries else {}
+            entries[name] = (entry, {**inherited, **entry.fields()})
     return list(entries.values())
 
 
-def volumes(role: Role, size: Any, problems: list[Problem]) -> tuple[list[Any], list[Any]]:
+def build_volumes(
+    role: ProfileRole, shm_size: Any, diagnostics: list[Diagnostic]
+) -> tuple[list[Any], list[Any]]:
     """The volumes of a role and their mounts, in the order of ``data``; ``size`` is that of /dev/shm."""
-    given, mounted = [], []
-    taken = False
-    for where, fields in named_entries(role, "data"):
-        source = _source(where, fields, problems)
+    volume_entries, mount_entries = [], []
+    has_shm_volume = False
+    for entry, fields in merge_named_entries(role, "data"):
+        source = _build_volume_source(entry, fields, diagnostics)
         if source is None:
             continue
-        taken = taken or fields["name"].value == SHM_NAME or _path(fields) == SHM_PATH
-        given.append(at(where, {"name": fields["name"], **source}))
+        has_shm_volume = (
+            has_shm_volume or fields["name"].value == SHM_NAME or _get_mount_path(fields) == SHM_PATH
+        )
+        volume_entries.append(attribute_to(entry, {"name": fields["name"], **source}))
         if "mount" in fields:
             mount = {"name": fields["name"], "mountPath": fields["mount"]}
-            mounted.append(at(where, {**mount, **_only(fields, "subPath", "readOnly")}))
-    if size is None or (taken and not role.get("shm").exists):
-        return given, mounted
-    if taken:
-        problems.append(Problem("PROF021", _SHM_TWICE, role.get("shm").path, on_key=True))
-        return given, mounted
-    memory = {"medium": "Memory", "sizeLimit": size}
-    why = (behaviors.SHM_VOLUME, role.get("shm") if role.get("shm").exists else role.get("hardware"))
-    given.append(at(why, {"name": SHM_NAME, "emptyDir": memory}))
-    mounted.append(at(why, {"name": SHM_NAME, "mountPath": SHM_PATH}))
-    return given, mounted
+            mount_entries.append(
+                attribute_to(entry, {**mount, **_pick_fields(fields, "subPath", "readOnly")})
+            )
+    if shm_size is None or (has_shm_volume and not role.get_field("shm").exists):
+        return volume_entries, mount_entries
+    if has_shm_volume:
+        diagnostics.append(
+            Diagnostic("PROF021", _DUPLICATE_SHM_MESSAGE, role.get_field("shm").path, on_key=True)
+        )
+        return volume_entries, mount_entries
+    shm_source = {"medium": "Memory", "sizeLimit": shm_size}
+    origins = (
+        behaviors.SHM_VOLUME,
+        role.get_field("shm") if role.get_field("shm").exists else role.get_field("hardware"),
+    )
+    volume_entries.append(attribute_to(origins, {"name": SHM_NAME, "emptyDir": shm_source}))
+    mount_entries.append(attribute_to(origins, {"name": SHM_NAME, "mountPath": SHM_PATH}))
+    return volume_entries, mount_entries
 
 
-def container_ports(role: Role) -> list[Any]:
+def build_container_ports(role: ProfileRole) -> list[Any]:
     """``ports`` as those of the training container."""
     return [
-        at(where, {"name": fields["name"], "containerPort": fields["port"], **_only(fields, "protocol")})
-        for where, fields in named_entries(role, "ports")
+        attribute_to(
+            where,
+            {"name": fields["name"], "containerPort": fields["port"], **_pick_fields(fields, "protocol")},
+        )
+        for where, fields in merge_named_entries(role, "ports")
         if "port" in fields
     ]
 
 
-_SHM_TWICE = f"data already has a volume called {SHM_NAME} or mounted at {SHM_PATH}; drop it or shm"
+_DUPLICATE_SHM_MESSAGE = (
+    f"data already has a volume called {SHM_NAME} or mounted at {SHM_PATH}; drop it or shm"
+)
 
 
-def _source(where: Cursor, fields: dict[str, Cursor], problems: list[Problem]) -> Tree | None:
+def _build_volume_source(
+    entry: Cursor, fields: dict[str, Cursor], diagnostics: list[Diagnostic]
+) -> TracedMap | None:
     """The source of a volume as Kubernetes spells it; None with a problem unless there is exactly one."""
-    written = [source for source in SOURCES if source in fields]
-    if len(written) != 1:
-        said = f"both {enumeration(written)}" if written else "none"
-        listed = enumeration(list(SOURCES), "or")
-        message = f"a volume has one source, and this one has {said}; write one of {listed}"
-        problems.append(Problem("PROF021", message, where.path))
+    given_sources = [source for source in VOLUME_SOURCES if source in fields]
+    if len(given_sources) != 1:
+        given_text = f"both {join_words(given_sources)}" if given_sources else "none"
+        allowed_sources = join_words(list(VOLUME_SOURCES), "or")
+        message = f"a volume has one source, and this one has {given_text}; write one of {allowed_sources}"
+        diagnostics.append(Diagnostic("PROF021", message, entry.path))
         return None
-    place = fields[written[0]]
-    if written[0] in NAMED_SOURCES:
-        key, field = NAMED_SOURCES[written[0]]
-        return {key: at(place, {field: place})}
-    if written[0] == "volume":
-        return {key: without_nulls(value) for key, value in place.fields().items() if key != "name"}
-    return {"emptyDir": without_nulls(place)}
+    source_cursor = fields[given_sources[0]]
+    if given_sources[0] in NAMED_VOLUME_SOURCES:
+        key, field = NAMED_VOLUME_SOURCES[given_sources[0]]
+        return {key: attribute_to(source_cursor, {field: source_cursor})}
+    if given_sources[0] == "volume":
+        return {key: drop_nulls(value) for key, value in source_cursor.fields().items() if key != "name"}
+    return {"emptyDir": drop_nulls(source_cursor)}
 
 
-def _path(fields: dict[str, Cursor]) -> Any:
+def _get_mount_path(fields: dict[str, Cursor]) -> Any:
     return fields["mount"].value if "mount" in fields else None
 
 
-def _only(fields: dict[str, Cursor], *names: str) -> Tree:
+def _pick_fields(fields: dict[str, Cursor], *names: str) -> TracedMap:
     return {name: fields[name] for name in names if name in fields}

@@ -5,114 +5,133 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cursor, Fact, Marked, Place, Why, at, copied
+from podplan.core.provenance import Behavior, Cause, Cursor, DocumentPath, Traced, attribute_to, copy_traced
 from podplan.core.typing import Any
-from podplan.kinds.common.name_patterns import INDEX, Known, filled, naming
+from podplan.kinds.common.name_patterns import INDEX_TEXT, WordValues, build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.job import Job, name_of
+from podplan.kinds.t9k.job import JobContext, trace_job_name
 
-Tree = dict[str, Any]
+TracedMap = dict[str, Any]
 
 
-def metadata(
-    job: Job,
+def build_child_metadata(
+    job: JobContext,
     name: Indexed | str,
     *,
     kind: str,
     labels: Mapping[str, Any],
-    type_: str = "",
-    why: tuple[Why, ...] | None = None,
+    type_name: str = "",
+    name_origins: tuple[Cause, ...] | None = None,
     template: Cursor | None = None,
-) -> Tree:
+) -> TracedMap:
     """The metadata of a child of the job; labels of the template stay unless the controller sets them.
 
     ``why`` is where the name comes from, if not from the base name; ``type_`` is the replica type of a child
     that belongs to a replica.
     """
-    known = naming(job, type_, name, INDEX if isinstance(name, Indexed) else None)
-    own = _with_more(job, behaviors.LABELS[kind], labels, known)
-    more = _with_more(job, behaviors.ANNOTATIONS[kind], {}, known) if kind in behaviors.ANNOTATIONS else {}
-    tree: Tree = {
-        "name": at(why or job.base_why, name),
+    word_values = build_name_words(job, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None)
+    child_labels = _apply_configured_values(job, behaviors.CHILD_LABELS[kind], labels, word_values)
+    child_annotations = (
+        _apply_configured_values(job, behaviors.CHILD_ANNOTATIONS[kind], {}, word_values)
+        if kind in behaviors.CHILD_ANNOTATIONS
+        else {}
+    )
+    tree: TracedMap = {
+        "name": attribute_to(name_origins or job.base_name_origins, name),
         "namespace": job.cr.get("metadata", "namespace"),
-        "labels": own,
-        "annotations": more or None,
+        "labels": child_labels,
+        "annotations": child_annotations or None,
     }
     if template is not None:
-        tree["labels"] = _with_those_of_template(job, template.get("labels"), own)
+        tree["labels"] = _merge_template_labels(job, template.get("labels"), child_labels)
         tree["annotations"] = template.get("annotations")
-        if more:
-            written = tree["annotations"]
-            tree["annotations"] = at(
-                (written, behaviors.ANNOTATIONS[kind]), laid_over(written.fields(), more)
+        if child_annotations:
+            template_annotations = tree["annotations"]
+            tree["annotations"] = attribute_to(
+                (template_annotations, behaviors.CHILD_ANNOTATIONS[kind]),
+                overlay_fields(template_annotations.fields(), child_annotations),
             )
-    elif not more:
+    elif not child_annotations:
         del tree["annotations"]
     if job.uid.value:
-        tree["ownerReferences"] = [owner_reference(job)]
+        tree["ownerReferences"] = [build_owner_reference(job)]
     return tree
 
 
-def _with_more(job: Job, fact: Fact, told: Mapping[str, Any], known: Known) -> Tree:
+def _apply_configured_values(
+    job: JobContext, behavior: Behavior, built_in: Mapping[str, Any], word_values: WordValues
+) -> TracedMap:
     """Labels or annotations with those that a setting adds, changes, or (as false) leaves out."""
-    fact = job.options.fact(fact)
-    tree = dict(told)
-    for key, pattern in fact.value.items():
-        value = None if pattern is False else filled(str(pattern), known)
+    behavior = job.options.resolve_behavior(behavior)
+    tree = dict(built_in)
+    for key, pattern in behavior.value.items():
+        value = None if pattern is False else fill_pattern(str(pattern), word_values)
         if value is None:
             tree.pop(key, None)
         else:
-            tree[key] = at((fact, job.spec), value)
+            tree[key] = attribute_to((behavior, job.spec), value)
     return tree
 
 
-def _with_those_of_template(job: Job, written: Cursor, labels: Tree) -> Marked:
-    fact = job.options.fact(behaviors.TEMPLATE_LABELS)
-    if fact.value == "template":
-        theirs = {key: copied(value, fact=fact) for key, value in written.fields().items()}
-        return at((written, fact), {**labels, **theirs})
-    return at((written, fact), laid_over(written.fields(), labels))
+def _merge_template_labels(job: JobContext, written_labels: Cursor, labels: TracedMap) -> Traced:
+    behavior = job.options.resolve_behavior(behaviors.TEMPLATE_LABELS)
+    if behavior.value == "template":
+        template_labels = {
+            key: copy_traced(value, behavior=behavior) for key, value in written_labels.fields().items()
+        }
+        return attribute_to((written_labels, behavior), {**labels, **template_labels})
+    return attribute_to((written_labels, behavior), overlay_fields(written_labels.fields(), labels))
 
 
-def selector(job: Job, fact: Fact, type_: str, name: str | Indexed) -> Marked:
+def build_selector(job: JobContext, behavior: Behavior, type_name: str, name: str | Indexed) -> Traced:
     """The labels by which a Service finds its Pods: of one replica, or of the job where it has no index."""
-    fact = job.options.fact(fact)
-    known = naming(job, type_, name, INDEX if isinstance(name, Indexed) else None)
-    found = {key: filled(str(pattern), known) for key, pattern in fact.value.items()}
-    return at((fact, *job.name_why), {key: value for key, value in found.items() if value is not None})
+    behavior = job.options.resolve_behavior(behavior)
+    word_values = build_name_words(job, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None)
+    filled_labels = {key: fill_pattern(str(pattern), word_values) for key, pattern in behavior.value.items()}
+    return attribute_to(
+        (behavior, *job.name_origins),
+        {key: value for key, value in filled_labels.items() if value is not None},
+    )
 
 
-def owner_reference(job: Job) -> Marked:
-    blocks = job.options.fact(behaviors.BLOCK_DELETION)
-    return at(
-        (behaviors.OWNER_REFERENCE, *job.name_why),
+def build_owner_reference(job: JobContext) -> Traced:
+    block_deletion = job.options.resolve_behavior(behaviors.BLOCK_DELETION)
+    return attribute_to(
+        (behaviors.OWNER_REFERENCE, *job.name_origins),
         {
             "apiVersion": job.cr["apiVersion"],
             "kind": job.cr["kind"],
-            "name": name_of(job),
+            "name": trace_job_name(job),
             "uid": job.uid,
             "controller": True,
-            "blockOwnerDeletion": at((blocks, job.spec), blocks.value),
+            "blockOwnerDeletion": attribute_to((block_deletion, job.spec), block_deletion.value),
         },
     )
 
 
-def laid_over(written: dict[str, Cursor], added: Tree) -> Tree:
+def overlay_fields(written_fields: dict[str, Cursor], added: TracedMap) -> TracedMap:
     """``written`` with ``added`` on top; what it replaces is kept in the origin."""
-    return {**written, **{key: replacing(value, written.get(key)) for key, value in added.items()}}
+    return {
+        **written_fields,
+        **{key: record_replaced(value, written_fields.get(key)) for key, value in added.items()},
+    }
 
 
-def replacing(value: Any, *losers: Any) -> Any:
+def record_replaced(value: Any, *replaced_values: Any) -> Any:
     """``value`` where it takes the place of other values, which are kept in its origin."""
-    lost = tuple(place for loser in losers for place in _places(loser))
-    if not lost:
+    replaced_places = tuple(
+        place for replaced_value in replaced_values for place in _find_replaced_places(replaced_value)
+    )
+    if not replaced_places:
         return value
-    marked = copied(value) if isinstance(value, Cursor) else value
-    return Marked(marked.value, marked.origin._replace(overrides=(*marked.origin.overrides, *lost)))
+    traced = copy_traced(value) if isinstance(value, Cursor) else value
+    return Traced(
+        traced.value, traced.origin._replace(overridden=(*traced.origin.overridden, *replaced_places))
+    )
 
 
-def _places(loser: Any) -> tuple[Place, ...]:
+def _find_replaced_places(replaced_value: Any) -> tuple[DocumentPath, ...]:
     """What somebody wrote and does not get: the value itself, or what had already lost to it."""
-    if isinstance(loser, Cursor):
-        return (loser.place,) if loser.exists else ()
-    return loser.origin.overrides if isinstance(loser, Marked) else ()
+    if isinstance(replaced_value, Cursor):
+        return (replaced_value.document_path,) if replaced_value.exists else ()
+    return replaced_value.origin.overridden if isinstance(replaced_value, Traced) else ()

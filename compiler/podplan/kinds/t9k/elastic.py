@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, Why
+from podplan.core.provenance import Cause, Cursor
 from podplan.core.typing import NamedTuple
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.job import Job, Role
+from podplan.kinds.t9k.job import JobContext, ReplicaType
 
 
-class Bounds(NamedTuple):
+class ElasticBounds(NamedTuple):
     """The fewest and the most replicas, and where they come from; ``written``: the CR gives one of them."""
 
-    least: int
-    least_why: tuple[Why, ...]
-    most: int
-    most_why: tuple[Why, ...]
-    written: bool
+    minimum: int
+    minimum_origins: tuple[Cause, ...]
+    maximum: int
+    maximum_origins: tuple[Cause, ...]
+    is_written: bool
 
 
-def elastic_bounds(job: Job, roles: list[Role]) -> Bounds:
+def resolve_elastic_bounds(job: JobContext, replica_types: list[ReplicaType]) -> ElasticBounds:
     """The bounds of an elastic job whose ``roles`` have the replicas that are created."""
-    section = job.spec.get("elastic")
-    least, most = section.get("minReplicas"), section.get("maxReplicas")
-    fact = job.options.fact(behaviors.ELASTIC_MISSING_BOUND)
-    count = sum(role.replicas for role in roles)
-    counted: tuple[Why, ...] = tuple(why for role in roles for why in role.counted)
+    elastic_section = job.spec.get("elastic")
+    min_replicas, max_replicas = elastic_section.get("minReplicas"), elastic_section.get("maxReplicas")
+    behavior = job.options.resolve_behavior(behaviors.ELASTIC_MISSING_BOUND)
+    count = sum(role.replicas for role in replica_types)
+    replica_origins: tuple[Cause, ...] = tuple(why for role in replica_types for why in role.replica_origins)
 
-    def bound(own: Cursor, other: Cursor) -> tuple[int, tuple[Why, ...]]:
-        if own.exists:
-            return int(own.value), (own,)
-        if other.exists and fact.value == "other-bound":
-            return int(other.value), (fact, other)
-        return count, (fact, *counted)
+    def resolve_bound(own_field: Cursor, other_field: Cursor) -> tuple[int, tuple[Cause, ...]]:
+        if own_field.exists:
+            return int(own_field.value), (own_field,)
+        if other_field.exists and behavior.value == "other-bound":
+            return int(other_field.value), (behavior, other_field)
+        return count, (behavior, *replica_origins)
 
-    lowest, lowest_why = bound(least, most)
-    highest, highest_why = bound(most, least)
+    lowest, lowest_origins = resolve_bound(min_replicas, max_replicas)
+    highest, highest_origins = resolve_bound(max_replicas, min_replicas)
     # torchrun refuses a range whose end is below its start.
-    if not least.exists and lowest > highest:
-        lowest, lowest_why = highest, highest_why
-    elif not most.exists and highest < lowest:
-        highest, highest_why = lowest, lowest_why
-    return Bounds(lowest, lowest_why, highest, highest_why, least.exists or most.exists)
+    if not min_replicas.exists and lowest > highest:
+        lowest, lowest_origins = highest, highest_origins
+    elif not max_replicas.exists and highest < lowest:
+        highest, highest_origins = lowest, lowest_origins
+    return ElasticBounds(
+        lowest, lowest_origins, highest, highest_origins, min_replicas.exists or max_replicas.exists
+    )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.provenance import Cursor, Fact, Marked, Why, at, copied
-from podplan.core.replica_groups import CONFIGURED, UID_FLAG, Options
+from podplan.core.provenance import Behavior, Cause, Cursor, Traced, attribute_to, copy_traced
+from podplan.core.replica_groups import CONFIGURED_BASIS, UID_FLAG, LoweringOptions
 from podplan.core.typing import NamedTuple
 from podplan.kinds.t9k import behaviors
 
-GENERATED = "xxxxx"  # the five characters that the API server adds to generateName
+GENERATED_SUFFIX = "xxxxx"  # the five characters that the API server adds to generateName
 
 
-class Job(NamedTuple):
+class JobContext(NamedTuple):
     """A CR with what all its children share.
 
     ``base`` is what the names of children begin with; ``name_why`` and ``base_why`` are where the names come
@@ -24,91 +24,107 @@ class Job(NamedTuple):
     spec: Cursor
     kind: str
     name: str
-    name_why: tuple[Why, ...]
-    base: str
-    base_why: tuple[Why, ...]
-    uid: Marked | Cursor
-    options: Options
-    debug: Mapping[str, Cursor]
-    resume: Mapping[str, Cursor]
-    words: Mapping[str, str]
-    labels: Mapping[str, Marked]
+    name_origins: tuple[Cause, ...]
+    base_name: str
+    base_name_origins: tuple[Cause, ...]
+    uid: Traced | Cursor
+    options: LoweringOptions
+    debug_entries: Mapping[str, Cursor]
+    resume_entries: Mapping[str, Cursor]
+    name_words: Mapping[str, str]
+    labels: Mapping[str, Traced]
 
 
-class Role(NamedTuple):
+class ReplicaType(NamedTuple):
     """One replica type. ``counted`` are the places that its number of replicas comes from."""
 
-    type: str
-    where: Cursor
+    name: str
+    entry: Cursor
     replicas: int
-    counted: tuple[Why, ...]
+    replica_origins: tuple[Cause, ...]
     template: Cursor
 
 
-def job(cr: Cursor, options: Options) -> Job:
+def build_job_context(cr: Cursor, options: LoweringOptions) -> JobContext:
     """The job of a CR that its schema accepts."""
-    name, name_why = _name(cr.get("metadata"))
-    written = cr.get("metadata", "uid")
-    uid = at(UID_FLAG, options.uid) if options.uid and not written.value else written
+    name, name_origins = _resolve_job_name(cr.get("metadata"))
+    uid_field = cr.get("metadata", "uid")
+    uid = attribute_to(UID_FLAG, options.uid) if options.uid and not uid_field.value else uid_field
     kind = str(cr.value["kind"])
     options = options._replace(kind=kind)
-    base, fact = name, behaviors.BASE_SHORT
+    base_name, behavior = name, behaviors.BASE_NAME_WITHOUT_UID
     if uid.value:
-        fact = options.fact(behaviors.BASE_SUFFIX)
-        base = f"{name}-{suffix(name, uid.value, fact.value)}" if fact.value else name
+        behavior = options.resolve_behavior(behaviors.BASE_NAME_SUFFIX)
+        base_name = (
+            f"{name}-{compute_name_suffix(name, uid.value, behavior.value)}" if behavior.value else name
+        )
     spec = cr.get("spec")
-    debug = by("type", spec.get("runMode", "debug", "replicaSpecs"))
-    resume = by("type", spec.get("runMode", "pause", "resumeSpecs"))
-    words = {
-        "base": base,
+    debug_entries = index_entries("type", spec.get("runMode", "debug", "replicaSpecs"))
+    resume_entries = index_entries("type", spec.get("runMode", "pause", "resumeSpecs"))
+    name_words = {
+        "base": base_name,
         "job": name,
         "kind": kind,
         "component": kind.lower(),
-        "namespace": cr.get("metadata", "namespace").otherwise("default"),
+        "namespace": cr.get("metadata", "namespace").value_or("default"),
     }
     labels = {
-        "tensorstack.dev/owner-name": at((behaviors.OWNER_NAME, *name_why), name),
-        "tensorstack.dev/owner-kind": at((behaviors.OWNER_KIND, cr["kind"]), kind),
-        "tensorstack.dev/component": at((behaviors.COMPONENT, cr["kind"]), kind.lower()),
-        "tensorstack.dev/component-type": at((behaviors.COMPONENT, cr["kind"]), "user"),
+        "tensorstack.dev/owner-name": attribute_to((behaviors.OWNER_NAME, *name_origins), name),
+        "tensorstack.dev/owner-kind": attribute_to((behaviors.OWNER_KIND, cr["kind"]), kind),
+        "tensorstack.dev/component": attribute_to((behaviors.COMPONENT, cr["kind"]), kind.lower()),
+        "tensorstack.dev/component-type": attribute_to((behaviors.COMPONENT, cr["kind"]), "user"),
     }
-    base_why = (*name_why, fact)
-    return Job(cr, spec, kind, name, name_why, base, base_why, uid, options, debug, resume, words, labels)
+    base_name_origins = (*name_origins, behavior)
+    return JobContext(
+        cr,
+        spec,
+        kind,
+        name,
+        name_origins,
+        base_name,
+        base_name_origins,
+        uid,
+        options,
+        debug_entries,
+        resume_entries,
+        name_words,
+        labels,
+    )
 
 
-def by(key: str, listed: Cursor) -> dict[str, Cursor]:
+def index_entries(key: str, list_cursor: Cursor) -> dict[str, Cursor]:
     """The entries of a list by what they have under ``key``, if anything; of two alike, the first."""
-    return {entry[key].value: entry for entry in reversed(listed.entries()) if entry.get(key).exists}
+    return {entry[key].value: entry for entry in reversed(list_cursor.entries()) if entry.get(key).exists}
 
 
-def _name(metadata: Cursor) -> tuple[str, tuple[Why, ...]]:
+def _resolve_job_name(metadata: Cursor) -> tuple[str, tuple[Cause, ...]]:
     """The name of a job, or what the API server will make of its generateName."""
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name.value or not prefix.exists:
-        return str(name.otherwise("")), (name,)
-    return f"{prefix.value}{GENERATED}", (prefix, behaviors.GENERATED_NAME)
+        return str(name.value_or("")), (name,)
+    return f"{prefix.value}{GENERATED_SUFFIX}", (prefix, behaviors.GENERATED_NAME)
 
 
-def configured(job: Job, fact: Fact) -> Fact | None:
+def find_configured_behavior(job: JobContext, behavior: Behavior) -> Behavior | None:
     """``fact`` with its value, where the configuration gives it one."""
-    told = job.options.fact(fact)
-    return told if told.basis == CONFIGURED else None
+    configured_behavior = job.options.resolve_behavior(behavior)
+    return configured_behavior if configured_behavior.basis == CONFIGURED_BASIS else None
 
 
-def name_of(job: Job) -> Marked:
+def trace_job_name(job: JobContext) -> Traced:
     """The name of the job as a value of its children."""
-    return at(job.name_why, job.name)
+    return attribute_to(job.name_origins, job.name)
 
 
-def suffix(name: str, uid: str, digits: int = 5) -> str:
+def compute_name_suffix(name: str, uid: str, length: int = 5) -> str:
     """The hex digits that the controller adds to the name of a job.
 
     Source: docs/evidence/t9k-common.md#suffix-of-the-base-name.
     """
-    return f"{fnv1a64((name + uid).encode()):016x}"[:digits]
+    return f"{hash_fnv1a64((name + uid).encode()):016x}"[:length]
 
 
-def fnv1a64(data: bytes) -> int:
+def hash_fnv1a64(data: bytes) -> int:
     """FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/)."""
     value = 0xCBF29CE484222325
     for byte in data:
@@ -116,21 +132,24 @@ def fnv1a64(data: bytes) -> int:
     return value
 
 
-def replica_roles(job: Job) -> list[Role]:
+def parse_replica_types(job: JobContext) -> list[ReplicaType]:
     """The roles of a kind that has ``replicaSpecs``, in the order written."""
     return [
-        role(entry, str(entry.get("type").otherwise(""))) for entry in job.spec.get("replicaSpecs").entries()
+        parse_replica_type(entry, str(entry.get("type").value_or("")))
+        for entry in job.spec.get("replicaSpecs").entries()
     ]
 
 
-def role(where: Cursor, type_: str) -> Role:
+def parse_replica_type(entry: Cursor, type_name: str) -> ReplicaType:
     """The role that an entry with ``replicas`` and ``template`` describes."""
-    replicas = where.get("replicas")
-    counted: tuple[Why, ...] = (replicas,) if replicas.exists else (behaviors.REPLICAS, where)
-    return Role(type_, where, replicas.otherwise(1), counted, where.get("template"))
+    replicas = entry.get("replicas")
+    replica_origins: tuple[Cause, ...] = (
+        (replicas,) if replicas.exists else (behaviors.DEFAULT_REPLICAS, entry)
+    )
+    return ReplicaType(type_name, entry, replicas.value_or(1), replica_origins, entry.get("template"))
 
 
-def paused(job: Job) -> bool:
+def is_paused(job: JobContext) -> bool:
     """Whether the job has no Pods now: pause mode, and it wins over debug mode.
 
     Source: docs/evidence/t9k-common.md#debug-and-pause-together.
@@ -138,56 +157,70 @@ def paused(job: Job) -> bool:
     return job.spec.get("runMode", "pause", "enabled").value is True and not job.options.resumed
 
 
-class Launch(NamedTuple):
+class LaunchOverrides(NamedTuple):
     """What the run mode makes of the containers of a role.
 
     ``command`` and ``args`` replace those of immediate mode where they are not None. ``keep_args`` says
     whether the args of immediate mode stay, for ``kept``, and ``keep_init`` whether init containers do.
     """
 
-    command: Marked | None = None
-    args: Marked | None = None
+    command: Traced | None = None
+    args: Traced | None = None
     keep_args: bool = True
-    keep_init: bool = True
-    kept: Fact | None = None
+    keep_init_containers: bool = True
+    kept_args_behavior: Behavior | None = None
 
 
-def launch(job: Job, type_: str, debug: Fact = behaviors.DEBUG) -> Launch:
+def resolve_launch_overrides(
+    job: JobContext, type_name: str, debug_behavior: Behavior = behaviors.DEBUG_COMMAND
+) -> LaunchOverrides:
     """The launch of one replica type; the value of ``debug`` is the kind's own command in debug mode.
 
     A command or args without words count as not written. What ``resumeSpecs`` give a job that goes on also
     wins over debug mode (docs/evidence/t9k-common.md#commands-on-resuming-in-debug-mode); a type to which
     they give neither is in debug mode then.
     """
-    debugging, pause = job.spec.get("runMode", "debug"), job.spec.get("runMode", "pause")
-    resumes = job.options.resumed and pause.get("enabled").value is True
-    resume = job.resume.get(type_, pause.get("resumeSpecs", type_))
-    skips = resumes and _skips_init(resume)
-    if resumes:
-        command, args = (_given(resume.get(key), behaviors.RESUME) for key in ("command", "args"))
+    debug_section, pause_section = job.spec.get("runMode", "debug"), job.spec.get("runMode", "pause")
+    is_resuming = job.options.resumed and pause_section.get("enabled").value is True
+    resume_entry = job.resume_entries.get(type_name, pause_section.get("resumeSpecs", type_name))
+    skips_init = is_resuming and _skips_init_containers(resume_entry)
+    if is_resuming:
+        command, args = (
+            _copy_words(resume_entry.get(key), behaviors.RESUME_COMMAND) for key in ("command", "args")
+        )
         if command or args:
-            return Launch(command, args, keep_init=not skips)
-    if debugging.get("enabled").value is True:
-        entry = job.debug.get(type_, debugging.get("replicaSpecs", type_))
-        command = _given(entry.get("command")) or _by_default(job, debug, debugging)
-        kept = job.options.fact(behaviors.DEBUG_ARGS)
-        if kept.value:
-            return Launch(command, keep_init=not (skips or _skips_init(entry)), kept=kept)
-        return Launch(command, keep_args=False, keep_init=not (skips or _skips_init(entry)))
-    return Launch(keep_init=not skips)
+            return LaunchOverrides(command, args, keep_init_containers=not skips_init)
+    if debug_section.get("enabled").value is True:
+        debug_entry = job.debug_entries.get(type_name, debug_section.get("replicaSpecs", type_name))
+        command = _copy_words(debug_entry.get("command")) or _build_debug_command(
+            job, debug_behavior, debug_section
+        )
+        keep_args_behavior = job.options.resolve_behavior(behaviors.DEBUG_ARGS)
+        if keep_args_behavior.value:
+            return LaunchOverrides(
+                command,
+                keep_init_containers=not (skips_init or _skips_init_containers(debug_entry)),
+                kept_args_behavior=keep_args_behavior,
+            )
+        return LaunchOverrides(
+            command,
+            keep_args=False,
+            keep_init_containers=not (skips_init or _skips_init_containers(debug_entry)),
+        )
+    return LaunchOverrides(keep_init_containers=not skips_init)
 
 
-def _given(words: Cursor, fact: Fact | None = None) -> Marked | None:
+def _copy_words(words: Cursor, behavior: Behavior | None = None) -> Traced | None:
     """The words as written, if there are any."""
     if not words.value:
         return None
-    return copied(words, fact=fact)
+    return copy_traced(words, behavior=behavior)
 
 
-def _by_default(job: Job, debug: Fact, debugging: Cursor) -> Marked:
-    fact = job.options.fact(debug)
-    return at((fact, debugging.get("enabled")), [str(word) for word in fact.value])
+def _build_debug_command(job: JobContext, debug_behavior: Behavior, debug_section: Cursor) -> Traced:
+    behavior = job.options.resolve_behavior(debug_behavior)
+    return attribute_to((behavior, debug_section.get("enabled")), [str(word) for word in behavior.value])
 
 
-def _skips_init(entry: Cursor) -> bool:
+def _skips_init_containers(entry: Cursor) -> bool:
     return entry.get("skipInitContainer").value is True

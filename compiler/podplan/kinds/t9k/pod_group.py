@@ -2,79 +2,106 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, Fact, Why, at, default
-from podplan.core.replica_groups import Group, group
+from podplan.core.provenance import Behavior, Cause, Cursor, apply_default, attribute_to
+from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.common.name_patterns import filled, naming
+from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import metadata
-from podplan.kinds.t9k.elastic import Bounds
-from podplan.kinds.t9k.job import Job, Role, paused
+from podplan.kinds.t9k.child_metadata import build_child_metadata
+from podplan.kinds.t9k.elastic import ElasticBounds
+from podplan.kinds.t9k.job import JobContext, ReplicaType, is_paused
 
 
-def scheduled(job: Job) -> bool:
+def is_gang_scheduled(job: JobContext) -> bool:
     """Whether the job is scheduled by t9k-scheduler: it has a section, even an empty one."""
-    return _section(job).exists
+    return _get_scheduler_section(job).exists
 
 
-def scheduler_labels(job: Job, role: str = "") -> dict[str, Any]:
+def build_scheduler_labels(job: JobContext, type_name: str = "") -> dict[str, Any]:
     """The labels of a Pod of the PodGroup; ``role`` is left out where the controller sets none."""
-    if not scheduled(job):
+    if not is_gang_scheduled(job):
         return {}
-    fact = behaviors.SCHEDULER_LABELS
-    queue = _section(job).get("queue")
+    behavior = behaviors.SCHEDULER_LABELS
+    queue = _get_scheduler_section(job).get("queue")
     labels: dict[str, Any] = {
-        "scheduler.tensorstack.dev/group-name": at((fact, *job.name_why), _name(job)),
-        "scheduler.tensorstack.dev/queue": default(queue, job.options.fact(behaviors.QUEUE)),
+        "scheduler.tensorstack.dev/group-name": attribute_to(
+            (behavior, *job.name_origins), _build_pod_group_name(job)
+        ),
+        "scheduler.tensorstack.dev/queue": apply_default(
+            queue, job.options.resolve_behavior(behaviors.QUEUE)
+        ),
     }
-    if role:
-        labels["scheduler.tensorstack.dev/role"] = at((fact, _section(job)), role)
+    if type_name:
+        labels["scheduler.tensorstack.dev/role"] = attribute_to(
+            (behavior, _get_scheduler_section(job)), type_name
+        )
     return labels
 
 
-def members(
-    roles: list[Role], *, elastic: Bounds | None = None, fact: Fact = behaviors.MIN_MEMBER
-) -> tuple[int, tuple[Why, ...]]:
+def count_min_members(
+    replica_types: list[ReplicaType],
+    *,
+    elastic_bounds: ElasticBounds | None = None,
+    behavior: Behavior = behaviors.MIN_MEMBER,
+) -> tuple[int, tuple[Cause, ...]]:
     """How many Pods the job needs to start, and where the number comes from."""
-    if elastic is not None:
-        return elastic.least, (*elastic.least_why, behaviors.MIN_MEMBER_ELASTIC)
-    counted = tuple(why for role in roles for why in role.counted)
-    return sum(role.replicas for role in roles), (fact, *counted)
+    if elastic_bounds is not None:
+        return elastic_bounds.minimum, (*elastic_bounds.minimum_origins, behaviors.MIN_MEMBER_ELASTIC)
+    replica_origins = tuple(why for role in replica_types for why in role.replica_origins)
+    return sum(role.replicas for role in replica_types), (behavior, *replica_origins)
 
 
-def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Group]:
+def build_pod_groups(
+    job: JobContext, min_member: int, member_origins: tuple[Cause, ...]
+) -> list[ReplicaGroup]:
     """The PodGroup of a scheduled job, as a list of one or none; a paused job has none."""
-    if not scheduled(job) or (paused(job) and not job.options.fact(behaviors.POD_GROUP_PAUSED).value):
+    if not is_gang_scheduled(job) or (
+        is_paused(job) and not job.options.resolve_behavior(behaviors.POD_GROUP_PAUSED).value
+    ):
         return []
-    section, version = _section(job), job.options.fact(behaviors.POD_GROUP_API)
-    tree = at(
+    scheduler_section, api_version = (
+        _get_scheduler_section(job),
+        job.options.resolve_behavior(behaviors.POD_GROUP_API),
+    )
+    tree = attribute_to(
         (
-            section,
-            job.options.told(behaviors.POD_GROUP, *([behaviors.POD_GROUP_PAUSED] if paused(job) else [])),
+            scheduler_section,
+            job.options.first_configured(
+                behaviors.POD_GROUP, *([behaviors.POD_GROUP_PAUSED] if is_paused(job) else [])
+            ),
         ),
         {
-            "apiVersion": at((version, section), version.value),
+            "apiVersion": attribute_to((api_version, scheduler_section), api_version.value),
             "kind": "PodGroup",
-            "metadata": metadata(
+            "metadata": build_child_metadata(
                 job,
-                _name(job),
+                _build_pod_group_name(job),
                 kind="PodGroup",
-                why=(*job.name_why, job.options.told(behaviors.POD_GROUP, behaviors.POD_GROUP_NAME)),
+                name_origins=(
+                    *job.name_origins,
+                    job.options.first_configured(behaviors.POD_GROUP, behaviors.POD_GROUP_NAME),
+                ),
                 labels=job.labels,
             ),
             "spec": {
-                "minMember": at(counted, min_member),
-                "priority": default(section.get("priority"), job.options.fact(behaviors.PRIORITY)),
-                "queue": default(section.get("queue"), job.options.fact(behaviors.QUEUE)),
+                "minMember": attribute_to(member_origins, min_member),
+                "priority": apply_default(
+                    scheduler_section.get("priority"), job.options.resolve_behavior(behaviors.PRIORITY)
+                ),
+                "queue": apply_default(
+                    scheduler_section.get("queue"), job.options.resolve_behavior(behaviors.QUEUE)
+                ),
             },
         },
     )
-    return [group(tree)]
+    return [build_group(tree)]
 
 
-def _name(job: Job) -> str:
-    return str(filled(job.options.fact(behaviors.POD_GROUP_NAME).value, naming(job)))
+def _build_pod_group_name(job: JobContext) -> str:
+    return str(
+        fill_pattern(job.options.resolve_behavior(behaviors.POD_GROUP_NAME).value, build_name_words(job))
+    )
 
 
-def _section(job: Job) -> Cursor:
+def _get_scheduler_section(job: JobContext) -> Cursor:
     return job.spec.get("scheduler", "t9kScheduler")

@@ -5,173 +5,237 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cursor, Fact, Why, at, copied
-from podplan.core.replica_groups import CONFIGURED, Group, group
+from podplan.core.provenance import Behavior, Cause, Cursor, attribute_to, copy_traced
+from podplan.core.replica_groups import CONFIGURED_BASIS, ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.common.field_order import container_in_order, pod_in_order
-from podplan.kinds.common.name_patterns import INDEX, filled, naming
+from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
+from podplan.kinds.common.name_patterns import INDEX_TEXT, build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import Tree, metadata, replacing
-from podplan.kinds.t9k.job import Job, Launch, Role
-from podplan.kinds.t9k.pod_group import scheduled, scheduler_labels
+from podplan.kinds.t9k.child_metadata import TracedMap, build_child_metadata, record_replaced
+from podplan.kinds.t9k.job import JobContext, LaunchOverrides, ReplicaType
+from podplan.kinds.t9k.pod_group import build_scheduler_labels, is_gang_scheduled
 from podplan.kubernetes import names
 
 REPLICA_INDEX = 0  # as a part of an Indexed text: the index itself
 
 
-def pods(
-    job: Job,
-    role: Role,
-    spec: Tree,
+def build_pods(
+    job: JobContext,
+    replica_type: ReplicaType,
+    spec: TracedMap,
     *,
-    labels: Tree,
-    start: int = 0,
+    labels: TracedMap,
+    first_index: int = 0,
     replicas: int | None = None,
     name: Indexed | str | None = None,
-    why: tuple[Why, ...] | None = None,
-    trains: int = 0,
-) -> list[Group]:
+    name_origins: tuple[Cause, ...] | None = None,
+    training_index: int = 0,
+) -> list[ReplicaGroup]:
     """The Pods ``start`` and on of a role, as one group; an empty list where there are none.
 
     ``name`` is what they are called if not as replicas are, for ``why``; ``trains`` is the index of the
     training container.
     """
-    count = role.replicas if replicas is None else replicas
+    count = replica_type.replicas if replicas is None else replicas
     if count <= 0:
         return []
-    called = replica_name(job, role) if name is None else name
-    set_by = (why for why in role.counted if isinstance(why, Fact) and why.basis == CONFIGURED)
-    tree = at(
-        (role.where, next(set_by, behaviors.POD_PER_REPLICA)),
+    pod_name = build_replica_name(job, replica_type) if name is None else name
+    configured_behaviors = (
+        why
+        for why in replica_type.replica_origins
+        if isinstance(why, Behavior) and why.basis == CONFIGURED_BASIS
+    )
+    tree = attribute_to(
+        (replica_type.entry, next(configured_behaviors, behaviors.POD_PER_REPLICA)),
         {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": metadata(
+            "metadata": build_child_metadata(
                 job,
-                called,
+                pod_name,
                 kind="Pod",
-                type_=role.type,
-                template=role.template.get("metadata"),
+                type_name=replica_type.name,
+                template=replica_type.template.get("metadata"),
                 labels=labels,
-                why=why_named(job, behaviors.POD_NAME, role=role) if name is None else why,
+                name_origins=find_name_origins(job, behaviors.POD_NAME, replica_type=replica_type)
+                if name is None
+                else name_origins,
             ),
             "spec": spec,
         },
     )
-    return [group(tree, role.type, start, count)._replace(training=trains)]
-
-
-def with_master(job: Job, role: Role, master: Tree, others: Tree, *, trains: int) -> list[Group]:
-    """The Pods of a role of which the first is the master: a group of its own, for its label."""
-    labels = replica_labels(job, role)
-    first = {**labels, "job-role": at((behaviors.MASTER_LABEL, role.where), "master")}
     return [
-        *pods(job, role, master, labels=first, replicas=min(1, role.replicas), trains=trains),
-        *pods(job, role, others, labels=labels, start=1, replicas=role.replicas - 1, trains=trains),
+        build_group(tree, replica_type.name, first_index, count)._replace(
+            training_container_index=training_index
+        )
     ]
 
 
-def replica_name(job: Job, role: Role, fact: Fact = behaviors.POD_NAME) -> Indexed:
+def build_pods_with_master(
+    job: JobContext,
+    replica_type: ReplicaType,
+    master_spec: TracedMap,
+    other_spec: TracedMap,
+    *,
+    training_index: int,
+) -> list[ReplicaGroup]:
+    """The Pods of a role of which the first is the master: a group of its own, for its label."""
+    labels = build_replica_labels(job, replica_type)
+    master_labels = {
+        **labels,
+        "job-role": attribute_to((behaviors.MASTER_LABEL, replica_type.entry), "master"),
+    }
+    return [
+        *build_pods(
+            job,
+            replica_type,
+            master_spec,
+            labels=master_labels,
+            replicas=min(1, replica_type.replicas),
+            training_index=training_index,
+        ),
+        *build_pods(
+            job,
+            replica_type,
+            other_spec,
+            labels=labels,
+            first_index=1,
+            replicas=replica_type.replicas - 1,
+            training_index=training_index,
+        ),
+    ]
+
+
+def build_replica_name(
+    job: JobContext, replica_type: ReplicaType, behavior: Behavior = behaviors.POD_NAME
+) -> Indexed:
     """``<base>-<type>-<index>``, or what ``fact`` is configured to be; it always has the index."""
-    name = filled(job.options.fact(fact).value, naming(job, role.type, index=INDEX))
+    name = fill_pattern(
+        job.options.resolve_behavior(behavior).value,
+        build_name_words(job, replica_type.name, index=INDEX_TEXT),
+    )
     assert isinstance(name, Indexed)
     return name
 
 
-def why_named(job: Job, *named: Fact, role: Role | None = None) -> tuple[Why, ...]:
+def find_name_origins(
+    job: JobContext, *name_behaviors: Behavior, replica_type: ReplicaType | None = None
+) -> tuple[Cause, ...]:
     """Where a name comes from: the base name, unless a setting says how things are called.
 
     A replica type that no name may contain comes first: it is the place to edit.
     """
-    told = job.options.told(*named)
-    why = (*job.name_why, told) if told.basis == CONFIGURED else job.base_why
-    if role is not None and role.type and not names.fits("dns-label", role.type):
-        return (role.where.get("type"), *why)
-    return why
+    combined_behavior = job.options.first_configured(*name_behaviors)
+    name_origins = (
+        (*job.name_origins, combined_behavior)
+        if combined_behavior.basis == CONFIGURED_BASIS
+        else job.base_name_origins
+    )
+    if (
+        replica_type is not None
+        and replica_type.name
+        and not names.matches_form("dns-label", replica_type.name)
+    ):
+        return (replica_type.entry.get("type"), *name_origins)
+    return name_origins
 
 
-def replica_labels(job: Job, role: Role, fact: Fact = behaviors.REPLICA_LABELS) -> Tree:
+def build_replica_labels(
+    job: JobContext, replica_type: ReplicaType, behavior: Behavior = behaviors.REPLICA_LABELS
+) -> TracedMap:
     """The labels of a replica of the kinds that number their replicas by label."""
     return {
         **job.labels,
-        "replica-type": at((fact, role.where), role.type),
-        "replica-index": at((fact, role.where), Indexed((REPLICA_INDEX,))),
-        **scheduler_labels(job, role.type),
+        "replica-type": attribute_to((behavior, replica_type.entry), replica_type.name),
+        "replica-index": attribute_to((behavior, replica_type.entry), Indexed((REPLICA_INDEX,))),
+        **build_scheduler_labels(job, replica_type.name),
     }
 
 
-def pod_spec(
-    job: Job,
-    role: Role,
+def build_pod_spec(
+    job: JobContext,
+    replica_type: ReplicaType,
     containers: list[Any],
-    launch: Launch,
+    launch_overrides: LaunchOverrides,
     *,
-    never: Fact = behaviors.RESTART_NEVER,
+    restart_behavior: Behavior = behaviors.RESTART_NEVER,
     volumes: list[Any] | None = None,
-    more: Tree | None = None,
-) -> Tree:
+    extra_fields: TracedMap | None = None,
+) -> TracedMap:
     """The spec of the template with containers, restart policy and scheduler as the controller sets them.
 
     ``more`` are further fields that the controller sets.
     """
-    spec = role.template.get("spec")
-    tree: Tree = {**spec.fields(), **(more or {}), "containers": containers}
-    if not launch.keep_init:
+    template_spec = replica_type.template.get("spec")
+    tree: TracedMap = {**template_spec.fields(), **(extra_fields or {}), "containers": containers}
+    if not launch_overrides.keep_init_containers:
         tree.pop("initContainers", None)
     if volumes:
-        tree["volumes"] = [*spec.get("volumes").entries(), *volumes]
-    policy = spec.get("restartPolicy")
-    never = job.options.fact(never)
-    tree["restartPolicy"] = at(never, never.value, over=(policy,))
-    if scheduled(job):
-        tree["schedulerName"] = at(
-            (job.options.fact(behaviors.SCHEDULER_NAME), job.spec.get("scheduler")),
-            job.options.fact(behaviors.SCHEDULER_NAME).value,
-            over=(spec.get("schedulerName"),),
+        tree["volumes"] = [*template_spec.get("volumes").entries(), *volumes]
+    policy = template_spec.get("restartPolicy")
+    restart_behavior = job.options.resolve_behavior(restart_behavior)
+    tree["restartPolicy"] = attribute_to(restart_behavior, restart_behavior.value, overridden=(policy,))
+    if is_gang_scheduled(job):
+        tree["schedulerName"] = attribute_to(
+            (job.options.resolve_behavior(behaviors.SCHEDULER_NAME), job.spec.get("scheduler")),
+            job.options.resolve_behavior(behaviors.SCHEDULER_NAME).value,
+            overridden=(template_spec.get("schedulerName"),),
         )
-    return pod_in_order(tree)
+    return order_pod_fields(tree)
 
 
-def training_index(job: Job, role: Role, fact: Fact) -> int:
+def find_training_index(job: JobContext, replica_type: ReplicaType, behavior: Behavior) -> int:
     """The index of the training container: the one that is called as ``fact`` says, else the first."""
-    containers, preferred = role.template.get("spec", "containers").entries(), job.options.fact(fact).value
-    return next((i for i, c in enumerate(containers) if c.get("name").value == preferred), 0)
+    containers, preferred_name = (
+        replica_type.template.get("spec", "containers").entries(),
+        job.options.resolve_behavior(behavior).value,
+    )
+    return next((i for i, c in enumerate(containers) if c.get("name").value == preferred_name), 0)
 
 
-def training_container(job: Job, role: Role, fact: Fact) -> Cursor:
+def find_training_container(job: JobContext, replica_type: ReplicaType, behavior: Behavior) -> Cursor:
     """The training container as the template has it."""
-    return role.template.get("spec", "containers").get(training_index(job, role, fact))
+    return replica_type.template.get("spec", "containers").get(
+        find_training_index(job, replica_type, behavior)
+    )
 
 
-def each_container(
-    role: Role,
-    training: int | None,
-    change: Callable[[Cursor], Tree],
-    others: Callable[[Cursor], Tree] | None = None,
-    chosen: Fact | None = None,
+def map_containers(
+    replica_type: ReplicaType,
+    training_index: int | None,
+    build_training: Callable[[Cursor], TracedMap],
+    build_other: Callable[[Cursor], TracedMap] | None = None,
+    choice_behavior: Behavior | None = None,
 ) -> list[Any]:
     """The containers of a role: ``change`` makes the training one (all, for None), ``others`` the rest.
 
     ``chosen`` says which is the training one.
     """
-    keep = others or (lambda container: container.fields())
+    build_rest = build_other or (lambda container: container.fields())
     return [
-        at((container, chosen) if chosen is not None and i == training else container, made(container))
-        for i, container in enumerate(role.template.get("spec", "containers").entries())
-        for made in [change if training is None or i == training else keep]
+        attribute_to(
+            (container, choice_behavior)
+            if choice_behavior is not None and i == training_index
+            else container,
+            made(container),
+        )
+        for i, container in enumerate(replica_type.template.get("spec", "containers").entries())
+        for made in [build_training if training_index is None or i == training_index else build_rest]
     ]
 
 
-def launched(container: Tree, launch: Launch) -> Tree:
+def apply_launch_overrides(container: TracedMap, launch_overrides: LaunchOverrides) -> TracedMap:
     """``container`` with the command and args of a run mode, where it has any."""
     tree = dict(container)
     command, args = tree.get("command"), tree.get("args")
-    if not launch.keep_args:
+    if not launch_overrides.keep_args:
         tree.pop("args", None)
-    elif launch.kept is not None and isinstance(args, Cursor):
-        tree["args"] = copied(args, fact=launch.kept)
-    if launch.command is not None:
-        tree["command"] = replacing(launch.command, command, None if launch.keep_args else args)
-    if launch.args is not None:
-        tree["args"] = replacing(launch.args, args)
-    return container_in_order(tree)
+    elif launch_overrides.kept_args_behavior is not None and isinstance(args, Cursor):
+        tree["args"] = copy_traced(args, behavior=launch_overrides.kept_args_behavior)
+    if launch_overrides.command is not None:
+        tree["command"] = record_replaced(
+            launch_overrides.command, command, None if launch_overrides.keep_args else args
+        )
+    if launch_overrides.args is not None:
+        tree["args"] = record_replaced(launch_overrides.args, args)
+    return order_container_fields(tree)

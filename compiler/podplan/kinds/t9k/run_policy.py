@@ -4,126 +4,143 @@ from __future__ import annotations
 
 import re
 
-from podplan.core.findings import Problem
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Cursor, at, computed
+from podplan.core.findings import Diagnostic
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.typing import Any
-from podplan.kinds.common.merge import present, without_nulls
-from podplan.kinds.common.profile import Role, enumeration, shown, strings
+from podplan.kinds.common.merge import drop_absent, drop_nulls
+from podplan.kinds.common.profile import ProfileRole, format_value, join_words, stringify_list
 
-Tree = dict[str, Any]
+TracedMap = dict[str, Any]
 
-_DURATION = pattern(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?", re.ASCII)
-_SECONDS = (86_400, 3_600, 60, 1)
+_DURATION_PATTERN = compile_lazily(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?", re.ASCII)
+_UNIT_SECONDS = (86_400, 3_600, 60, 1)
 
 
-def scheduler(spec: Cursor) -> Any:
+def build_scheduler(spec: Cursor) -> Any:
     """``schedule`` as a SchedulePolicy."""
     schedule = spec.get("schedule")
     if not schedule.exists:
         return None
     section = {key: schedule.get(key) for key in ("queue", "priority")}
-    return at(schedule, {"t9kScheduler": present(section)})
+    return attribute_to(schedule, {"t9kScheduler": drop_absent(section)})
 
 
-def run_policy(spec: Cursor, problems: list[Problem]) -> Any:
+def build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
     """``deadline``, ``retries`` and ``cleanUp`` as the RunPolicy of PyTorchTrainingJob and DeepSpeedJob."""
     deadline, retries = spec.get("deadline"), spec.get("retries")
-    tree = present({
-        "activeDeadlineSeconds": computed(seconds, deadline) if isinstance(deadline.value, str) else deadline,
+    seconds = compute_traced(parse_duration, deadline) if isinstance(deadline.value, str) else deadline
+    tree = drop_absent({
+        "activeDeadlineSeconds": seconds,
         "backoffLimit": retries,
-        "cleanUpPolicy": clean_up_policy(spec, problems),
+        "cleanUpPolicy": read_clean_up_policy(spec, diagnostics),
     })  # fmt: skip
-    return at(spec, tree) if tree else None
+    return attribute_to(spec, tree) if tree else None
 
 
-def clean_up_policy(spec: Cursor, problems: list[Problem]) -> Cursor | None:
+def read_clean_up_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Cursor | None:
     """``cleanUp`` where it is a CleanUpPolicy."""
-    return allowed(spec.get("cleanUp"), ("None", "Unfinished", "All"), spec, problems)
+    return require_choice(spec.get("cleanUp"), ("None", "Unfinished", "All"), spec, diagnostics)
 
 
-def restart(role: Role, problems: list[Problem]) -> Cursor | None:
+def read_restart(role: ProfileRole, diagnostics: list[Diagnostic]) -> Cursor | None:
     """``restart`` as the string that it is in PyTorchTrainingJob and DeepSpeedJob."""
-    return allowed(role.get("restart"), ("Always", "OnFailure", "Never", "ExitCode"), role.spec, problems)
+    return require_choice(
+        role.get_field("restart"), ("Always", "OnFailure", "Never", "ExitCode"), role.spec, diagnostics
+    )
 
 
-def restart_policy(role: Role, problems: list[Problem]) -> Any:
+def build_restart_policy(role: ProfileRole, diagnostics: list[Diagnostic]) -> Any:
     """``restart`` and ``retries`` as the RestartPolicy of GenericJob and ColossalAIJob."""
-    policy = allowed(role.get("restart"), ("Always", "OnFailure", "Never"), role.spec, problems)
-    tree = present({"policy": policy, "limit": role.get("retries")})
-    return at(role.why, tree) if tree else None
+    policy = require_choice(
+        role.get_field("restart"), ("Always", "OnFailure", "Never"), role.spec, diagnostics
+    )
+    tree = drop_absent({"policy": policy, "limit": role.get_field("retries")})
+    return attribute_to(role.origin_cursor, tree) if tree else None
 
 
-def allowed(place: Cursor, values: tuple[str, ...], spec: Cursor, problems: list[Problem]) -> Cursor | None:
+def require_choice(
+    field_cursor: Cursor, choices: tuple[str, ...], spec: Cursor, diagnostics: list[Diagnostic]
+) -> Cursor | None:
     """``place``, or None with a problem when its value is not one that the kind has."""
-    if not place.exists or place.value in values:
-        return place
-    listed = enumeration(list(values), "or")
-    message = f"{place.path[-1]} of a {spec.get('job').value} is {listed}, not {shown(place.value)}"
-    problems.append(Problem("PROF024", message, place.path))
+    if not field_cursor.exists or field_cursor.value in choices:
+        return field_cursor
+    choice_text = join_words(list(choices), "or")
+    message = (
+        f"{field_cursor.path[-1]} of a {spec.get('job').value} is {choice_text}, not"
+        f" {format_value(field_cursor.value)}"
+    )
+    diagnostics.append(Diagnostic("PROF024", message, field_cursor.path))
     return None
 
 
-def seconds(duration: str) -> int:
+def parse_duration(duration: str) -> int:
     """A duration such as 1h30m in seconds."""
-    match = _DURATION.fullmatch(duration)
+    match = _DURATION_PATTERN.fullmatch(duration)
     parts = match.groups() if match else ()
-    return sum(int(count) * unit for count, unit in zip(parts, _SECONDS, strict=False) if count)
+    return sum(int(count) * unit for count, unit in zip(parts, _UNIT_SECONDS, strict=False) if count)
 
 
-def run_mode(spec: Cursor, roles: list[Role]) -> Any:
+def build_run_mode(spec: Cursor, roles: list[ProfileRole]) -> Any:
     """``mode``, and ``debug`` and ``resume`` of the roles, as a RunMode."""
-    tree: Tree = {}
-    for section, mode, field, listed in (
+    tree: TracedMap = {}
+    for section, mode, field, entries_key in (
         ("debug", "debug", "debug", "replicaSpecs"),
         ("pause", "pause", "resume", "resumeSpecs"),
     ):
-        below = present(
-            {"enabled": _enabled(spec, roles, mode, field), listed: _starts(roles, field) or None}
+        section_fields = drop_absent(
+            {
+                "enabled": _build_enabled(spec, roles, mode, field),
+                entries_key: _build_start_entries(roles, field) or None,
+            }
         )
-        if below:
-            tree[section] = below
-    return at(spec.get("mode") if spec.get("mode").exists else spec, tree) if tree else None
+        if section_fields:
+            tree[section] = section_fields
+    return attribute_to(spec.get("mode") if spec.get("mode").exists else spec, tree) if tree else None
 
 
-def _enabled(spec: Cursor, roles: list[Role], mode: str, field: str) -> Any:
+def _build_enabled(spec: Cursor, roles: list[ProfileRole], mode: str, field: str) -> Any:
     """True in this mode; false where the mode is written to be immediate and the field stands by."""
-    asked = spec.get("mode")
-    if asked.value == mode:
-        return at(asked, True)
-    stands_by = any(role.get(field).exists for role in roles)
-    return at(asked, False) if asked.value == "immediate" and stands_by else None
+    mode_cursor = spec.get("mode")
+    if mode_cursor.value == mode:
+        return attribute_to(mode_cursor, True)
+    is_prepared = any(role.get_field(field).exists for role in roles)
+    return attribute_to(mode_cursor, False) if mode_cursor.value == "immediate" and is_prepared else None
 
 
-def _starts(roles: list[Role], field: str) -> list[Any]:
+def _build_start_entries(roles: list[ProfileRole], field: str) -> list[Any]:
     """An entry for each role that says how it starts."""
     starts = []
     for role in roles:
-        place = role.get(field)
-        if place.value:
-            below = place.fields()
-            commands: Tree = {key: strings(below[key]) for key in ("command", "args") if key in below}
-            keys = present({"skipInitContainer": below.get("skipInitContainer"), **commands})
-            starts.append(at(place, {"type": role.type, **keys}))
+        field_cursor = role.get_field(field)
+        if field_cursor.value:
+            start_fields = field_cursor.fields()
+            commands: TracedMap = {
+                key: stringify_list(start_fields[key]) for key in ("command", "args") if key in start_fields
+            }
+            entry_fields = drop_absent(
+                {"skipInitContainer": start_fields.get("skipInitContainer"), **commands}
+            )
+            starts.append(attribute_to(field_cursor, {"type": role.replica_type, **entry_fields}))
     return starts
 
 
-def elastic(spec: Cursor) -> Any:
+def build_elastic(spec: Cursor) -> Any:
     """``elastic`` as an ElasticConfig."""
-    written = spec.get("elastic")
-    if not written.exists:
+    elastic_section = spec.get("elastic")
+    if not elastic_section.exists:
         return None
-    return at(
-        written,
+    return attribute_to(
+        elastic_section,
         {
             "enabled": True,
-            "minReplicas": written.get("min"),
-            "maxReplicas": written.get("max"),
-            "expectedReplicas": written.get("replicas"),
+            "minReplicas": elastic_section.get("min"),
+            "maxReplicas": elastic_section.get("max"),
+            "expectedReplicas": elastic_section.get("replicas"),
         },
     )
 
 
-def as_written(place: Cursor) -> Any:
+def copy_if_written(field_cursor: Cursor) -> Any:
     """What the profile spells as the CR does; None where nothing is written."""
-    return without_nulls(place) if place.exists else None
+    return drop_nulls(field_cursor) if field_cursor.exists else None

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Fact, Marked, Why, at
-from podplan.core.replica_groups import Group, group
+from podplan.core.provenance import Behavior, Cause, Traced, attribute_to
+from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.common.name_patterns import filled, naming
+from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import Tree, metadata, selector
-from podplan.kinds.t9k.job import Job, Role
-from podplan.kinds.t9k.pods import replica_name, why_named
+from podplan.kinds.t9k.child_metadata import TracedMap, build_child_metadata, build_selector
+from podplan.kinds.t9k.job import JobContext, ReplicaType
+from podplan.kinds.t9k.pods import build_replica_name, find_name_origins
 
 # The settings that have a part in how replicas call each other.
-NAMING = (
+NAMING_BEHAVIORS = (
     behaviors.SERVICE_HOST,
     behaviors.SERVICE_PER,
     behaviors.SERVICE_NAME,
@@ -22,96 +22,122 @@ NAMING = (
 )
 
 
-def discovery(job: Job, roles: list[Role], ports: Any) -> list[Group]:
+def build_discovery_services(
+    job: JobContext, replica_types: list[ReplicaType], ports: Any
+) -> list[ReplicaGroup]:
     """The Services by which the replicas of a job find each other: one each, unless a setting differs."""
-    per = job.options.fact(behaviors.SERVICE_PER)
-    if per.value == "job":
-        return [_service(job, ports, (per, job.spec), _job_service(job))]
-    if per.value == "first":
-        roles = [role._replace(replicas=1) for role in roles if role.replicas > 0][:1]
-    return [found for role in roles for found in services(job, role, ports)]
+    scope_behavior = job.options.resolve_behavior(behaviors.SERVICE_PER)
+    if scope_behavior.value == "job":
+        return [_build_service(job, ports, (scope_behavior, job.spec), _build_job_service_name(job))]
+    if scope_behavior.value == "first":
+        replica_types = [role._replace(replicas=1) for role in replica_types if role.replicas > 0][:1]
+    return [found for role in replica_types for found in build_replica_services(job, role, ports)]
 
 
-def services(
-    job: Job,
-    role: Role,
+def build_replica_services(
+    job: JobContext,
+    replica_type: ReplicaType,
     ports: Any,
     *,
-    by: Fact = behaviors.SERVICE_SELECTOR,
-    fact: Fact = behaviors.HEADLESS_SERVICE,
-) -> list[Group]:
+    selector_behavior: Behavior = behaviors.SERVICE_SELECTOR,
+    behavior: Behavior = behaviors.SERVICE_PER_REPLICA,
+) -> list[ReplicaGroup]:
     """One Service per replica of a role as one group; none for no replicas."""
-    if role.replicas <= 0:
+    if replica_type.replicas <= 0:
         return []
     return [
-        _service(job, ports, (role.where, fact), replica_name(job, role, behaviors.SERVICE_NAME), role, by)
+        _build_service(
+            job,
+            ports,
+            (replica_type.entry, behavior),
+            build_replica_name(job, replica_type, behaviors.SERVICE_NAME),
+            replica_type,
+            selector_behavior,
+        )
     ]
 
 
-def host(job: Job, role: Role) -> Indexed:
+def build_host_name(job: JobContext, replica_type: ReplicaType) -> Indexed:
     """What the replicas of a role are called by others."""
-    pod, service = replica_name(job, role), _service_of(job, role)
-    per_job = job.options.fact(behaviors.SERVICE_PER).value == "job"
-    short = filled("{pod}.{service}" if per_job else "{service}", {"pod": pod, "service": service})
-    known = naming(job) | {"pod": pod, "service": service, "host": short}
-    name = filled(job.options.fact(behaviors.SERVICE_HOST).value, known)
+    pod_name, service_name = build_replica_name(job, replica_type), _find_service_name(job, replica_type)
+    has_job_service = job.options.resolve_behavior(behaviors.SERVICE_PER).value == "job"
+    service_domain = fill_pattern(
+        "{pod}.{service}" if has_job_service else "{service}", {"pod": pod_name, "service": service_name}
+    )
+    word_values = build_name_words(job) | {"pod": pod_name, "service": service_name, "host": service_domain}
+    name = fill_pattern(job.options.resolve_behavior(behaviors.SERVICE_HOST).value, word_values)
     return name if isinstance(name, Indexed) else Indexed((name or "",))
 
 
-def subdomain(job: Job, role: Role) -> Tree:
+def build_subdomain_fields(job: JobContext, replica_type: ReplicaType) -> TracedMap:
     """The fields by which a Pod gets a name below the one Service of its job; none where it has its own."""
-    per = job.options.fact(behaviors.SERVICE_PER)
-    if per.value != "job":
+    scope_behavior = job.options.resolve_behavior(behaviors.SERVICE_PER)
+    if scope_behavior.value != "job":
         return {}
     return {
-        "hostname": at((per, job.spec), replica_name(job, role)),
-        "subdomain": at((per, job.spec), _job_service(job)),
+        "hostname": attribute_to((scope_behavior, job.spec), build_replica_name(job, replica_type)),
+        "subdomain": attribute_to((scope_behavior, job.spec), _build_job_service_name(job)),
     }
 
 
-def _service_of(job: Job, role: Role) -> Indexed | str:
-    per_job = job.options.fact(behaviors.SERVICE_PER).value == "job"
-    return _job_service(job) if per_job else replica_name(job, role, behaviors.SERVICE_NAME)
+def _find_service_name(job: JobContext, replica_type: ReplicaType) -> Indexed | str:
+    has_job_service = job.options.resolve_behavior(behaviors.SERVICE_PER).value == "job"
+    return (
+        _build_job_service_name(job)
+        if has_job_service
+        else build_replica_name(job, replica_type, behaviors.SERVICE_NAME)
+    )
 
 
-def _job_service(job: Job) -> str:
-    return str(filled(job.options.fact(behaviors.SERVICE_JOB_NAME).value, naming(job)))
+def _build_job_service_name(job: JobContext) -> str:
+    return str(
+        fill_pattern(job.options.resolve_behavior(behaviors.SERVICE_JOB_NAME).value, build_name_words(job))
+    )
 
 
-def _service(
-    job: Job,
+def _build_service(
+    job: JobContext,
     ports: Any,
-    why: tuple[Why, ...],
+    origins: tuple[Cause, ...],
     name: Indexed | str,
-    role: Role | None = None,
-    by: Fact = behaviors.SERVICE_SELECTOR,
-) -> Group:
-    type_ = role.type if role is not None else ""
-    named_by = behaviors.SERVICE_NAME if role is not None else behaviors.SERVICE_JOB_NAME
-    tree = at(
-        why,
+    replica_type: ReplicaType | None = None,
+    selector_behavior: Behavior = behaviors.SERVICE_SELECTOR,
+) -> ReplicaGroup:
+    type_name = replica_type.name if replica_type is not None else ""
+    name_behavior = behaviors.SERVICE_NAME if replica_type is not None else behaviors.SERVICE_JOB_NAME
+    tree = attribute_to(
+        origins,
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": metadata(
+            "metadata": build_child_metadata(
                 job,
                 name,
                 kind="Service",
-                type_=type_,
+                type_name=type_name,
                 labels=job.labels,
-                why=why_named(job, named_by, role=role),
+                name_origins=find_name_origins(job, name_behavior, replica_type=replica_type),
             ),
-            "spec": {**_address(job), "selector": selector(job, by, type_, name), "ports": ports},
+            "spec": {
+                **_build_address_fields(job),
+                "selector": build_selector(job, selector_behavior, type_name, name),
+                "ports": ports,
+            },
         },
     )
-    return group(tree, type_, 0, role.replicas) if role is not None else group(tree)
-
-
-def _address(job: Job) -> dict[str, Marked]:
-    headless, early = (
-        job.options.fact(fact) for fact in (behaviors.SERVICE_HEADLESS, behaviors.SERVICE_NOT_READY)
+    return (
+        build_group(tree, type_name, 0, replica_type.replicas)
+        if replica_type is not None
+        else build_group(tree)
     )
-    found = {"clusterIP": at((headless, job.spec), "None")} if headless.value else {}
-    if early.value:
-        found["publishNotReadyAddresses"] = at((early, job.spec), True)
-    return found
+
+
+def _build_address_fields(job: JobContext) -> dict[str, Traced]:
+    headless, not_ready = (
+        job.options.resolve_behavior(fact)
+        for fact in (behaviors.SERVICE_HEADLESS, behaviors.SERVICE_NOT_READY)
+    )
+    address_fields = {"clusterIP": attribute_to((headless, job.spec), "None")} if headless.value else {}
+    if not_ready.value:
+        address_fields["publishNotReadyAddresses"] = attribute_to((not_ready, job.spec), True)
+    return address_fields

@@ -4,178 +4,247 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from podplan.core.indexed_text import Indexed, Listing, Run
-from podplan.core.provenance import Cursor, Fact, Marked, Why, at, computed, default
-from podplan.core.replica_groups import Group, group
+from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
+from podplan.core.provenance import (
+    Behavior,
+    Cause,
+    Cursor,
+    Traced,
+    apply_default,
+    attribute_to,
+    compute_traced,
+)
+from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import NamedTuple
-from podplan.kinds.common.name_patterns import filled, naming
+from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import Tree, metadata
-from podplan.kinds.t9k.job import Job, Role
-from podplan.kinds.t9k.pods import why_named
-from podplan.kinds.t9k.services import NAMING, host
-from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kinds.t9k.child_metadata import TracedMap, build_child_metadata
+from podplan.kinds.t9k.job import JobContext, ReplicaType
+from podplan.kinds.t9k.pods import find_name_origins
+from podplan.kinds.t9k.services import NAMING_BEHAVIORS, build_host_name
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 
-PLACEHOLDER = "placeholder written by podplan, not a key\n"
+KEY_PLACEHOLDER = "placeholder written by podplan, not a key\n"
 
 
-def secret(job: Job) -> Group:
+def build_secret(job: JobContext) -> ReplicaGroup:
     """The Secret with the keys of the job and the settings of the ssh client; no real key is in it."""
-    key = at((behaviors.SSH_KEY_PLACEHOLDER, job.spec), _encoded(PLACEHOLDER))
-    client, port = job.options.fact(behaviors.SSH_CLIENT), job.options.fact(behaviors.SSH_PORT)
-    settings = f"{client.value}  Port {port.value}\n"
-    tree = at(
+    key = attribute_to((behaviors.SSH_KEY_PLACEHOLDER, job.spec), _encode_base64(KEY_PLACEHOLDER))
+    client_config, port = (
+        job.options.resolve_behavior(behaviors.SSH_CLIENT_CONFIG),
+        job.options.resolve_behavior(behaviors.SSH_PORT),
+    )
+    ssh_config = f"{client_config.value}  Port {port.value}\n"
+    tree = attribute_to(
         (job.spec, behaviors.SSH_SECRET),
         {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": _head(job, behaviors.SSH_SECRET, "Secret"),
+            "metadata": _build_object_metadata(job, behaviors.SSH_SECRET, "Secret"),
             "type": "kubernetes.io/ssh-auth",
             "data": {
                 "ssh-privatekey": key,
                 "ssh-publickey": key,
-                "config": at((client, job.spec), _encoded(settings)),
+                "config": attribute_to((client_config, job.spec), _encode_base64(ssh_config)),
             },
         },
     )
-    return group(tree)
+    return build_group(tree)
 
 
-def config_map(job: Job, files: Tree) -> Group:
+def build_config_map(job: JobContext, files: TracedMap) -> ReplicaGroup:
     """The ConfigMap with the hostfile and other files of the job."""
-    tree = at(
-        (job.spec, behaviors.JOB_FILES),
+    tree = attribute_to(
+        (job.spec, behaviors.SSH_CONFIG_MAP),
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": _head(job, behaviors.JOB_FILES, "ConfigMap"),
+            "metadata": _build_object_metadata(job, behaviors.SSH_CONFIG_MAP, "ConfigMap"),
             "data": files,
         },
     )
-    return group(tree)
+    return build_group(tree)
 
 
-def hostfile(job: Job, workers: Role, form: Fact, slots: int | None = None, *slots_from: Why) -> Tree:
+def build_hostfile(
+    job: JobContext,
+    workers: ReplicaType,
+    line_behavior: Behavior,
+    slots: int | None = None,
+    *slots_origins: Cause,
+) -> TracedMap:
     """The hostfile, as a file of the ConfigMap: a line for each worker in the form that a fact gives.
 
     ``slots_from`` is what gave the slots.
     """
-    pattern = job.options.fact(form).value + "\n"
-    line = filled(pattern, {"host": host(job, workers), "slots": slots})
-    run = Run(line if isinstance(line, Indexed) else Indexed((line or "",)), 0, max(workers.replicas, 0))
-    given = [why for why in slots_from if isinstance(why, Fact)]
-    why = job.options.told(behaviors.HOSTFILE, behaviors.SSH_HOSTFILE_KEY, form, *given, *NAMING)
-    return {hostfile_key(job): at((why, *workers.counted, *slots_from), Listing((run,)))}
+    pattern = job.options.resolve_behavior(line_behavior).value + "\n"
+    line = fill_pattern(pattern, {"host": build_host_name(job, workers), "slots": slots})
+    listing_run = RepeatedLine(
+        line if isinstance(line, Indexed) else Indexed((line or "",)), 0, max(workers.replicas, 0)
+    )
+    slots_behaviors = [why for why in slots_origins if isinstance(why, Behavior)]
+    combined_behavior = job.options.first_configured(
+        behaviors.HOSTFILE, behaviors.SSH_HOSTFILE_KEY, line_behavior, *slots_behaviors, *NAMING_BEHAVIORS
+    )
+    return {
+        get_hostfile_key(job): attribute_to(
+            (combined_behavior, *workers.replica_origins, *slots_origins), Listing((listing_run,))
+        )
+    }
 
 
-def hostfile_key(job: Job) -> str:
+def get_hostfile_key(job: JobContext) -> str:
     """What the hostfile is called in the ConfigMap."""
-    return str(job.options.fact(behaviors.SSH_HOSTFILE_KEY).value)
+    return str(job.options.resolve_behavior(behaviors.SSH_HOSTFILE_KEY).value)
 
 
-def setting(job: Job, fact: Fact, written: Cursor | None) -> Cursor | Marked:
+def resolve_setting(job: JobContext, behavior: Behavior, field_cursor: Cursor | None) -> Cursor | Traced:
     """What is written, if the kind has a field for it and it is given; else the value of ``fact``."""
-    fact = job.options.fact(fact)
-    return default(written, fact) if written is not None else at((fact, job.spec), fact.value)
+    behavior = job.options.resolve_behavior(behavior)
+    return (
+        apply_default(field_cursor, behavior)
+        if field_cursor is not None
+        else attribute_to((behavior, job.spec), behavior.value)
+    )
 
 
-class Mounted(NamedTuple):
+class SshMounts(NamedTuple):
     """What the Pods of a job mount: the names of the volumes, and where the keys are."""
 
-    keys: Marked
-    files: Marked
-    keys_at: Cursor | Marked
+    keys_volume: Traced
+    files_volume: Traced
+    keys_path: Cursor | Traced
 
 
-def mounted(job: Job, keys_at: Cursor | None) -> Mounted:
+def resolve_ssh_mounts(job: JobContext, keys_path: Cursor | None) -> SshMounts:
     """The names of the volumes, with a number where a template uses one; ``keys_at`` is as in ``setting``."""
     spec = job.spec.value
-    written = [mapping(spec, "worker"), *(role for _, role in entries(spec, "replicaSpecs"))]
-    taken = {
-        text(volume, "name")
-        for role in written
-        for _, volume in entries(mapping(mapping(role, "template"), "spec"), "volumes")
+    type_specs = [get_mapping(spec, "worker"), *(role for _, role in get_entries(spec, "replicaSpecs"))]
+    volume_names = {
+        get_text(volume, "name")
+        for role in type_specs
+        for _, volume in get_entries(get_mapping(get_mapping(role, "template"), "spec"), "volumes")
     }
-    keys, files = (
-        _free(job, fact, taken) for fact in (behaviors.SSH_KEYS_VOLUME, behaviors.SSH_FILES_VOLUME)
+    keys_volume, files_volume = (
+        _find_free_volume_name(job, fact, volume_names)
+        for fact in (behaviors.SSH_KEYS_VOLUME, behaviors.SSH_FILES_VOLUME)
     )
-    return Mounted(keys, files, setting(job, behaviors.SSH_MOUNT_PATH, keys_at))
+    return SshMounts(keys_volume, files_volume, resolve_setting(job, behaviors.SSH_MOUNT_PATH, keys_path))
 
 
-def _free(job: Job, fact: Fact, taken: set[str]) -> Marked:
-    fact = job.options.fact(fact)
-    name = fact.value
-    free = (f"{name}-{number}" if number else name for number in range(len(taken) + 1))
-    return at((fact, job.spec), next(candidate for candidate in free if candidate not in taken))
+def _find_free_volume_name(job: JobContext, behavior: Behavior, volume_names: set[str]) -> Traced:
+    behavior = job.options.resolve_behavior(behavior)
+    name = behavior.value
+    candidates = (f"{name}-{number}" if number else name for number in range(len(volume_names) + 1))
+    return attribute_to(
+        (behavior, job.spec), next(candidate for candidate in candidates if candidate not in volume_names)
+    )
 
 
-def volumes(job: Job, ssh: Mounted, *, files: bool) -> list[Marked]:
+def build_ssh_volumes(job: JobContext, ssh_mounts: SshMounts, *, with_files: bool) -> list[Traced]:
     """The volumes of a Pod: the keys, and the files if it mounts any."""
-    secret, listed = job.options.fact(behaviors.SSH_SECRET), job.options.fact(behaviors.SSH_KEY_FILES)
-    pairs = [entry.partition(":") for entry in listed.value]
-    keys: Tree = {
-        "secretName": at((secret, *job.name_why), _named(job, secret)),
-        "items": at((listed, job.spec), [{"key": key, "path": path} for key, _, path in pairs]),
+    secret_behavior, key_files = (
+        job.options.resolve_behavior(behaviors.SSH_SECRET),
+        job.options.resolve_behavior(behaviors.SSH_KEY_FILES),
+    )
+    pairs = [entry.partition(":") for entry in key_files.value]
+    keys_source: TracedMap = {
+        "secretName": attribute_to(
+            (secret_behavior, *job.name_origins), _build_object_name(job, secret_behavior)
+        ),
+        "items": attribute_to((key_files, job.spec), [{"key": key, "path": path} for key, _, path in pairs]),
     }
-    if ssh.keys_at.value == behaviors.SSH_MOUNT_PATH.value:
-        mode = job.options.fact(behaviors.SSH_MODE)
-        keys["defaultMode"] = at((mode, job.spec), mode.value)
-    added = [at((job.spec, behaviors.SSH_SECRET), {"name": ssh.keys, "secret": keys})]
-    if files:
-        fact = job.options.fact(behaviors.JOB_FILES)
-        source = {"name": at((fact, *job.name_why), _named(job, fact))}
-        added.append(at((job.spec, behaviors.JOB_FILES), {"name": ssh.files, "configMap": source}))
-    return added
+    if ssh_mounts.keys_path.value == behaviors.SSH_MOUNT_PATH.value:
+        mode = job.options.resolve_behavior(behaviors.SSH_KEY_MODE)
+        keys_source["defaultMode"] = attribute_to((mode, job.spec), mode.value)
+    ssh_volumes = [
+        attribute_to(
+            (job.spec, behaviors.SSH_SECRET), {"name": ssh_mounts.keys_volume, "secret": keys_source}
+        )
+    ]
+    if with_files:
+        behavior = job.options.resolve_behavior(behaviors.SSH_CONFIG_MAP)
+        source = {"name": attribute_to((behavior, *job.name_origins), _build_object_name(job, behavior))}
+        ssh_volumes.append(
+            attribute_to(
+                (job.spec, behaviors.SSH_CONFIG_MAP), {"name": ssh_mounts.files_volume, "configMap": source}
+            )
+        )
+    return ssh_volumes
 
 
-def keys_mounts(job: Job, ssh: Mounted) -> list[Marked]:
+def build_keys_mounts(job: JobContext, ssh_mounts: SshMounts) -> list[Traced]:
     """The mounts of the keys: one for each file, or one of the folder."""
-    name, keys_at = ssh.keys, ssh.keys_at
-    apart, listed = job.options.fact(behaviors.SSH_KEYS_APART), job.options.fact(behaviors.SSH_KEY_FILES)
-    if not apart.value:
-        return [at((job.spec, apart), {"name": name, "mountPath": keys_at})]
-    files = [entry.partition(":")[2] for entry in listed.value]
+    name, keys_path = ssh_mounts.keys_volume, ssh_mounts.keys_path
+    per_file, key_files = (
+        job.options.resolve_behavior(behaviors.SSH_KEYS_APART),
+        job.options.resolve_behavior(behaviors.SSH_KEY_FILES),
+    )
+    if not per_file.value:
+        return [attribute_to((job.spec, per_file), {"name": name, "mountPath": keys_path})]
+    file_names = [entry.partition(":")[2] for entry in key_files.value]
     return [
-        at((job.spec, apart), {"name": name, "mountPath": _below(keys_at, file), "subPath": file})
-        for file in files
+        attribute_to(
+            (job.spec, per_file),
+            {"name": name, "mountPath": _join_keys_path(keys_path, file), "subPath": file},
+        )
+        for file in file_names
     ]
 
 
-def _below(keys_at: Cursor | Marked, file: str) -> Marked:
-    path = f"{str(keys_at.value).rstrip('/')}/{file}"
-    return keys_at._replace(value=path) if isinstance(keys_at, Marked) else computed(lambda _: path, keys_at)
+def _join_keys_path(keys_path: Cursor | Traced, file: str) -> Traced:
+    path = f"{str(keys_path.value).rstrip('/')}/{file}"
+    return (
+        keys_path._replace(value=path)
+        if isinstance(keys_path, Traced)
+        else compute_traced(lambda _: path, keys_path)
+    )
 
 
-def file_mount(job: Job, ssh: Mounted, key: Fact, path: Fact) -> Marked:
+def build_file_mount(
+    job: JobContext, ssh_mounts: SshMounts, key_behavior: Behavior, path_behavior: Behavior
+) -> Traced:
     """The mount of one file of the ConfigMap: its key there, and the path, as facts give them."""
-    path, key = job.options.fact(path), job.options.fact(key)
-    part = at((key, job.spec), key.value)
-    return at((path, job.spec), {"name": ssh.files, "mountPath": path.value, "subPath": part})
+    path_behavior, key_behavior = (
+        job.options.resolve_behavior(path_behavior),
+        job.options.resolve_behavior(key_behavior),
+    )
+    sub_path = attribute_to((key_behavior, job.spec), key_behavior.value)
+    return attribute_to(
+        (path_behavior, job.spec),
+        {"name": ssh_mounts.files_volume, "mountPath": path_behavior.value, "subPath": sub_path},
+    )
 
 
-def sshd(job: Job, container: Cursor, path: Cursor | Marked) -> Marked:
+def build_sshd_command(job: JobContext, container: Cursor, sshd_path: Cursor | Traced) -> Traced:
     """The command of a worker: sshd instead of what the container says."""
-    told = job.options.told(behaviors.SSHD, behaviors.SSHD_ARGUMENTS)
-    return at((job.spec, told), [path, *arguments(job)], over=ignored(container))
+    combined_behavior = job.options.first_configured(behaviors.SSHD, behaviors.SSHD_ARGUMENTS)
+    return attribute_to(
+        (job.spec, combined_behavior),
+        [sshd_path, *build_sshd_arguments(job)],
+        overridden=find_ignored_fields(container),
+    )
 
 
-def arguments(job: Job) -> list[Marked]:
+def build_sshd_arguments(job: JobContext) -> list[Traced]:
     """What sshd is told."""
-    fact = job.options.fact(behaviors.SSHD_ARGUMENTS)
-    return [at((fact, job.spec), str(word)) for word in fact.value]
+    behavior = job.options.resolve_behavior(behaviors.SSHD_ARGUMENTS)
+    return [attribute_to((behavior, job.spec), str(word)) for word in behavior.value]
 
 
-def ignored(container: Cursor) -> tuple[Cursor, Cursor]:
+def find_ignored_fields(container: Cursor) -> tuple[Cursor, Cursor]:
     """What a container says of its command, where the controller sets the command itself."""
     return container.get("command"), container.get("args")
 
 
-def with_command(job: Job, container: Cursor, command: Marked, mounts: list[Marked]) -> Tree:
+def replace_container_command(
+    job: JobContext, container: Cursor, command: Traced, mounts: list[Traced]
+) -> TracedMap:
     """A container with a command of the controller instead of its own, and with further mounts."""
-    tree: Tree = {**container.fields()}
-    declares = job.options.fact(behaviors.SSH_DECLARES_PORT)
-    if declares.value:
-        port = at((declares, job.spec), _port(job, "containerPort"))
+    tree: TracedMap = {**container.fields()}
+    declare_port = job.options.resolve_behavior(behaviors.SSH_DECLARES_PORT)
+    if declare_port.value:
+        port = attribute_to((declare_port, job.spec), _build_port(job, "containerPort"))
         tree["ports"] = [*container.get("ports").entries(), port]
     tree.pop("args", None)
     tree["command"] = command
@@ -183,24 +252,38 @@ def with_command(job: Job, container: Cursor, command: Marked, mounts: list[Mark
     return tree
 
 
-def ssh_port(job: Job) -> Marked:
+def build_service_port(job: JobContext) -> Traced:
     """The port of sshd as a port of a Service."""
-    return at((job.options.fact(behaviors.SSH_PORT), job.spec), _port(job, "port"))
+    return attribute_to(
+        (job.options.resolve_behavior(behaviors.SSH_PORT), job.spec), _build_port(job, "port")
+    )
 
 
-def _port(job: Job, key: str) -> Tree:
-    port, name = job.options.fact(behaviors.SSH_PORT), job.options.fact(behaviors.SSH_PORT_NAME)
-    return {"name": at((name, job.spec), name.value), key: at((port, job.spec), port.value)}
+def _build_port(job: JobContext, key: str) -> TracedMap:
+    port, name = (
+        job.options.resolve_behavior(behaviors.SSH_PORT),
+        job.options.resolve_behavior(behaviors.SSH_PORT_NAME),
+    )
+    return {
+        "name": attribute_to((name, job.spec), name.value),
+        key: attribute_to((port, job.spec), port.value),
+    }
 
 
-def _head(job: Job, named: Fact, kind: str) -> Tree:
+def _build_object_metadata(job: JobContext, name_behavior: Behavior, kind: str) -> TracedMap:
     """The metadata of an object of the job that is called by the fact ``named``."""
-    return metadata(job, _named(job, named), kind=kind, labels=job.labels, why=why_named(job, named))
+    return build_child_metadata(
+        job,
+        _build_object_name(job, name_behavior),
+        kind=kind,
+        labels=job.labels,
+        name_origins=find_name_origins(job, name_behavior),
+    )
 
 
-def _named(job: Job, fact: Fact) -> str:
-    return str(filled(job.options.fact(fact).value, naming(job)))
+def _build_object_name(job: JobContext, behavior: Behavior) -> str:
+    return str(fill_pattern(job.options.resolve_behavior(behavior).value, build_name_words(job)))
 
 
-def _encoded(text: str) -> str:
+def _encode_base64(text: str) -> str:
     return b64encode(text.encode()).decode()

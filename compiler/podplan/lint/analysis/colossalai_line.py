@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import NamedTuple
-from podplan.kubernetes.accessors import mapping, texts
-from podplan.launchers.colossalai import ColossalAI, pieces, read_torchrun
-from podplan.launchers.torchrun import Torchrun
+from podplan.kubernetes.accessors import get_mapping, get_texts
+from podplan.launchers.colossalai import ColossalAICommand, parse_started_torchrun, split_extra_args
+from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.jobs import kind_of, spec_of
-from podplan.lint.analysis.launches import Launch, launches
-from podplan.lint.target import Job, for_one
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.target import LoweredJob, cache_latest
 
 # Where each dialect has the options of torchrun.
-_FIELDS = (("torchConfig", "extraArgs"), ("worker", "torchArgs"))
+_OPTION_FIELDS = (("torchConfig", "extraArgs"), ("worker", "torchArgs"))
 
 
 class ColossalAILine(NamedTuple):
@@ -25,55 +25,57 @@ class ColossalAILine(NamedTuple):
     ``items`` are the entries of the CR; words of ``torchrun`` that come from them have their places.
     """
 
-    launch: Launch
-    read: ColossalAI
+    launch: ContainerLaunch
+    command_line: ColossalAICommand
     items: tuple[Word, ...]
-    torchrun: Torchrun
+    torchrun: TorchrunCommand
     hosts: int
-    job: Job
+    job: LoweredJob
 
-    def place(self, word: Word) -> tuple[Path, Doc | None, Group | None]:
+    def locate_word(self, word: Word) -> tuple[Path, TracedDocument | None, ReplicaGroup | None]:
         """Where a word stands, in the CR or in the Pod of the launcher."""
         if word.path[:1] == ("spec",):
             return word.path, self.job.cr, None
-        return self.launch.place(word), self.launch.group.doc, self.launch.group
+        return self.launch.locate_word(word), self.launch.group.doc, self.launch.group
 
 
-@for_one
-def line_of(job: Job) -> ColossalAILine | None:
+@cache_latest
+def find_colossalai_line(job: LoweredJob) -> ColossalAILine | None:
     """The lines of a job; None for other kinds, and where no launcher runs colossalai run."""
     if kind_of(job) != "ColossalAIJob":
         return None
-    for launch in launches(job):
-        facts = launch.invocation.facts
-        if isinstance(facts, ColossalAI) and launch.group.role == "launcher":
-            return _line(job, launch, facts)
+    for launch in find_launches(job):
+        facts = launch.invocation.parsed
+        if isinstance(facts, ColossalAICommand) and launch.group.replica_type == "launcher":
+            return _build_line(job, launch, facts)
     return None
 
 
-def _line(job: Job, launch: Launch, facts: ColossalAI) -> ColossalAILine:
-    items = _items(job)
-    extra = tuple(piece for item in items for piece in pieces(item._replace(text=handed_on(item))))
-    if [piece.text for piece in extra] != [piece.text for piece in facts.extra]:
-        items, extra = (), facts.extra
-    listed = pod_hosts.hostfile(job)
-    first = listed[0].line.text(listed[0].start).split()[0] if listed else ""
-    hosts = sum(each.replicas for each in listed)
+def _build_line(job: LoweredJob, launch: ContainerLaunch, facts: ColossalAICommand) -> ColossalAILine:
+    items = _read_option_words(job)
+    extra = tuple(
+        piece for item in items for piece in split_extra_args(item._replace(text=to_launch_argument(item)))
+    )
+    if [piece.text for piece in extra] != [piece.text for piece in facts.extra_pieces]:
+        items, extra = (), facts.extra_pieces
+    hostfile_hosts = pod_hosts.read_hostfile(job)
+    first_host = hostfile_hosts[0].line.text_at(hostfile_hosts[0].start).split()[0] if hostfile_hosts else ""
+    hosts = sum(each.replicas for each in hostfile_hosts)
     if facts.nodes is not None and 0 < facts.nodes < hosts:
         hosts = facts.nodes
-    start, variables = launch.invocation.word, launch.invocation.variables
-    torchrun = read_torchrun(facts, extra, first, hosts, start, variables)
+    start, variables = launch.invocation.program_word, launch.invocation.variables
+    torchrun = parse_started_torchrun(facts, extra, first_host, hosts, start, variables)
     return ColossalAILine(launch, facts, items, torchrun, hosts, job)
 
 
-def _items(job: Job) -> tuple[Word, ...]:
-    for section, field in _FIELDS:
-        listed = tuple(texts(mapping(spec_of(job), section), field))
-        if listed:
-            return tuple(Word(text, ("spec", section, field, at)) for at, text in listed)
+def _read_option_words(job: LoweredJob) -> tuple[Word, ...]:
+    for section, field in _OPTION_FIELDS:
+        option_words = tuple(get_texts(get_mapping(spec_of(job), section), field))
+        if option_words:
+            return tuple(Word(text, ("spec", section, field, at)) for at, text in option_words)
     return ()
 
 
-def handed_on(item: Word) -> str:
+def to_launch_argument(item: Word) -> str:
     """An option as the controller hands it to colossalai run (facts.COLOSSALAI_LAUNCH_ARGUMENTS)."""
     return item.text.removeprefix("--")

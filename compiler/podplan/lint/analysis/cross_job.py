@@ -10,40 +10,40 @@ from collections.abc import Callable
 from itertools import islice
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc
-from podplan.lint.analysis.jobs import Instance, Named, called, written
-from podplan.lint.target import Job
+from podplan.core.provenance import TracedDocument
+from podplan.lint.analysis.jobs import JobIdentity, JobNameSummary, find_written_path, get_job_label
+from podplan.lint.target import LoweredJob
 
 # A job by its number.
-Again = Callable[[int], Job]
+RebuildJob = Callable[[int], LoweredJob]
 
-NAME: Path = ("metadata", "name")
+NAME_PATH: Path = ("metadata", "name")
 # As many others are pointed at.
-MOST_PLACES = 3
+MAX_RELATED_JOBS = 3
 
 
-class Sharers:
+class SharingJobs:
     """Jobs that have something in common, in their order."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
         self._names: dict[str, None] = {}
-        self._first: dict[Instance, tuple[int, int]] = {}
+        self._first: dict[JobIdentity, tuple[int, int]] = {}
 
-    def add(self, number: int, job: Named) -> None:
+    def add(self, number: int, job: JobNameSummary) -> None:
         """One more of them."""
-        self._first.setdefault(job.instance, (len(self._numbers), len(self._names)))
+        self._first.setdefault(job.identity, (len(self._numbers), len(self._names)))
         self._numbers.append(number)
-        self._names[job.called] = None
+        self._names[job.job_label] = None
 
-    def before(self, job: Named) -> tuple[list[int], list[str]]:
+    def find_earlier_jobs(self, job: JobNameSummary) -> tuple[list[int], list[str]]:
         """The jobs of other files and documents before the first variant of one: the numbers of some, and the
         names of all."""
-        numbers, names = self._first[job.instance]
-        return self._numbers[: min(numbers, MOST_PLACES)], list(islice(self._names, names))
+        numbers, names = self._first[job.identity]
+        return self._numbers[: min(numbers, MAX_RELATED_JOBS)], list(islice(self._names, names))
 
 
-def named_place(job: Job) -> tuple[Doc, Path, str]:
+def get_name_place(job: LoweredJob) -> tuple[TracedDocument, Path, str]:
     """Where the name of a job is written, as a related place."""
     assert job.cr is not None
-    return job.cr, written(job.cr.data, *NAME), called(job)
+    return job.cr, find_written_path(job.cr.data, *NAME_PATH), get_job_label(job)

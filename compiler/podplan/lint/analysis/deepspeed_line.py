@@ -4,50 +4,52 @@ from __future__ import annotations
 
 from podplan.core.findings import Path, TextPath
 from podplan.core.typing import NamedTuple
-from podplan.kubernetes.accessors import mapping, text, texts
+from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
 from podplan.launchers import deepspeed
-from podplan.launchers.discovery import find
+from podplan.launchers.discovery import find_programs
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import kind_of, mode, spec_of
-from podplan.lint.target import Job, for_one
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
+from podplan.lint.target import LoweredJob, cache_latest
 
-_CONFIG: Path = ("spec", "config")
+_CONFIG_PATH: Path = ("spec", "config")
 # How each form of config.run is passed on (docs/evidence/t9k-deepspeedjob.md#program).
-_FORMS = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
+_RUN_FORM_OPTIONS = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
 
 
 class DeepSpeedLine(NamedTuple):
     """What deepspeed reads of ``words``; ``custom`` where the whole command was written by hand."""
 
-    read: deepspeed.DeepSpeed
+    command_line: deepspeed.DeepSpeedCommand
     words: tuple[Word, ...]
-    custom: bool
+    is_custom: bool
 
-    def place(self, word: Word) -> Path:
+    def locate_word(self, word: Word) -> Path:
         """Where a word of the line stands in the CR."""
-        if self.custom:
-            return TextPath((*_CONFIG, "customCommand"), (word.start, word.end))
-        return word.path or _CONFIG
+        if self.is_custom:
+            return TextPath((*_CONFIG_PATH, "customCommand"), (word.start, word.end))
+        return word.path or _CONFIG_PATH
 
 
-@for_one
-def line_of(job: Job) -> DeepSpeedLine | None:
+@cache_latest
+def find_deepspeed_line(job: LoweredJob) -> DeepSpeedLine | None:
     """The deepspeed line of a job; None in debug mode, and where customCommand runs something else."""
-    if kind_of(job) != "DeepSpeedJob" or mode(job, "debug"):
+    if kind_of(job) != "DeepSpeedJob" or is_mode_enabled(job, "debug"):
         return None
-    config = mapping(spec_of(job), "config")
-    custom = text(config, "customCommand")
+    config = get_mapping(spec_of(job), "config")
+    custom = get_text(config, "customCommand")
     if custom:
-        found = find({"command": ["/bin/bash", "-c", custom]}).invocations
+        invocations = find_programs({"command": ["/bin/bash", "-c", custom]}).invocations
         lines = (
-            DeepSpeedLine(each.facts, each.words, True)
-            for each in found
-            if isinstance(each.facts, deepspeed.DeepSpeed)
+            DeepSpeedLine(each.parsed, each.words, True)
+            for each in invocations
+            if isinstance(each.parsed, deepspeed.DeepSpeedCommand)
         )
         return next(lines, None)
-    run = mapping(config, "run")
-    form = next((each for each in _FORMS if run.get(each)), "python")
-    words = [Word(option, (*_CONFIG, "run", form)) for option in _FORMS[form]]
-    words += [Word(word, (*_CONFIG, "otherArgs", at)) for at, word in texts(config, "otherArgs")]
-    words += [Word(word, (*_CONFIG, "run", form, at)) for at, word in texts(run, form)]
-    return DeepSpeedLine(deepspeed.read(tuple(words), Word("deepspeed", _CONFIG)), tuple(words), False)
+    run = get_mapping(config, "run")
+    form = next((each for each in _RUN_FORM_OPTIONS if run.get(each)), "python")
+    words = [Word(option, (*_CONFIG_PATH, "run", form)) for option in _RUN_FORM_OPTIONS[form]]
+    words += [Word(word, (*_CONFIG_PATH, "otherArgs", at)) for at, word in get_texts(config, "otherArgs")]
+    words += [Word(word, (*_CONFIG_PATH, "run", form, at)) for at, word in get_texts(run, form)]
+    return DeepSpeedLine(
+        deepspeed.parse_deepspeed(tuple(words), Word("deepspeed", _CONFIG_PATH)), tuple(words), False
+    )

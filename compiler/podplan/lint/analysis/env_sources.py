@@ -6,18 +6,18 @@ Source: https://kubernetes.io/docs/concepts/workloads/pods/downward-api/
 from __future__ import annotations
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Group, at_index
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup, build_at_index
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import kubelet
 
-_KEYED = pattern(r"metadata\.(labels|annotations)\['(.*)'\]")
-_ADDRESSES = ("status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs")
-_KEYS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"}
+_METADATA_KEY_PATTERN = compile_lazily(r"metadata\.(labels|annotations)\['(.*)'\]")
+_ADDRESS_FIELDS = ("status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs")
+_KEY_REFERENCE_KINDS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"}
 
 
-class Source(NamedTuple):
+class EnvValue(NamedTuple):
     """The values of a variable in the first and the last Pod of a group, None where they are not known.
 
     ``shown`` says in words what it is set to. A value ``of_pod`` is another one in each Pod; it may be an
@@ -25,70 +25,74 @@ class Source(NamedTuple):
     """
 
     texts: tuple[str, str] | None
-    shown: str
-    of_pod: bool = False
+    description: str
+    is_per_pod: bool = False
     is_address: bool = False
 
 
-def read(group: Group, path: Path, number: int) -> Source:
+def read_env_value(group: ReplicaGroup, path: Path, number: int) -> EnvValue:
     """The value of the variable ``number`` of the container at ``path``."""
-    first, last = (_pod(group, index) for index in (group.start, group.start + max(group.replicas, 1) - 1))
-    entry = _container(first, path)["env"][number]
-    source = mapping(entry, "valueFrom")
+    first, last = (
+        _get_pod(group, index) for index in (group.start, group.start + max(group.replicas, 1) - 1)
+    )
+    entry = _get_container(first, path)["env"][number]
+    source = get_mapping(entry, "valueFrom")
     if not source:
-        values = _value(first, path, number), _value(last, path, number)
-        return Source(_both(*values), str(entry.get("value", "")))
-    for kind, named in _KEYS.items():
+        values = _read_literal_value(first, path, number), _read_literal_value(last, path, number)
+        return EnvValue(_pair_known(*values), str(entry.get("value", "")))
+    for kind, named in _KEY_REFERENCE_KINDS.items():
         if kind in source:
-            reference = mapping(source, kind)
-            shown = f"the key {text(reference, 'key')} of {named} {text(reference, 'name')}"
-            return Source(None, shown)
-    field = text(mapping(source, "fieldRef"), "fieldPath")
+            reference = get_mapping(source, kind)
+            description = f"the key {get_text(reference, 'key')} of {named} {get_text(reference, 'name')}"
+            return EnvValue(None, description)
+    field = get_text(get_mapping(source, "fieldRef"), "fieldPath")
     if field:
-        shown = f"the field {field} of the Pod"
-        texts = _both(_field(first, field), _field(last, field))
-        return Source(texts, shown, texts is None, field in _ADDRESSES)
-    resource = text(mapping(source, "resourceFieldRef"), "resource")
-    return Source(None, f"{resource} of the container" if resource else "a value from elsewhere")
+        description = f"the field {field} of the Pod"
+        texts = _pair_known(_read_pod_field(first, field), _read_pod_field(last, field))
+        return EnvValue(texts, description, texts is None, field in _ADDRESS_FIELDS)
+    resource = get_text(get_mapping(source, "resourceFieldRef"), "resource")
+    return EnvValue(None, f"{resource} of the container" if resource else "a value from elsewhere")
 
 
-def _both(first: str | None, last: str | None) -> tuple[str, str] | None:
+def _pair_known(first: str | None, last: str | None) -> tuple[str, str] | None:
     return None if first is None or last is None else (first, last)
 
 
-def _pod(group: Group, index: int) -> dict[str, Any]:
-    return at_index(group.doc, index) if group.doc.varies else group.doc.data
+def _get_pod(group: ReplicaGroup, index: int) -> dict[str, Any]:
+    return build_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
 
 
-def _container(pod: dict[str, Any], path: Path) -> Any:
-    found: Any = pod
+def _get_container(pod: dict[str, Any], path: Path) -> Any:
+    node: Any = pod
     for step in path:
-        found = found[step]
-    return found
+        node = node[step]
+    return node
 
 
-def _value(pod: dict[str, Any], path: Path, number: int) -> str | None:
+def _read_literal_value(pod: dict[str, Any], path: Path, number: int) -> str | None:
     """A literal value with its references replaced, which may lead to a field of the Pod."""
-    container = _container(pod, path)
-    known: dict[str, str | None] = {}
+    container = _get_container(pod, path)
+    values: dict[str, str | None] = {}
     value: str | None = None
-    for _, entry in entries({"env": container["env"][: number + 1]}, "env"):
-        field = text(mapping(mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
+    for _, entry in get_entries({"env": container["env"][: number + 1]}, "env"):
+        field = get_text(get_mapping(get_mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
         if "valueFrom" in entry:
-            value = _field(pod, field) if field else None
+            value = _read_pod_field(pod, field) if field else None
         else:
-            made = kubelet.expand(text(entry, "value"), known, complete=not container.get("envFrom"))
-            value = made.text if made.known else None
-        known[text(entry, "name")] = value
+            expanded = kubelet.expand_references(
+                get_text(entry, "value"), values, is_complete=not container.get("envFrom")
+            )
+            value = expanded.text if expanded.is_known else None
+        values[get_text(entry, "name")] = value
     return value
 
 
-def _field(pod: dict[str, Any], field: str) -> str | None:
+def _read_pod_field(pod: dict[str, Any], field: str) -> str | None:
     """A field of the Pod; None where the API server or the kubelet sets it."""
-    metadata = mapping(pod, "metadata")
+    metadata = get_mapping(pod, "metadata")
     if field in ("metadata.name", "metadata.namespace"):
-        return text(metadata, field.partition(".")[2]) or None
+        return get_text(metadata, field.partition(".")[2]) or None
     if field == "spec.serviceAccountName":
-        return text(mapping(pod, "spec"), "serviceAccountName") or "default"
-    found = _KEYED.fullmatch(field)
-    return text(mapping(metadata, found[1]), found[2]) if found else None
+        return get_text(get_mapping(pod, "spec"), "serviceAccountName") or "default"
+    match = _METADATA_KEY_PATTERN.fullmatch(field)
+    return get_text(get_mapping(metadata, match[1]), match[2]) if match else None

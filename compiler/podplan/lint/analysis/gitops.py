@@ -11,64 +11,74 @@ from collections.abc import Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
-from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.target import Job
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.target import LoweredJob
 
-ARGOCD, FLUX = "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/"
-NAMES = {"argocd": "Argo CD", "flux": "Flux"}
-HOOK, DELETE_POLICY, WAVE = ARGOCD + "hook", ARGOCD + "hook-delete-policy", ARGOCD_SYNC_WAVE
-PRUNE, SUBSTITUTE, FORCE = FLUX + "prune", FLUX + "substitute", FLUX + "force"
+ARGOCD_PREFIX, FLUX_PREFIX = "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/"
+TOOL_NAMES = {"argocd": "Argo CD", "flux": "Flux"}
+HOOK_ANNOTATION, DELETE_POLICY_ANNOTATION, WAVE_ANNOTATION = (
+    ARGOCD_PREFIX + "hook",
+    ARGOCD_PREFIX + "hook-delete-policy",
+    ARGOCD_SYNC_WAVE,
+)
+PRUNE_ANNOTATION, SUBSTITUTE_ANNOTATION, FORCE_ANNOTATION = (
+    FLUX_PREFIX + "prune",
+    FLUX_PREFIX + "substitute",
+    FLUX_PREFIX + "force",
+)
 
 
-def at(name: str) -> Path:
+def get_annotation_path(name: str) -> Path:
     """The path of an annotation."""
     return ("metadata", "annotations", name)
 
 
-def annotations_of(data: Mapping[str, Any]) -> Mapping[str, str]:
+def get_annotations(data: Mapping[str, Any]) -> Mapping[str, str]:
     """The annotations of an object that are text; another value is what the API server refuses."""
-    found = mapping(mapping(data, "metadata"), "annotations")
-    return {key: value for key, value in found.items() if isinstance(value, str)}
+    annotations = get_mapping(get_mapping(data, "metadata"), "annotations")
+    return {key: value for key, value in annotations.items() if isinstance(value, str)}
 
 
-def tool_of(job: Job) -> str:
+def find_gitops_tool(job: LoweredJob) -> str:
     """The tool that applies a job, as the configuration says or an annotation shows; "" for none known."""
-    if job.gitops in NAMES:
-        return job.gitops
-    written = annotations_of(job.cr.data) if job.cr is not None else {}
-    prefixes = (("argocd", ARGOCD), ("flux", FLUX))
-    return next((tool for tool, prefix in prefixes if any(key.startswith(prefix) for key in written)), "")
+    if job.gitops_tool in TOOL_NAMES:
+        return job.gitops_tool
+    annotations = get_annotations(job.cr.data) if job.cr is not None else {}
+    prefixes = (("argocd", ARGOCD_PREFIX), ("flux", FLUX_PREFIX))
+    return next((tool for tool, prefix in prefixes if any(key.startswith(prefix) for key in annotations)), "")
 
 
-def hooks(data: Mapping[str, Any]) -> list[str]:
+def find_hook_phases(data: Mapping[str, Any]) -> list[str]:
     """The phases that an object is a hook of, in Argo CD."""
-    return [phase for phase in listed(annotations_of(data).get(HOOK, "")) if phase != "Skip"]
+    return [phase for phase in split_list(get_annotations(data).get(HOOK_ANNOTATION, "")) if phase != "Skip"]
 
 
-def sync_options(data: Mapping[str, Any]) -> dict[str, str]:
+def parse_sync_options(data: Mapping[str, Any]) -> dict[str, str]:
     """The sync options of Argo CD that an object has, by name."""
-    pairs = (option.partition("=") for option in listed(annotations_of(data).get(ARGOCD_SYNC_OPTIONS, "")))
+    pairs = (
+        option.partition("=") for option in split_list(get_annotations(data).get(ARGOCD_SYNC_OPTIONS, ""))
+    )
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def delete_policies(data: Mapping[str, Any]) -> list[str]:
+def parse_delete_policies(data: Mapping[str, Any]) -> list[str]:
     """When Argo CD deletes a hook; without a policy, before it makes it again."""
-    return listed(annotations_of(data).get(DELETE_POLICY, "")) or ["BeforeHookCreation"]
+    return split_list(get_annotations(data).get(DELETE_POLICY_ANNOTATION, "")) or ["BeforeHookCreation"]
 
 
-def wave_of(data: Mapping[str, Any]) -> int:
+def parse_sync_wave(data: Mapping[str, Any]) -> int:
     """The sync wave of an object; Argo CD takes what is no whole number for none at all."""
-    return whole_number(text(annotations_of(data), WAVE)) or 0
+    return parse_integer(get_text(get_annotations(data), WAVE_ANNOTATION)) or 0
 
 
-def whole_number(written: str) -> int | None:
+def parse_integer(value: str) -> int | None:
     """A whole number as strconv.Atoi of Go reads it: a sign and digits, and nothing besides."""
-    digits = written[1:] if written[:1] in ("+", "-") else written
+    digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
         return None
-    return -int(digits) if written[0] == "-" else int(digits)
+    return -int(digits) if value[0] == "-" else int(digits)
 
 
-def listed(written: str) -> list[str]:
+def split_list(value: str) -> list[str]:
     """What an annotation lists, parted by commas."""
-    return [one.strip() for one in written.split(",") if one.strip()]
+    return [one.strip() for one in value.split(",") if one.strip()]

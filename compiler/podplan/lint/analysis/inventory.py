@@ -4,114 +4,130 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from podplan.core.suggestions import did_you_mean
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes import quantities
-from podplan.kubernetes.accessors import entries, mapping
-from podplan.lint.analysis.jobs import shown_list
-from podplan.lint.target import Job
+from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.lint.analysis.jobs import format_list
+from podplan.lint.target import LoweredJob
 
 # Labels that Kubernetes itself gives to nodes; an inventory need not repeat them.
-WELL_KNOWN = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
+WELL_KNOWN_LABEL_PREFIXES = (
+    "kubernetes.io/",
+    "node.kubernetes.io/",
+    "topology.kubernetes.io/",
+    "beta.kubernetes.io/",
+)
 
 
-def section(job: Job, name: str) -> Mapping[str, Any]:
+def get_section(job: LoweredJob, name: str) -> Mapping[str, Any]:
     """A section of the inventory by the names of its entries; empty where it has none."""
-    return mapping(job.inventory.data.get("spec"), name) if job.inventory is not None else {}
+    return get_mapping(job.inventory.data.get("spec"), name) if job.inventory is not None else {}
 
 
-def entry(job: Job, of: str, name: str) -> Mapping[str, Any]:
+def get_entry(job: LoweredJob, section_name: str, name: str) -> Mapping[str, Any]:
     """One entry of a section; empty where there is none or nothing is said of it."""
-    return mapping(section(job, of), name)
+    return get_mapping(get_section(job, section_name), name)
 
 
-def absent(name: str, known: Iterable[str], most: int = 6) -> str:
+def describe_absence(name: str, known_names: Iterable[str], limit: int = 6) -> str:
     """That the inventory does not have a name, with the one that was meant, or else those that it has."""
-    hint = did_you_mean(name, known) or f", which has {shown_list(sorted(known), most)}"
-    return f"is not in the inventory{hint}"
+    suggestion = suggest_phrase(name, known_names) or f", which has {format_list(sorted(known_names), limit)}"
+    return f"is not in the inventory{suggestion}"
 
 
-def elsewhere(entry: Mapping[str, Any]) -> str:
+def describe_namespaces(entry: Mapping[str, Any]) -> str:
     """The namespaces that something of the inventory is for: "the namespaces nlp and vision"."""
     names = [str(one) for one in entry["namespaces"]]
-    return f"the namespace{'s' if len(names) > 1 else ''} {shown_list(names, 6)}"
+    return f"the namespace{'s' if len(names) > 1 else ''} {format_list(names, 6)}"
 
 
-def is_for(entry: Mapping[str, Any], namespace: str) -> bool:
+def is_available_in(entry: Mapping[str, Any], namespace: str) -> bool:
     """Whether something of the inventory exists in a namespace; without a namespace nothing is known."""
-    allowed = entry.get("namespaces")
-    return not isinstance(allowed, list) or not allowed or not namespace or namespace in allowed
+    namespaces = entry.get("namespaces")
+    return not isinstance(namespaces, list) or not namespaces or not namespace or namespace in namespaces
 
 
-def eligible(job: Job, spec: Mapping[str, Any]) -> tuple[list[str], str]:
+def find_eligible_node_groups(job: LoweredJob, spec: Mapping[str, Any]) -> tuple[list[str], str]:
     """The node groups that a Pod may run on, and what keeps it from the last one that it may not.
 
     Looks at node selectors, required node affinity and taints; what an inventory does not say (a group
     without labels) keeps nothing away.
     """
     names: list[str] = []
-    why_not = ""
-    for name in section(job, "nodes"):
-        group = entry(job, "nodes", name)
-        obstacle = _unselected(group, spec) or _unaffine(group, spec) or _untolerated(group, spec)
+    last_obstacle = ""
+    for name in get_section(job, "nodes"):
+        group = get_entry(job, "nodes", name)
+        obstacle = (
+            _explain_selector_mismatch(group, spec)
+            or _explain_affinity_mismatch(group, spec)
+            or _explain_untolerated_taint(group, spec)
+        )
         if obstacle:
-            why_not = f"{name}: {obstacle}"
+            last_obstacle = f"{name}: {obstacle}"
         else:
             names.append(name)
-    return names, why_not
+    return names, last_obstacle
 
 
-def allocatable(job: Job, node_group: str, resource: str) -> int | None:
+def get_allocatable(job: LoweredJob, node_group: str, resource: str) -> int | None:
     """What Pods may use of one node, in 10⁻⁹; None where the inventory does not say."""
-    amounts = mapping(entry(job, "nodes", node_group), "allocatable")
+    amounts = get_mapping(get_entry(job, "nodes", node_group), "allocatable")
     if resource in amounts:
-        return quantities.parse(amounts[resource])
+        return quantities.parse_quantity(amounts[resource])
     return 0 if amounts and "/" in resource else None
 
 
-def _unselected(group: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
-    for key, value in mapping(spec, "nodeSelector").items():
-        if not _has(group, key, [value]):
+def _explain_selector_mismatch(group: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+    for key, value in get_mapping(spec, "nodeSelector").items():
+        if not _may_have_label(group, key, [value]):
             return f"its nodes do not have the label {key}={value}"
     return ""
 
 
-def _has(group: Mapping[str, Any], key: object, values: list[Any] | None) -> bool:
+def _may_have_label(group: Mapping[str, Any], key: object, values: list[Any] | None) -> bool:
     """Whether nodes of a group have a label, or may have it for all that is known."""
-    labels = mapping(group, "labels")
-    if not labels or not isinstance(key, str) or (key not in labels and key.startswith(WELL_KNOWN)):
+    labels = get_mapping(group, "labels")
+    if (
+        not labels
+        or not isinstance(key, str)
+        or (key not in labels and key.startswith(WELL_KNOWN_LABEL_PREFIXES))
+    ):
         return True
     return key in labels and (values is None or labels[key] in values)
 
 
-def _unaffine(group: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
-    required = mapping(
-        mapping(mapping(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution"
+def _explain_affinity_mismatch(group: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+    required = get_mapping(
+        get_mapping(get_mapping(spec, "affinity"), "nodeAffinity"),
+        "requiredDuringSchedulingIgnoredDuringExecution",
     )
-    terms = [term for _, term in entries(required, "nodeSelectorTerms")]
-    if terms and not any(_fulfils(group, term) for term in terms):
+    terms = [term for _, term in get_entries(required, "nodeSelectorTerms")]
+    if terms and not any(_matches_term(group, term) for term in terms):
         return "its nodes do not fulfil the node affinity"
     return ""
 
 
-def _fulfils(group: Mapping[str, Any], term: Mapping[str, Any]) -> bool:
-    for _, wanted in entries(term, "matchExpressions"):
-        key, values = wanted.get("key"), wanted.get("values")
-        listed = values if isinstance(values, list) else []
-        operator = wanted.get("operator")
-        if operator == "In" and not _has(group, key, listed):
+def _matches_term(group: Mapping[str, Any], term: Mapping[str, Any]) -> bool:
+    for _, expression in get_entries(term, "matchExpressions"):
+        key, values = expression.get("key"), expression.get("values")
+        value_list = values if isinstance(values, list) else []
+        operator = expression.get("operator")
+        if operator == "In" and not _may_have_label(group, key, value_list):
             return False
-        if operator == "Exists" and not _has(group, key, None):
+        if operator == "Exists" and not _may_have_label(group, key, None):
             return False
-        said = mapping(group, "labels").get(key) if isinstance(key, str) else None
-        if said is not None and (operator == "DoesNotExist" or (operator == "NotIn" and said in listed)):
+        label_value = get_mapping(group, "labels").get(key) if isinstance(key, str) else None
+        if label_value is not None and (
+            operator == "DoesNotExist" or (operator == "NotIn" and label_value in value_list)
+        ):
             return False
     return True
 
 
-def _untolerated(group: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
-    tolerations = [toleration for _, toleration in entries(spec, "tolerations")]
-    for _, taint in entries(group, "taints"):
+def _explain_untolerated_taint(group: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+    tolerations = [toleration for _, toleration in get_entries(spec, "tolerations")]
+    for _, taint in get_entries(group, "taints"):
         if taint.get("effect") != "PreferNoSchedule" and not any(_tolerates(t, taint) for t in tolerations):
             value = f"={taint['value']}" if taint.get("value") else ""
             return f"the Pod does not tolerate their taint {taint.get('key')}{value}:{taint.get('effect')}"
@@ -131,9 +147,9 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     )
 
 
-def node_groups_with(job: Job, resource: str) -> Iterator[tuple[str, int]]:
+def iter_node_groups_with(job: LoweredJob, resource: str) -> Iterator[tuple[str, int]]:
     """The node groups that have a resource, and how much of it in 10⁻⁹."""
-    for name in section(job, "nodes"):
-        amount = allocatable(job, name, resource)
+    for name in get_section(job, "nodes"):
+        amount = get_allocatable(job, name, resource)
         if amount:
             yield name, amount

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc, trace
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kinds.spec import KindSpec
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.analysis.resources import accelerators, containers
-from podplan.lint.target import Job, for_one
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.resources import count_accelerators, list_containers
+from podplan.lint.target import LoweredJob, cache_latest
 
 T = TypeVar("T")
 
 SSH_KINDS = ("DeepSpeedJob", "ColossalAIJob")
 
 
-class Role(NamedTuple):
+class ReplicaSpec(NamedTuple):
     """An entry of a CR that has replicas: its place in the CR and what is written there."""
 
     type: str
@@ -27,7 +27,7 @@ class Role(NamedTuple):
     data: Mapping[str, Any]
 
 
-class Instance(NamedTuple):
+class JobIdentity(NamedTuple):
     """Which job of the repository this is: the file and document that it is written in, and its name.
 
     A profile in several environments is one instance, the entries of a matrix are several. ``entry`` is the
@@ -35,165 +35,173 @@ class Instance(NamedTuple):
     """
 
     file: str
-    document: int
+    document_index: int
     name: str
     entry: Path = ()
 
 
-class Named(NamedTuple):
+class JobNameSummary(NamedTuple):
     """What a job leaves for those that are compared with it: its name, and which job it is."""
 
     namespace: str
-    called: str
-    instance: Instance
+    job_label: str
+    identity: JobIdentity
 
     @property
     def keys(self) -> list[Hashable]:
-        return [(self.namespace, self.called)]
+        return [(self.namespace, self.job_label)]
 
     @property
-    def party(self) -> Hashable:
-        return self.instance
+    def owner(self) -> Hashable:
+        return self.identity
 
 
-@for_one
-def spec_of(job: Job) -> Mapping[str, Any]:
+@cache_latest
+def spec_of(job: LoweredJob) -> Mapping[str, Any]:
     """The spec of the CR."""
-    return mapping(job.cr.data, "spec") if job.cr is not None else {}
+    return get_mapping(job.cr.data, "spec") if job.cr is not None else {}
 
 
-@for_one
-def kind_of(job: Job) -> str:
-    return text(job.cr.data, "kind") if job.cr is not None else ""
+@cache_latest
+def kind_of(job: LoweredJob) -> str:
+    return get_text(job.cr.data, "kind") if job.cr is not None else ""
 
 
-def find_kind_spec(job: Job) -> KindSpec | None:
+def find_kind_spec(job: LoweredJob) -> KindSpec | None:
     """What the kind of the job answers; None without a CR."""
     kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job)) if job.cr is not None else None
     return load_spec(kind) if kind is not None else None
 
 
-def called(job: Job) -> str:
+def get_job_label(job: LoweredJob) -> str:
     """The job as messages name it: kind and name."""
-    metadata = mapping(job.cr.data, "metadata") if job.cr is not None else {}
-    return f"{kind_of(job)}/{text(metadata, 'name') or text(metadata, 'generateName')}"
+    metadata = get_mapping(job.cr.data, "metadata") if job.cr is not None else {}
+    return f"{kind_of(job)}/{get_text(metadata, 'name') or get_text(metadata, 'generateName')}"
 
 
-def namespace(job: Job) -> str:
+def namespace_of(job: LoweredJob) -> str:
     """The namespace that the CR names, or ""."""
-    return text(mapping(job.cr.data, "metadata"), "namespace") if job.cr is not None else ""
+    return get_text(get_mapping(job.cr.data, "metadata"), "namespace") if job.cr is not None else ""
 
 
-@for_one
-def roles(job: Job) -> tuple[Role, ...]:
+@cache_latest
+def get_replica_specs(job: LoweredJob) -> tuple[ReplicaSpec, ...]:
     """The replica types of the CR, in the order written."""
     spec = spec_of(job)
-    listed = [
-        Role(text(entry, "type"), ("spec", "replicaSpecs", number), entry)
-        for number, entry in entries(spec, "replicaSpecs")
+    listed_specs = [
+        ReplicaSpec(get_text(entry, "type"), ("spec", "replicaSpecs", number), entry)
+        for number, entry in get_entries(spec, "replicaSpecs")
     ]
-    fixed = [
-        Role(key, ("spec", key), mapping(spec, key)) for key in ("launcher", "worker") if mapping(spec, key)
+    fixed_specs = [
+        ReplicaSpec(key, ("spec", key), get_mapping(spec, key))
+        for key in ("launcher", "worker")
+        if get_mapping(spec, key)
     ]
-    return (*listed, *fixed)
+    return (*listed_specs, *fixed_specs)
 
 
-@for_one
-def replicas_by_type(job: Job) -> dict[str, int]:
+@cache_latest
+def count_replicas_by_type(job: LoweredJob) -> dict[str, int]:
     """How many Pods of each replica type there are."""
-    numbers: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for group in job.pods:
-        numbers[group.role] = numbers.get(group.role, 0) + group.replicas
-    return numbers
+        counts[group.replica_type] = counts.get(group.replica_type, 0) + group.replicas
+    return counts
 
 
-@for_one
-def replicas_of(job: Job) -> dict[str, tuple[Doc, Path, str]]:
+@cache_latest
+def find_replica_places(job: LoweredJob) -> dict[str, tuple[TracedDocument, Path, str]]:
     """Where the number of replicas of each type is written, as a related place: "4 Pods"."""
-    numbers = replicas_by_type(job)
-    found: dict[str, tuple[Doc, Path, str]] = {}
-    for role in roles(job):
-        number = numbers.get(role.type, 0)
-        if job.cr is not None and "replicas" in role.data and number:
-            found[role.type] = (job.cr, (*role.path, "replicas"), counted(number, "Pod"))
-    return found
+    counts = count_replicas_by_type(job)
+    places: dict[str, tuple[TracedDocument, Path, str]] = {}
+    for replica_spec in get_replica_specs(job):
+        number = counts.get(replica_spec.type, 0)
+        if job.cr is not None and "replicas" in replica_spec.data and number:
+            places[replica_spec.type] = (
+                job.cr,
+                (*replica_spec.path, "replicas"),
+                format_count(number, "Pod"),
+            )
+    return places
 
 
-def replicas_written(job: Job) -> list[tuple[Doc, Path, str]]:
+def list_replica_places(job: LoweredJob) -> list[tuple[TracedDocument, Path, str]]:
     """Where the numbers of replicas are written, of all types."""
-    return list(replicas_of(job).values())
+    return list(find_replica_places(job).values())
 
 
-@for_one
-def pods(job: Job) -> int:
+@cache_latest
+def count_pods(job: LoweredJob) -> int:
     """How many Pods the job has."""
     return sum(group.replicas for group in job.pods)
 
 
-def training_pods(job: Job) -> list[Group]:
+def find_training_pods(job: LoweredJob) -> list[ReplicaGroup]:
     """The Pods that train: all but the one that only launches."""
-    return [group for group in job.pods if not (kind_of(job) in SSH_KINDS and group.role == "launcher")]
+    return [
+        group for group in job.pods if not (kind_of(job) in SSH_KINDS and group.replica_type == "launcher")
+    ]
 
 
-def gpus(group: Group) -> int:
+def count_gpus(group: ReplicaGroup) -> int:
     """How many GPUs one Pod of a group has."""
-    return sum(accelerators(container).number for _, container in containers(group))
+    return sum(count_accelerators(container).number for _, container in list_containers(group))
 
 
-def gpu_place(group: Group) -> Path | None:
+def find_gpu_path(group: ReplicaGroup) -> Path | None:
     """Where the first container that has GPUs says so."""
-    for path, container in containers(group):
-        amount = accelerators(container)
+    for path, container in list_containers(group):
+        amount = count_accelerators(container)
         if amount.number and amount.path is not None:
             return (*path, *amount.path)
     return None
 
 
-def total(groups: list[Group]) -> tuple[int, int]:
+def count_pods_and_gpus(groups: list[ReplicaGroup]) -> tuple[int, int]:
     """How many Pods there are in groups, and how many GPUs they have together."""
-    return sum(g.replicas for g in groups), sum(g.replicas * gpus(g) for g in groups)
+    return sum(g.replicas for g in groups), sum(g.replicas * count_gpus(g) for g in groups)
 
 
-def pod_group(job: Job) -> Group | None:
+def find_pod_group(job: LoweredJob) -> ReplicaGroup | None:
     """The PodGroup of the job, where it is scheduled as a gang."""
     return next((group for group in job.groups if group.doc.data["kind"] == "PodGroup"), None)
 
 
-def queue_of(gang: Group) -> str:
+def queue_of(gang: ReplicaGroup) -> str:
     """The queue of a PodGroup."""
-    return text(mapping(gang.doc.data, "spec"), "queue")
+    return get_text(get_mapping(gang.doc.data, "spec"), "queue")
 
 
-def strangers(job: Job) -> bool:
+def has_isolated_replicas(job: LoweredJob) -> bool:
     """Whether the replicas cannot reach each other: a GenericJob whose Pods have no Service.
 
     Source: docs/evidence/t9k-genericjob.md#services.
     """
-    return kind_of(job) == "GenericJob" and not mapping(spec_of(job), "service")
+    return kind_of(job) == "GenericJob" and not get_mapping(spec_of(job), "service")
 
 
-def mode(job: Job, name: str) -> bool:
+def is_mode_enabled(job: LoweredJob, name: str) -> bool:
     """Whether the CR turns a run mode on: debug or pause."""
-    return name in _modes(job)
+    return name in _find_enabled_modes(job)
 
 
-@for_one
-def _modes(job: Job) -> list[str]:
-    modes = mapping(spec_of(job), "runMode")
-    return [name for name in modes if mapping(modes, name).get("enabled") is True]
+@cache_latest
+def _find_enabled_modes(job: LoweredJob) -> list[str]:
+    modes = get_mapping(spec_of(job), "runMode")
+    return [name for name in modes if get_mapping(modes, name).get("enabled") is True]
 
 
-def written(data: object, *path: str | int) -> Path:
+def find_written_path(data: object, *path: str | int) -> Path:
     """``path`` as far as it is written in ``data``: the place to point at for what is missing."""
     for depth, step in enumerate(path):
-        below = _below(data, step)
-        if below is None:
+        child = _get_child(data, step)
+        if child is None:
             return path[:depth]
-        data = below
+        data = child
     return path
 
 
-def _below(data: object, step: str | int) -> object:
+def _get_child(data: object, step: str | int) -> object:
     if isinstance(data, dict):
         return data.get(step)
     if isinstance(data, list) and isinstance(step, int) and 0 <= step < len(data):
@@ -201,39 +209,39 @@ def _below(data: object, step: str | int) -> object:
     return None
 
 
-def instance(job: Job) -> Instance:
+def identify_job(job: LoweredJob) -> JobIdentity:
     """Which job of the repository a job is."""
     assert job.cr is not None
-    end = trace(job.cr, written(job.cr.data, "metadata", "name"))[-1]
-    name = called(job)
-    if end.doc.source is None:
-        return Instance(end.doc.name, 0, name)
-    entry = end.path[:-2] if end.path[:1] == ("items",) else ()
-    return Instance(end.doc.source.file, end.doc.source.index, name, entry)
+    source_doc = trace_to_source(job.cr, find_written_path(job.cr.data, "metadata", "name"))[-1]
+    label = get_job_label(job)
+    if source_doc.doc.source is None:
+        return JobIdentity(source_doc.doc.name, 0, label)
+    entry = source_doc.path[:-2] if source_doc.path[:1] == ("items",) else ()
+    return JobIdentity(source_doc.doc.source.file, source_doc.doc.source.index, label, entry)
 
 
-@for_one
-def gpu_pods(job: Job) -> list[Group]:
+@cache_latest
+def find_gpu_pods(job: LoweredJob) -> list[ReplicaGroup]:
     """The groups of Pods that have GPUs."""
-    return [group for group in job.pods if gpus(group)]
+    return [group for group in job.pods if count_gpus(group)]
 
 
-@for_one
-def named(job: Job) -> Named:
+@cache_latest
+def build_name_summary(job: LoweredJob) -> JobNameSummary:
     """The name of a job, and which one it is."""
-    which = instance(job)
-    return Named(namespace(job), which.name, which)
+    identity = identify_job(job)
+    return JobNameSummary(namespace_of(job), identity.name, identity)
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """A number with what is counted: "1 Pod", "4 Pods"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def shown_list(words: list[str], most: int = 4) -> str:
+def format_list(words: list[str], limit: int = 4) -> str:
     """Some words as a list for people."""
-    shown = words[:most]
-    rest = len(words) - len(shown)
-    if rest:
-        return f"{', '.join(shown)} and {rest} more"
+    shown = words[:limit]
+    hidden_count = len(words) - len(shown)
+    if hidden_count:
+        return f"{', '.join(shown)} and {hidden_count} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.findings import Path, TextPath, below, value_at
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Group, at_index
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup, build_at_index
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, text
-from podplan.launchers.discovery import Invocation, find
-from podplan.launchers.torchrun import Torchrun
+from podplan.kubernetes.accessors import get_entries, get_text
+from podplan.launchers.discovery import Invocation, find_programs
+from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
-from podplan.launchers.wrappers import python
-from podplan.lint.analysis.resources import training
-from podplan.lint.target import Job, Subject, for_one
+from podplan.launchers.wrappers import parse_python_call
+from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.target import LoweredJob, Target, cache_latest
 
-_ASSIGNMENT = pattern(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
-LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
+_ASSIGNMENT = compile_lazily(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
+TRAINING_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
-_OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
+_PROCESS_OPTION_PREFIXES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
 # The same words anywhere in an option, and in the name of a script.
 _SPAWNING_OPTIONS = """
     spawn spawned nproc nprocs procs processes world ngpu ngpus gpus devices ranks ddp fsdp strategy
@@ -28,115 +28,118 @@ _SPAWNS = frozenset(_SPAWNING_OPTIONS.split())
 _SPAWNING_SCRIPT = frozenset(
     ("spawn", "spawner", "multiproc", "multiprocess", "multiprocessing", "launch", "launcher")
 )
-_NAME_PARTS = pattern(r"[a-z0-9]+")
+_NAME_PARTS = compile_lazily(r"[a-z0-9]+")
 # Packages with programs that start such processes, and with programs that train nothing.
-_NOT_TRAINING = """
+_NON_TRAINING_TEXT = """
     axolotl build compileall http ipykernel jupyter lightning lightning_fabric llamafactory openrlhf pip
     pytest pytorch_lightning ray sglang swift tensorboard torchtune torchx trl unittest venv verl vllm xtuner
 """
-NOT_TRAINING = frozenset(_NOT_TRAINING.split())
+NON_TRAINING_PACKAGES = frozenset(_NON_TRAINING_TEXT.split())
 
 
-class Launch(NamedTuple):
+class ContainerLaunch(NamedTuple):
     """A program that the training container of a group of Pods starts; ``path`` is that container."""
 
-    group: Group
+    group: ReplicaGroup
     path: Path
     container: Mapping[str, Any]
     invocation: Invocation
 
-    def place(self, word: Word) -> Path:
+    def locate_word(self, word: Word) -> Path:
         """Where a word stands in the Pod."""
         return below(self.path, word.place)
 
     @property
     def is_launcher(self) -> bool:
         """Whether it starts the processes of a training."""
-        return self.invocation.launcher in LAUNCHERS
+        return self.invocation.launcher in TRAINING_LAUNCHERS
 
     @property
-    def torchrun(self) -> Torchrun | None:
+    def torchrun(self) -> TorchrunCommand | None:
         """What a line of torchrun asks for; None for other programs."""
-        facts = self.invocation.facts
-        return facts if isinstance(facts, Torchrun) else None
+        facts = self.invocation.parsed
+        return facts if isinstance(facts, TorchrunCommand) else None
 
 
-@for_one
-def launches(job: Job) -> tuple[Launch, ...]:
+@cache_latest
+def find_launches(job: LoweredJob) -> tuple[ContainerLaunch, ...]:
     """The programs that the training containers of a job start, read from the first replica of each group."""
-    return tuple(launch for group in job.pods for launch in of_replica(group, group.start))
+    return tuple(launch for group in job.pods for launch in find_replica_launches(group, group.start))
 
 
-def of_replica(group: Group, index: int) -> list[Launch]:
+def find_replica_launches(group: ReplicaGroup, index: int) -> list[ContainerLaunch]:
     """The programs that the training container of one replica starts."""
-    found = training(group)
-    if found is None:
+    training_container = find_training_container(group)
+    if training_container is None:
         return []
-    path, container = found
-    if group.doc.varies:
-        container = at_index(group.doc, index)["spec"]["containers"][path[-1]]
-    return [Launch(group, path, container, invocation) for invocation in find(container).invocations]
+    path, container = training_container
+    if group.doc.replica_texts:
+        container = build_at_index(group.doc, index)["spec"]["containers"][path[-1]]
+    return [
+        ContainerLaunch(group, path, container, invocation)
+        for invocation in find_programs(container).invocations
+    ]
 
 
-def programs(subject: Subject) -> list[Invocation]:
+def find_invocations(target: Target) -> list[Invocation]:
     """The programs that a container of the first replica starts."""
-    of_group = (launch for launch in launches(subject.job) if launch.group is subject.group)
-    here = [launch.invocation for launch in of_group if launch.path == subject.base]
-    return here or list(find(subject.data).invocations)
+    group_launches = (launch for launch in find_launches(target.job) if launch.group is target.group)
+    invocations = [launch.invocation for launch in group_launches if launch.path == target.base_path]
+    return invocations or list(find_programs(target.data).invocations)
 
 
-def same_on(launch: Launch, index: int) -> Launch | None:
+def find_launch_on_replica(launch: ContainerLaunch, index: int) -> ContainerLaunch | None:
     """The same program of another replica of its group; None where that starts others."""
-    number = [each.invocation.word for each in of_replica(launch.group, launch.group.start)].index(
-        launch.invocation.word
-    )
-    others = of_replica(launch.group, index)
-    return others[number] if number < len(others) else None
+    number = [
+        each.invocation.program_word for each in find_replica_launches(launch.group, launch.group.start)
+    ].index(launch.invocation.program_word)
+    replica_launches = find_replica_launches(launch.group, index)
+    return replica_launches[number] if number < len(replica_launches) else None
 
 
-def variable_path(launch: Launch, name: str) -> Path | None:
+def find_variable_path(launch: ContainerLaunch, name: str) -> Path | None:
     """Where the container sets a variable; None where only the command line or the image does."""
-    found = [at for at, entry in entries(launch.container, "env") if text(entry, "name") == name]
-    return (*launch.path, "env", found[-1], "value") if found else None
+    indexes = [at for at, entry in get_entries(launch.container, "env") if get_text(entry, "name") == name]
+    return (*launch.path, "env", indexes[-1], "value") if indexes else None
 
 
-def assignment_place(launch: Launch, name: str) -> Path:
+def assignment_place(launch: ContainerLaunch, name: str) -> Path:
     """Where the shell that starts a program sets a variable before it, else the program itself."""
-    word = launch.invocation.word
+    word = launch.invocation.program_word
     string = value_at(launch.container, word.path)
     if not isinstance(string, str):
-        return launch.place(word)
+        return launch.locate_word(word)
     found = [match.span(1) for match in _ASSIGNMENT.finditer(string, 0, word.start) if match[2] == name]
-    return TextPath((*launch.path, *word.path), found[-1]) if found else launch.place(word)
+    return TextPath((*launch.path, *word.path), found[-1]) if found else launch.locate_word(word)
 
 
-def one_process(launch: Launch, *, modules: bool = False) -> bool:
+def is_single_process(launch: ContainerLaunch, *, allow_modules: bool = False) -> bool:
     """Whether it is a script that python runs as the only process, as far as its options tell.
 
     With ``modules`` also one that python runs as a module, unless its package is known to start others.
     """
-    found = launch.invocation
-    script = found.script
+    invocation = launch.invocation
+    script = invocation.script
     if (
-        found.launcher != "python"
-        or found.conditional
-        or found.after == "&"
+        invocation.launcher != "python"
+        or invocation.is_conditional
+        or invocation.operator_after == "&"
         or script is None
-        or "CUDA_VISIBLE_DEVICES" in found.variables
+        or "CUDA_VISIBLE_DEVICES" in invocation.variables
     ):
         return False
-    alone = script.text.endswith(".py") or (modules and _is_own_module(found))
-    return alone and not _starts_others(script, found.arguments)
+    is_script = script.text.endswith(".py") or (allow_modules and _is_own_module(invocation))
+    return is_script and not _starts_others(script, invocation.arguments)
 
 
 def _starts_others(script: Word, arguments: tuple[Word, ...]) -> bool:
     """Whether a script may start a process for each GPU itself, by its name and its options."""
-    if not _SPAWNING_SCRIPT.isdisjoint(_NAME_PARTS.findall(script.name.lower())):
+    if not _SPAWNING_SCRIPT.isdisjoint(_NAME_PARTS.findall(script.base_name.lower())):
         return True
     for word in arguments:
         option = word.text.partition("=")[0].lower()
         flag = option.lstrip("-").replace("-", "_")
-        if flag.startswith(_OWN_PROCESSES):
+        if flag.startswith(_PROCESS_OPTION_PREFIXES):
             return True
         parts = _NAME_PARTS.findall(option.replace("_", "-"))
         if option.startswith("-") and parts[:1] != ["per"] and not _SPAWNS.isdisjoint(parts):
@@ -144,17 +147,19 @@ def _starts_others(script: Word, arguments: tuple[Word, ...]) -> bool:
     return False
 
 
-def _is_own_module(found: Invocation) -> bool:
-    started = python((found.word, *found.words))
+def _is_own_module(invocation: Invocation) -> bool:
+    started = parse_python_call((invocation.program_word, *invocation.words))
     module = started.module if started is not None else None
-    return module is not None and module.known and module.text.partition(".")[0] not in NOT_TRAINING
+    return (
+        module is not None and module.is_known and module.text.partition(".")[0] not in NON_TRAINING_PACKAGES
+    )
 
 
-def last(group: Group) -> int:
+def get_last_index(group: ReplicaGroup) -> int:
     """The highest index of a group."""
     return group.start + max(group.replicas, 1) - 1
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def pluralize(number: int, singular: str, plural: str = "") -> str:
     """A number of things: 1 process, 2 processes."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"

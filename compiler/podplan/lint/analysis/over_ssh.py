@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc
-from podplan.kubernetes.accessors import mapping, number
-from podplan.lint.analysis.jobs import kind_of, mode, spec_of
-from podplan.lint.analysis.training import role_called
-from podplan.lint.target import Job, Subject
+from podplan.core.provenance import TracedDocument
+from podplan.kubernetes.accessors import get_mapping, get_number
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.training import find_replica_spec
+from podplan.lint.target import LoweredJob, Target
 
 
-def over_ssh(job: Job) -> bool:
+def starts_over_ssh(job: LoweredJob) -> bool:
     """Whether processes are started on other hosts; a ColossalAIJob has a launcher of its own for that."""
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return False
-    return kind_of(job) == "ColossalAIJob" or (kind_of(job) == "DeepSpeedJob" and workers(job)[1] > 1)
+    return kind_of(job) == "ColossalAIJob" or (
+        kind_of(job) == "DeepSpeedJob" and find_worker_count(job)[1] > 1
+    )
 
 
-def workers(job: Job) -> tuple[Path, int]:
+def find_worker_count(job: LoweredJob) -> tuple[Path, int]:
     """How many workers there are, and the place that says so."""
-    elastic = mapping(spec_of(job), "elastic")
+    elastic = get_mapping(spec_of(job), "elastic")
     if elastic.get("enabled") is True and "expectedReplicas" in elastic:
-        return ("spec", "elastic", "expectedReplicas"), number(elastic, "expectedReplicas")
-    role = role_called(job, "worker")
-    if role is None:
+        return ("spec", "elastic", "expectedReplicas"), get_number(elastic, "expectedReplicas")
+    replica_spec = find_replica_spec(job, "worker")
+    if replica_spec is None:
         return ("spec",), 1
-    return (*role.path, "replicas"), number(role.data, "replicas") if "replicas" in role.data else 1
+    return (*replica_spec.path, "replicas"), get_number(
+        replica_spec.data, "replicas"
+    ) if "replicas" in replica_spec.data else 1
 
 
-def hosts_place(subject: Subject) -> list[tuple[Doc, Path, str]]:
+def list_worker_count_places(target: Target) -> list[tuple[TracedDocument, Path, str]]:
     """The number of hosts as a related place."""
-    path, count = workers(subject.job)
-    what = f"{count} workers" if count != 1 else "a worker"
-    return [(subject.doc, path, f"{what} started over ssh")]
+    path, count = find_worker_count(target.job)
+    label = f"{count} workers" if count != 1 else "a worker"
+    return [(target.doc, path, f"{label} started over ssh")]

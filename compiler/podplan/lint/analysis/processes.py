@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from podplan.core.typing import Any
 from podplan.launchers import processes
 from podplan.launchers.processes import Process
-from podplan.launchers.shell import Command
-from podplan.lint.target import for_few
+from podplan.launchers.shell import SimpleCommand
+from podplan.lint.target import cache_recent
 
 Container = Mapping[str, Any]
 
 
-@for_few
+@cache_recent
 def process_of(container: Container) -> Process:
     """The main process of a container."""
     return processes.of_container(container)
 
 
-@for_few
-def programs_of(container: Container) -> list[tuple[Command | None, Process]]:
+@cache_recent
+def programs_of(container: Container) -> list[tuple[SimpleCommand | None, Process]]:
     """The programs that a container starts, each with the command of its shell string."""
     return list(processes.steps(process_of(container)))

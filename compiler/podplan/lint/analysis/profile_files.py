@@ -6,67 +6,67 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc, trace
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping
+from podplan.kubernetes.accessors import get_mapping
 
-_OPENING = "${{"
-_READ = pattern(r"\bparams\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"]([^'\"]+)['\"]\s*\])?")
-ALL = "*"  # for an expression that reads params as a whole
+_EXPRESSION_START = "${{"
+_PARAM_REFERENCE = compile_lazily(r"\bparams\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"]([^'\"]+)['\"]\s*\])?")
+ALL_PARAMS = "*"  # for an expression that reads params as a whole
 
 
-def own_file(profile: Doc) -> Doc:
+def find_own_document(profile: TracedDocument) -> TracedDocument:
     """The document of the profile itself, as it is written."""
-    return trace(profile, ())[-1].doc
+    return trace_to_source(profile, ())[-1].doc
 
 
 @lru_cache(maxsize=8)  # documents may be big, so few are kept
-def documents(profile: Doc) -> tuple[Doc, ...]:
+def find_contributing_documents(profile: TracedDocument) -> tuple[TracedDocument, ...]:
     """The documents on the way to a resolved profile, itself first; also those whose values all lost."""
-    found: dict[int, Doc] = {}
-    left = [profile]
-    while left:
-        doc = left.pop()
-        if id(doc) in found:
+    documents_by_id: dict[int, TracedDocument] = {}
+    pending = [profile]
+    while pending:
+        doc = pending.pop()
+        if id(doc) in documents_by_id:
             continue
-        found[id(doc)] = doc
+        documents_by_id[id(doc)] = doc
         origins = doc.origins.values()
-        left += [place.doc for origin in origins for place in (*origin.places, *origin.overrides)]
-    return tuple(found.values())
+        pending += [place.doc for origin in origins for place in (*origin.sources, *origin.overridden)]
+    return tuple(documents_by_id.values())
 
 
 @lru_cache(maxsize=8)
-def params_read(file: Doc) -> frozenset[str]:
+def find_read_params(document: TracedDocument) -> frozenset[str]:
     """The params that the expressions of a file read, by name; ALL where they are read as a whole."""
     names: set[str] = set()
-    spec = mapping(file.data, "spec")
-    parts = [file.data.get("metadata"), *(value for key, value in spec.items() if key != "params")]
-    for text in (text for part in parts for text in strings(part) if _OPENING in text):
-        names |= {match[1] or match[2] or ALL for match in _READ.finditer(text)}
+    spec = get_mapping(document.data, "spec")
+    parts = [document.data.get("metadata"), *(value for key, value in spec.items() if key != "params")]
+    for text in (text for part in parts for text in iter_strings(part) if _EXPRESSION_START in text):
+        names |= {match[1] or match[2] or ALL_PARAMS for match in _PARAM_REFERENCE.finditer(text)}
     return frozenset(names)
 
 
-def strings(value: Any) -> Iterator[str]:
+def iter_strings(value: Any) -> Iterator[str]:
     """Every string in a value."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def iter_leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The scalars, nulls and empty containers in a value, with their paths."""
     if isinstance(value, dict) and value:
         for key, entry in value.items():
-            yield from leaves(entry, (*path, key))
+            yield from iter_leaves(entry, (*path, key))
     elif isinstance(value, list) and value:
         for number, entry in enumerate(value):
-            yield from leaves(entry, (*path, number))
+            yield from iter_leaves(entry, (*path, number))
     else:
         yield path, value

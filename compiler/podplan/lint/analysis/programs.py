@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import text
+from podplan.kubernetes.accessors import get_text
 from podplan.launchers.words import Word
-from podplan.lint.analysis.launches import Launch, of_replica
+from podplan.lint.analysis.launches import ContainerLaunch, find_replica_launches
 from podplan.lint.analysis.processes import process_of
 
 # They start the script in other Pods.
@@ -24,33 +24,33 @@ class Program(NamedTuple):
     place: Path
 
 
-def programs_read(group: Group, base: Path, container: Mapping[str, Any]) -> Iterator[Program]:
+def programs_read(group: ReplicaGroup, base: Path, container: Mapping[str, Any]) -> Iterator[Program]:
     """The files that the main process of a container runs, where no shell runs commands before it."""
     process = process_of(container)
     if process.string is not None or not process.words:
         return
     first = process.words[0]
-    if container.get("command") and first.known and first.text.startswith("/"):
+    if container.get("command") and first.is_known and first.text.startswith("/"):
         yield Program(normpath(first.text), (*base, *first.path))
-    for launch in of_replica(group, group.start):
+    for launch in find_replica_launches(group, group.start):
         found = launch.invocation
-        is_here = launch.path == base and found.launcher not in _START_ELSEWHERE and not found.under
-        if is_here and not found.conditional and not found.assumed:
+        is_here = launch.path == base and found.launcher not in _START_ELSEWHERE and not found.started_by
+        if is_here and not found.is_conditional and not found.is_assumed:
             yield from script_of(launch, container)
 
 
-def script_of(launch: Launch, container: Mapping[str, Any]) -> Iterator[Program]:
+def script_of(launch: ContainerLaunch, container: Mapping[str, Any]) -> Iterator[Program]:
     """The script of a launch, in the working directory of a container where its path is relative."""
     script = launch.invocation.script
-    if script is None or not script.known or not script.text.endswith((".py", ".sh")):
+    if script is None or not script.is_known or not script.text.endswith((".py", ".sh")):
         return
     path = _absolute(script, container)
     if path:
-        yield Program(path, launch.place(script))
+        yield Program(path, launch.locate_word(script))
 
 
 def _absolute(script: Word, container: Mapping[str, Any]) -> str:
     if script.text.startswith("/"):
         return normpath(script.text)
-    folder = text(container, "workingDir")
+    folder = get_text(container, "workingDir")
     return normpath(f"{folder}/{script.text}") if folder.startswith("/") else ""

@@ -12,25 +12,25 @@ import shlex
 from collections.abc import Callable
 from functools import lru_cache
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.lint.analysis.remote_shell import Arrival, arrival
+from podplan.lint.analysis.remote_shell import ReceivedWords, parse_remote_words
 
 Version = tuple[int, ...]
 
-NEXT = "."  # stands for the word that follows
+NEXT_WORD = "."  # stands for the word that follows
 
 # Characters that mean nothing to any shell, to shlex or to pdsh.
-_PLAIN = pattern(r"[\w./:=,@+-]+", re.ASCII)
-_OF_PDSH = pattern("%[hnu]")
-_DOUBLED = pattern("%%(?=[hnu])")
+_PLAIN_WORD = compile_lazily(r"[\w./:=,@+-]+", re.ASCII)
+_PDSH_PLACEHOLDER = compile_lazily("%[hnu]")
+_ESCAPED_PERCENT = compile_lazily("%%(?=[hnu])")
 
 # Tags such as 0.9.0, chat-0.9.0 and v072_torch112.
-_DOTTED = pattern(r"(?<![\d.])v?(0\.\d{1,2}\.\d{1,2})(?![\d.])")
-_PACKED = pattern(r"(?<![\w.])v0(\d)(\d)(?![\d.])")
+_DOTTED_VERSION = compile_lazily(r"(?<![\d.])v?(0\.\d{1,2}\.\d{1,2})(?![\d.])")
+_PACKED_VERSION = compile_lazily(r"(?<![\w.])v0(\d)(\d)(?![\d.])")
 
 
-class Regime(NamedTuple):
+class QuotingRegime(NamedTuple):
     """How the versions from ``since`` on send one argument: the text that the remote shell reads.
 
     pdsh replaces ``%h``, ``%u`` and ``%n`` by the host, the user and the number of the worker, and ``%%`` by
@@ -39,118 +39,118 @@ class Regime(NamedTuple):
 
     name: str
     since: Version
-    sent: Callable[[str], str]
-    by_pdsh: bool = True
+    quote_word: Callable[[str], str]
+    uses_pdsh: bool = True
 
 
-def deepspeed_version(image: object) -> Version | None:
+def parse_deepspeed_version(image: object) -> Version | None:
     """The version of DeepSpeed that the tag of a DeepSpeed image tells; None where it tells none."""
     if not isinstance(image, str):
         return None
     path, _, tag = image.partition("@")[0].rpartition(":")
     if "deepspeed" not in path.lower():
         return None
-    dotted = set(_DOTTED.findall(tag))
+    dotted = set(_DOTTED_VERSION.findall(tag))
     if len(dotted) == 1:
         return tuple(map(int, dotted.pop().split(".")))
-    packed = _PACKED.search(tag)
+    packed = _PACKED_VERSION.search(tag)
     return (0, int(packed[1]), int(packed[2])) if packed and not dotted else None
 
 
-def _in_single_quotes(word: str) -> str:
+def _single_quote(word: str) -> str:
     return word if word.startswith("-") else f"'{word}'"
 
 
-def _in_double_quotes(word: str) -> str:
+def _double_quote(word: str) -> str:
     return '"{}"'.format(word.replace('"', '\\"')) if " " in word else word
 
 
-def _after(first: Callable[[str], str]) -> Callable[[str], str]:
+def _make_shlex_quoter(quote_first: Callable[[str], str]) -> Callable[[str], str]:
     """A pass of shlex over the words, and then single quotes. Raises ValueError where shlex does."""
-    return lambda word: " ".join(map(_in_single_quotes, shlex.split(first(word))))
+    return lambda word: " ".join(map(_single_quote, shlex.split(quote_first(word))))
 
 
-def _around(quote: str) -> Callable[[str], str]:
+def _make_quoter(quote: str) -> Callable[[str], str]:
     return lambda word: word if word.startswith("-") else f"{quote}{word}{quote}"
 
 
-DEEPSPEED: tuple[Regime, ...] = (
-    Regime("DeepSpeed up to 0.10.0", (0, 0, 0), _in_single_quotes),
-    Regime("DeepSpeed 0.10.1 and 0.10.2", (0, 10, 1), _after(str)),
-    Regime("DeepSpeed 0.10.3 to 0.12.3", (0, 10, 3), _after(_around("'"))),
-    Regime("DeepSpeed 0.12.4", (0, 12, 4), _after(_around('"'))),
-    Regime("DeepSpeed since 0.12.5", (0, 12, 5), _in_double_quotes),
+DEEPSPEED_REGIMES: tuple[QuotingRegime, ...] = (
+    QuotingRegime("DeepSpeed up to 0.10.0", (0, 0, 0), _single_quote),
+    QuotingRegime("DeepSpeed 0.10.1 and 0.10.2", (0, 10, 1), _make_shlex_quoter(str)),
+    QuotingRegime("DeepSpeed 0.10.3 to 0.12.3", (0, 10, 3), _make_shlex_quoter(_make_quoter("'"))),
+    QuotingRegime("DeepSpeed 0.12.4", (0, 12, 4), _make_shlex_quoter(_make_quoter('"'))),
+    QuotingRegime("DeepSpeed since 0.12.5", (0, 12, 5), _double_quote),
 )
 # The script itself is sent as it is by both launchers, in every version.
-SCRIPT = Regime("the script is sent without quotes", (0, 0, 0), str)
-COLOSSALAI = Regime("colossalai run", (0, 0, 0), str, by_pdsh=False)
+SCRIPT_REGIME = QuotingRegime("the script is sent without quotes", (0, 0, 0), str)
+COLOSSALAI_REGIME = QuotingRegime("colossalai run", (0, 0, 0), str, uses_pdsh=False)
 
 
-def regimes_of(version: Version | None) -> tuple[Regime, ...]:
+def find_regimes(version: Version | None) -> tuple[QuotingRegime, ...]:
     """The regime of a version; all of them where it is not known."""
     if version is None:
-        return DEEPSPEED
-    return ([regime for regime in DEEPSPEED if regime.since <= version][-1],)
+        return DEEPSPEED_REGIMES
+    return ([regime for regime in DEEPSPEED_REGIMES if regime.since <= version][-1],)
 
 
-def arrives(word: str, regime: Regime) -> Arrival:
+def transmit_word(word: str, regime: QuotingRegime) -> ReceivedWords:
     """What the program on a worker gets for ``word``, where another word follows it."""
     try:
-        sent = regime.sent(word)
+        quoted = regime.quote_word(word)
     except ValueError:
-        return Arrival(fault="a quote is never closed")
-    if regime.by_pdsh:
-        parts = sent.split("%%")
-        of_pdsh = next(filter(None, map(_OF_PDSH.search, parts)), None)
-        if of_pdsh:
-            return Arrival(replaced=of_pdsh[0])
-        sent = "%".join(parts)
-    got = arrival(f"{sent} {NEXT}")
-    if got.fault or got.ends or got.replaced:
-        return got
-    if got.words[-1:] != (NEXT,):
-        return Arrival(got.words, swallows=True)
-    return Arrival(got.words[:-1])
+        return ReceivedWords(error="a quote is never closed")
+    if regime.uses_pdsh:
+        parts = quoted.split("%%")
+        placeholder = next(filter(None, map(_PDSH_PLACEHOLDER.search, parts)), None)
+        if placeholder:
+            return ReceivedWords(substitution=placeholder[0])
+        quoted = "%".join(parts)
+    received = parse_remote_words(f"{quoted} {NEXT_WORD}")
+    if received.error or received.terminator or received.substitution:
+        return received
+    if received.words[-1:] != (NEXT_WORD,):
+        return ReceivedWords(received.words, absorbs_next=True)
+    return ReceivedWords(received.words[:-1])
 
 
-def is_plain(word: str) -> bool:
+def is_plain_word(word: str) -> bool:
     """Whether a word is the same to every shell, however it is sent."""
-    return _PLAIN.fullmatch(word) is not None
+    return _PLAIN_WORD.fullmatch(word) is not None
 
 
 @lru_cache(maxsize=512)
-def survives(word: str, regime: Regime) -> bool:
+def survives_transmission(word: str, regime: QuotingRegime) -> bool:
     """Whether a worker gets a word as it is, or as it was quoted by hand."""
-    if is_plain(word):
+    if is_plain_word(word):
         return True
-    got = arrives(word, regime)
-    if got == Arrival((word,)):
+    received = transmit_word(word, regime)
+    if received == ReceivedWords((word,)):
         return True
-    if regime.by_pdsh:
-        word = _DOUBLED.sub("%", word)
-    one = len(got.words) == 1 and got == Arrival(got.words)
-    return one and (got.words[0] == word or _by_hand(word, got.words[0]))
+    if regime.uses_pdsh:
+        word = _ESCAPED_PERCENT.sub("%", word)
+    is_single_word = len(received.words) == 1 and received == ReceivedWords(received.words)
+    return is_single_word and (received.words[0] == word or _is_quoted_by_hand(word, received.words[0]))
 
 
-def _by_hand(word: str, got: str) -> bool:
+def _is_quoted_by_hand(word: str, received: str) -> bool:
     """Whether somebody has quoted the whole, or the whole value of an option, for the shell of the worker."""
     start = len(word) - len(word.lstrip("-"))
     option, equals, value = word.partition("=") if start else ("", "", word)
     quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
-    return quoted and got == f"{option}{equals}{value[1:-1]}"
+    return quoted and received == f"{option}{equals}{value[1:-1]}"
 
 
-def spelling(
-    written: str, regimes: tuple[Regime, ...], expanded: Callable[[str], str] = lambda word: word
+def suggest_spelling(
+    text: str, regimes: tuple[QuotingRegime, ...], expand_word: Callable[[str], str] = lambda word: word
 ) -> str:
     """How to write a word so that the workers get it under all of ``regimes``; "" for no simple way.
 
     ``expanded`` is what becomes of a word before it is sent.
     """
-    option, equals, value = written.partition("=") if written.startswith("-") else ("", "", written)
-    wanted = Arrival((expanded(written),))
-    doubled = written.replace("%", "%%")
-    for candidate in (doubled, shlex.quote(written), f"{option}{equals}{shlex.quote(value)}"):
-        if all(arrives(expanded(candidate), regime) == wanted for regime in regimes):
+    option, equals, value = text.partition("=") if text.startswith("-") else ("", "", text)
+    expected = ReceivedWords((expand_word(text),))
+    doubled = text.replace("%", "%%")
+    for candidate in (doubled, shlex.quote(text), f"{option}{equals}{shlex.quote(value)}"):
+        if all(transmit_word(expand_word(candidate), regime) == expected for regime in regimes):
             return candidate
     return ""

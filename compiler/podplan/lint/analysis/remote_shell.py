@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.launchers.tokens import Piece, tokens
+from podplan.launchers.tokens import Piece, tokenize
 
-MAX_WORDS = 64  # of one argument; more are as wrong as two
-_SEQUENCE = pattern(r"(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z])")
+MAX_EXPANDED_WORDS = 64  # of one argument; more are as wrong as two
+_SEQUENCE_PATTERN = compile_lazily(r"(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z])")
 
 
-class Arrival(NamedTuple):
+class ReceivedWords(NamedTuple):
     """What arrives: the words, or why there are none.
 
     ``fault`` says what a shell cannot read. ``ends`` is the operator at which the shell takes the text for
@@ -24,85 +24,89 @@ class Arrival(NamedTuple):
     """
 
     words: tuple[str, ...] = ()
-    fault: str = ""
-    ends: str = ""
-    replaced: str = ""
-    swallows: bool = False
+    error: str = ""
+    terminator: str = ""
+    substitution: str = ""
+    absorbs_next: bool = False
 
 
 # What is the home folder at the start of a word, or of the value of what looks like an assignment.
-_HOME = pattern(r"(?:[A-Za-z_]\w*=)?(~)(?:/|\Z)")
+_HOME_PATTERN = compile_lazily(r"(?:[A-Za-z_]\w*=)?(~)(?:/|\Z)")
 # A path that names files, or all files there are: a pattern that will hardly find nothing.
-_FILES = pattern(r"(/.*[*?].*|\*)\Z", re.DOTALL)
+_GLOB_PATTERN = compile_lazily(r"(/.*[*?].*|\*)\Z", re.DOTALL)
 
 # A character of a word, and whether quotes take away what it would mean.
-_Char = tuple[str, bool]
+_Character = tuple[str, bool]
 
 
-def arrival(text: str) -> Arrival:
+def parse_remote_words(text: str) -> ReceivedWords:
     """What the arguments of a command become that a shell reads as ``text``."""
-    found, fault = tokens(text)
-    if fault is not None:
-        return Arrival(fault=fault.sentence)
+    parsed_tokens, error = tokenize(text)
+    if error is not None:
+        return ReceivedWords(error=error.message)
     words: list[str] = []
-    for token in found:
-        if token.operator:
-            return Arrival(tuple(words), ends=token.text)
-        unknown = _replaced(token.pieces)
-        if unknown:
-            return Arrival(tuple(words), replaced=unknown)
-        words += ["".join(char for char, _ in word) for word in _braces(_chars(token.pieces)) if word]
-        if len(words) > MAX_WORDS:
+    for token in parsed_tokens:
+        if token.is_operator:
+            return ReceivedWords(tuple(words), terminator=token.text)
+        substitution = _find_substitution(token.pieces)
+        if substitution:
+            return ReceivedWords(tuple(words), substitution=substitution)
+        words += [
+            "".join(char for char, _ in word) for word in _expand_braces(_to_characters(token.pieces)) if word
+        ]
+        if len(words) > MAX_EXPANDED_WORDS:
             break
-    return Arrival(tuple(words))
+    return ReceivedWords(tuple(words))
 
 
-def _replaced(pieces: tuple[Piece, ...]) -> str:
-    found = next((piece.text for piece in pieces if piece.opaque or piece.name), "")
-    if found or len(pieces) != 1 or pieces[0].quoted:
-        return found
-    home, files = _HOME.match(pieces[0].text), _FILES.match(pieces[0].text)
+def _find_substitution(pieces: tuple[Piece, ...]) -> str:
+    opaque_text = next((piece.text for piece in pieces if piece.is_opaque or piece.name), "")
+    if opaque_text or len(pieces) != 1 or pieces[0].is_quoted:
+        return opaque_text
+    home, files = _HOME_PATTERN.match(pieces[0].text), _GLOB_PATTERN.match(pieces[0].text)
     return home[1] if home else files[1] if files else ""
 
 
-def _chars(pieces: tuple[Piece, ...]) -> list[_Char]:
+def _to_characters(pieces: tuple[Piece, ...]) -> list[_Character]:
     """The characters of a word; an empty one stands for quotes with nothing between, which keep a word."""
-    chars: list[_Char] = []
+    characters: list[_Character] = []
     for piece in pieces:
-        chars += [(char, piece.quoted) for char in piece.text] or [("", piece.quoted)]
-    return chars
+        characters += [(char, piece.is_quoted) for char in piece.text] or [("", piece.is_quoted)]
+    return characters
 
 
-def _braces(word: list[_Char]) -> list[list[_Char]]:
+def _expand_braces(word: list[_Character]) -> list[list[_Character]]:
     """The words that ``{a,b}`` and ``{1..3}`` make of one (bash manual, 3.5.1)."""
-    done: list[list[_Char]] = []
-    left = [word]
-    while left:
-        current = left.pop()
-        made = None if len(done) + len(left) > MAX_WORDS else _first_braces(current)
-        if made is None:
-            done.append(current)
+    expanded: list[list[_Character]] = []
+    pending = [word]
+    while pending:
+        current = pending.pop()
+        alternatives = (
+            None if len(expanded) + len(pending) > MAX_EXPANDED_WORDS else _expand_first_braces(current)
+        )
+        if alternatives is None:
+            expanded.append(current)
         else:
-            left += reversed(made)
-    return done
+            pending += reversed(alternatives)
+    return expanded
 
 
-def _first_braces(word: list[_Char]) -> list[list[_Char]] | None:
+def _expand_first_braces(word: list[_Character]) -> list[list[_Character]] | None:
     """The words that the first braces with something to choose from make; None where there are none."""
     for start, char in enumerate(word):
         if char != ("{", False):
             continue
-        end, commas = _closing(word, start)
+        end, commas = _find_closing_brace(word, start)
         if end is None:
             continue
         inside = word[start + 1 : end]
-        choices = _split(word, [start, *commas, end]) if commas else _sequence(inside)
+        choices = _split_at(word, [start, *commas, end]) if commas else _expand_sequence(inside)
         if choices:
             return [word[:start] + choice + word[end + 1 :] for choice in choices]
     return None
 
 
-def _closing(word: list[_Char], start: int) -> tuple[int | None, list[int]]:
+def _find_closing_brace(word: list[_Character], start: int) -> tuple[int | None, list[int]]:
     """Where the brace at ``start`` is closed, and the commas that belong to it.
 
     As in bash, a brace is closed only behind a comma or two dots of its own, and {} begins no word.
@@ -110,28 +114,28 @@ def _closing(word: list[_Char], start: int) -> tuple[int | None, list[int]]:
     depth, dots, commas = 0, False, list[int]()
     if start == 0 and word[1:2] == [("}", False)]:
         return None, []
-    for at in range(start + 1, len(word)):
-        match word[at]:
+    for index in range(start + 1, len(word)):
+        match word[index]:
             case ("{", False):
                 depth += 1
             case ("}", False) if depth:
                 depth -= 1
             case ("}", False) if commas or dots:
-                return at, commas
+                return index, commas
             case (",", False) if not depth:
-                commas.append(at)
-            case (".", False) if not depth and word[at + 1 : at + 2] == [(".", False)]:
-                dots = dots or word[at + 2 : at + 3] != [("}", False)]
+                commas.append(index)
+            case (".", False) if not depth and word[index + 1 : index + 2] == [(".", False)]:
+                dots = dots or word[index + 2 : index + 3] != [("}", False)]
     return None, []
 
 
-def _split(word: list[_Char], at: list[int]) -> list[list[_Char]]:
-    return [word[a + 1 : b] for a, b in pairwise(at)]
+def _split_at(word: list[_Character], indexes: list[int]) -> list[list[_Character]]:
+    return [word[a + 1 : b] for a, b in pairwise(indexes)]
 
 
-def _sequence(inside: list[_Char]) -> list[list[_Char]]:
+def _expand_sequence(inside: list[_Character]) -> list[list[_Character]]:
     """The texts of ``1..3`` or ``a..c``; none for anything else."""
-    match = _SEQUENCE.fullmatch("".join(char for char, _ in inside))
+    match = _SEQUENCE_PATTERN.fullmatch("".join(char for char, _ in inside))
     if match is None or any(quoted for _, quoted in inside):
         return []
     if match[1]:
@@ -139,5 +143,5 @@ def _sequence(inside: list[_Char]) -> list[list[_Char]]:
     else:
         first, last = ord(match[3]), ord(match[4])
     step = 1 if last >= first else -1
-    numbers = range(first, last + step, step)[: MAX_WORDS + 1]
+    numbers = range(first, last + step, step)[: MAX_EXPANDED_WORDS + 1]
     return [[(c, True) for c in (str(n) if match[1] else chr(n))] for n in numbers]

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import pod_resources, quantities
-from podplan.lint.target import for_one
+from podplan.lint.target import cache_latest
 
 # Whole devices as device plugins name them, MIG slices and shared GPUs among them
 # (https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/).
-ACCELERATOR = pattern(
+ACCELERATOR = compile_lazily(
     r"(?:nvidia\.com/(?:gpu(?:\.shared)?|mig-.+)|amd\.com/gpu|gpu\.intel\.com/(?:i915|xe)|habana\.ai/gaudi"
     r"|hygon\.com/dcu|huawei\.com/Ascend\w+|cambricon\.com/mlu\w*|google\.com/tpu|aws\.amazon\.com/neuron\w*)"
 )
 
 
-class Amount(NamedTuple):
+class ResourceAmount(NamedTuple):
     """A number of something, and the path below the container that says so (None where nothing does)."""
 
     number: int
@@ -28,13 +28,13 @@ class Amount(NamedTuple):
     resource: str = ""
 
 
-def accelerators(container: Mapping[str, Any]) -> Amount:
+def count_accelerators(container: Mapping[str, Any]) -> ResourceAmount:
     """How many GPUs or the like a container has: by its limits, else its requests."""
     for section in ("limits", "requests"):
-        for name, value in entries(container, section).items():
-            if _is_accelerator(name) and (units := quantities.parse(value)) is not None:
-                return Amount(units // quantities.ONE, ("resources", section, name), name)
-    return Amount(0, None)
+        for name, value in get_resource_entries(container, section).items():
+            if _is_accelerator(name) and (units := quantities.parse_quantity(value)) is not None:
+                return ResourceAmount(units // quantities.UNITS_PER_ONE, ("resources", section, name), name)
+    return ResourceAmount(0, None)
 
 
 @lru_cache(maxsize=256)
@@ -42,87 +42,94 @@ def _is_accelerator(name: str) -> bool:
     return ACCELERATOR.fullmatch(name) is not None
 
 
-def entries(container: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+def get_resource_entries(container: Mapping[str, Any], section: str) -> Mapping[str, Any]:
     """``resources.limits`` or ``resources.requests`` of a container; empty where there is none."""
     resources = container.get("resources")
-    found = resources.get(section) if isinstance(resources, dict) else None
-    return found if isinstance(found, dict) else {}
+    section_entries = resources.get(section) if isinstance(resources, dict) else None
+    return section_entries if isinstance(section_entries, dict) else {}
 
 
-def units(container: Mapping[str, Any], resource: str) -> int | None:
+def get_units(container: Mapping[str, Any], resource: str) -> int | None:
     """What a container is given of a resource, in 10⁻⁹: the request, else the limit; None for neither."""
     for section in ("requests", "limits"):
-        found = quantities.parse(entries(container, section).get(resource))
-        if found is not None:
-            return found
+        amount = quantities.parse_quantity(get_resource_entries(container, section).get(resource))
+        if amount is not None:
+            return amount
     return None
 
 
-def containers(group: Group) -> list[tuple[Path, Mapping[str, Any]]]:
+def list_containers(group: ReplicaGroup) -> list[tuple[Path, Mapping[str, Any]]]:
     """The containers of a Pod with their paths, without init containers."""
     spec = group.doc.data.get("spec")
-    listed = spec.get("containers") if isinstance(spec, dict) else None
-    found = listed if isinstance(listed, list) else []
-    return [(("spec", "containers", i), c) for i, c in enumerate(found) if isinstance(c, dict)]
+    raw_list = spec.get("containers") if isinstance(spec, dict) else None
+    container_list = raw_list if isinstance(raw_list, list) else []
+    return [(("spec", "containers", i), c) for i, c in enumerate(container_list) if isinstance(c, dict)]
 
 
-def training(group: Group) -> tuple[Path, Mapping[str, Any]] | None:
+def find_training_container(group: ReplicaGroup) -> tuple[Path, Mapping[str, Any]] | None:
     """The training container of a Pod with its path."""
-    listed = containers(group)
-    index = group.training or 0
-    return listed[index] if index < len(listed) else None
+    pod_containers = list_containers(group)
+    index = group.training_container_index or 0
+    return pod_containers[index] if index < len(pod_containers) else None
 
 
-def shown(units_: int, resource: str) -> str:
+def format_amount(units_: int, resource: str) -> str:
     """An amount as people write it: GPUs and the like as whole numbers, memory in Gi, cpu in cores."""
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        gibi = units_ / quantities.ONE / 2**30
+        gibi = units_ / quantities.UNITS_PER_ONE / 2**30
         if 0 < gibi < 0.1:
             return f"{gibi * 2**10:.1f}Mi" if gibi * 2**10 >= 0.1 else f"{gibi * 2**30:.0f} bytes"
         return f"{gibi:.0f}Gi" if gibi >= 10 or gibi == int(gibi) else f"{gibi:.1f}Gi"
-    number = units_ / quantities.ONE
+    number = units_ / quantities.UNITS_PER_ONE
     return f"{number:.0f}" if number == int(number) else f"{number:.2f}".rstrip("0")
 
 
-def init_containers(group: Group) -> list[tuple[Path, Mapping[str, Any]]]:
+def list_init_containers(group: ReplicaGroup) -> list[tuple[Path, Mapping[str, Any]]]:
     """The init containers of a Pod with their paths."""
     spec = group.doc.data.get("spec")
-    listed = spec.get("initContainers") if isinstance(spec, dict) else None
-    found = listed if isinstance(listed, list) else []
-    return [(("spec", "initContainers", i), c) for i, c in enumerate(found) if isinstance(c, dict)]
+    raw_list = spec.get("initContainers") if isinstance(spec, dict) else None
+    container_list = raw_list if isinstance(raw_list, list) else []
+    return [(("spec", "initContainers", i), c) for i, c in enumerate(container_list) if isinstance(c, dict)]
 
 
-def resources(group: Group) -> list[str]:
+def list_resources(group: ReplicaGroup) -> list[str]:
     """The names of all that a Pod and its containers ask for, in the order written."""
-    every = (_spec(group), *(c for _, c in (*containers(group), *init_containers(group))))
-    names = (name for c in every for section in ("requests", "limits") for name in entries(c, section))
+    holders = (_get_pod_spec(group), *(c for _, c in (*list_containers(group), *list_init_containers(group))))
+    names = (
+        name
+        for c in holders
+        for section in ("requests", "limits")
+        for name in get_resource_entries(c, section)
+    )
     return list(dict.fromkeys(names))
 
 
-def effective(group: Group, resource: str) -> int:
+def get_effective_request(group: ReplicaGroup, resource: str) -> int:
     """What the scheduler counts for one Pod of a group, in 10⁻⁹."""
-    return _requested(group).get(resource, 0)
+    return _compute_requests(group).get(resource, 0)
 
 
-@for_one
-def _requested(group: Group) -> pod_resources.Amounts:
-    return pod_resources.requested(_spec(group))
+@cache_latest
+def _compute_requests(group: ReplicaGroup) -> pod_resources.Amounts:
+    return pod_resources.compute_requests(_get_pod_spec(group))
 
 
-def _spec(group: Group) -> dict[str, Any]:
+def _get_pod_spec(group: ReplicaGroup) -> dict[str, Any]:
     spec = group.doc.data.get("spec")
     return spec if isinstance(spec, dict) else {}
 
 
-def place(group: Group, resource: str) -> Path | None:
+def find_resource_path(group: ReplicaGroup, resource: str) -> Path | None:
     """Where a Pod asks for a resource: as a whole, or in the container that asks for most of it."""
     for section in ("requests", "limits"):
-        if pod_resources.is_supported(resource) and resource in entries(_spec(group), section):
+        if pod_resources.is_supported(resource) and resource in get_resource_entries(
+            _get_pod_spec(group), section
+        ):
             return ("spec", "resources", section, resource)
     best: tuple[int, Path] | None = None
-    for path, container in (*containers(group), *init_containers(group)):
+    for path, container in (*list_containers(group), *list_init_containers(group)):
         for section in ("requests", "limits"):
-            amount = quantities.parse(entries(container, section).get(resource))
+            amount = quantities.parse_quantity(get_resource_entries(container, section).get(resource))
             if amount is not None:
                 if best is None or amount > best[0]:
                     best = amount, (*path, "resources", section, resource)

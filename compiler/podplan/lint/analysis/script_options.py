@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Word
-from podplan.lint.analysis.deepspeed_line import line_of
-from podplan.lint.analysis.launches import Launch
-from podplan.lint.target import Job
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.launches import ContainerLaunch
+from podplan.lint.target import LoweredJob
 
-_OPTION = pattern(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
-_HYDRA = pattern(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
+_OPTION = compile_lazily(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
+_HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
 _TRUE = frozenset(("true", "1", "yes", "y", "t", "on"))
 _FALSE = frozenset(("false", "0", "no", "n", "f", "off", "none", "null", "never"))
 LONGEST = 200  # characters of an option that is looked at
@@ -58,23 +58,23 @@ class Placed(NamedTuple):
     """An option with the document that it stands in, and its place there."""
 
     option: Given
-    doc: Doc
+    doc: TracedDocument
     path: Path
 
 
-def of_program(job: Job, launch: Launch) -> Iterator[Placed]:
+def of_program(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Placed]:
     """The options of a program with its script; those that a DeepSpeedJob gives at their place in the CR."""
-    line = line_of(job)
+    line = find_deepspeed_line(job)
     if (
         line is not None
-        and not line.custom
+        and not line.is_custom
         and job.cr is not None
         and launch.invocation.launcher == "deepspeed"
     ):
-        yield from (Placed(one, job.cr, line.place(one.word)) for one in given(line.words))
+        yield from (Placed(one, job.cr, line.locate_word(one.word)) for one in given(line.words))
         return
     for one in given(launch.invocation.words):
-        yield Placed(one, launch.group.doc, launch.place(one.word))
+        yield Placed(one, launch.group.doc, launch.locate_word(one.word))
 
 
 def given(words: Sequence[Word]) -> Iterator[Given]:
@@ -85,9 +85,9 @@ def given(words: Sequence[Word]) -> Iterator[Given]:
         found = _OPTION.fullmatch(word.text) or _HYDRA.fullmatch(word.text)
         if found is None:
             continue
-        name, value, place, known = found[1], found[2], word, word.known
+        name, value, place, known = found[1], found[2], word, word.is_known
         if value is None and at + 1 < len(words) and not words[at + 1].text.startswith("-"):
             place = words[at + 1]
-            value, known = place.text, place.known
+            value, known = place.text, place.is_known
         written = word.text.partition("=")[0]
         yield Given(written, name.lower().replace("-", "_"), value if known else None, place, known)

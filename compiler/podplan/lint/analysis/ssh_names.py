@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 
-_OF_THE_RUNTIME = pattern(r"(?:NVIDIA|HABANA|AMD)_(?:VISIBLE|DRIVER|REQUIRE)")
-_OF_OPEN_MPI = pattern(r"OMPI_|PMIX_|PRTE_|PMI_")
+_RUNTIME_VARIABLE = compile_lazily(r"(?:NVIDIA|HABANA|AMD)_(?:VISIBLE|DRIVER|REQUIRE)")
+_OPEN_MPI_VARIABLE = compile_lazily(r"OMPI_|PMIX_|PRTE_|PMI_")
 
 
-def of_the_runtime(name: str) -> bool:
+def is_runtime_variable(name: str) -> bool:
     """Whether the container runtime reads a variable, and not the training."""
-    return _OF_THE_RUNTIME.match(name) is not None
+    return _RUNTIME_VARIABLE.match(name) is not None
 
 
-def handed_on_by_itself(name: str) -> bool:
+def is_exported_automatically(name: str) -> bool:
     """Whether Open MPI hands a variable on without being told, or no process needs it."""
-    return of_the_runtime(name) or _OF_OPEN_MPI.match(name) is not None
+    return is_runtime_variable(name) or _OPEN_MPI_VARIABLE.match(name) is not None

@@ -29,13 +29,17 @@ from podplan.lint.cel.functions import (
     versions,
 )
 
-VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
+CEL_VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
 _LIBRARIES = (quantities, addresses, urls, lists, regexes, formats, versions)
 _STRINGS_VERSION = 2  # of cel-go's string library, in Kubernetes from 1.29 on
-_WIDENED = frozenset({"indexOf", "lastIndexOf"})  # of texts in CEL, of lists besides in Kubernetes
-_PLAIN = {"any": cel.Type.DYN, "optional": cel.Type.DYN, "list<string>": cel.Type.List(cel.Type.STRING)}
+_EXTENDED_FUNCTIONS = frozenset({"indexOf", "lastIndexOf"})  # of texts in CEL, of lists besides in Kubernetes
+_CHECKER_TYPES = {
+    "any": cel.Type.DYN,
+    "optional": cel.Type.DYN,
+    "list<string>": cel.Type.List(cel.Type.STRING),
+}
 # The runtime has no "any": a function is found by the kinds of its arguments.
-_KINDS = {
+_RUNTIME_TYPES = {
     "null": cel.Type.NULL,
     "bool": cel.Type.BOOL,
     "int": cel.Type.INT,
@@ -48,11 +52,11 @@ _KINDS = {
     "duration": cel.Type.DURATION,
     "timestamp": cel.Type.TIMESTAMP,
 }
-_NUMBERS = {"int64": cel.Type.INT, "uint64": cel.Type.UINT, "double": cel.Type.DOUBLE}
-_COMPARISONS = {"_<_": "less", "_<=_": "less_equals", "_>_": "greater", "_>=_": "greater_equals"}
-_POSITION = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
-_STATUS = re.compile(r"\A(?:[A-Z_]{4,}: )+|\s*\[[A-Z_]+\]\Z")
-_BUDGET = "Iteration budget exceeded"
+_NUMERIC_TYPES = {"int64": cel.Type.INT, "uint64": cel.Type.UINT, "double": cel.Type.DOUBLE}
+_COMPARISON_OPERATORS = {"_<_": "less", "_<=_": "less_equals", "_>_": "greater", "_>=_": "greater_equals"}
+_POSITION_PATTERN = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
+_STATUS_PATTERN = re.compile(r"\A(?:[A-Z_]{4,}: )+|\s*\[[A-Z_]+\]\Z")
+_BUDGET_MESSAGE = "Iteration budget exceeded"
 
 
 class CelError(Exception):
@@ -67,31 +71,31 @@ class BudgetExceeded(Exception):
     """An expression that loops longer than the evaluator allows."""
 
 
-def checked(text: str) -> Any:
+def check_expression(text: str) -> Any:
     """The expression as the checker understands it; ``return_type().name()`` is its type. Raises CelError."""
     try:
-        return _checker().compile(text)
+        return _get_checker().compile(text)
     except (RuntimeError, ValueError, TypeError) as error:
-        found = _POSITION.search(str(error))
-        if found is None:
-            raise CelError(plain_words(str(error))) from None
-        raise CelError(plain_words(found[3]), int(found[1]), int(found[2])) from None
+        position = _POSITION_PATTERN.search(str(error))
+        if position is None:
+            raise CelError(simplify_error_message(str(error))) from None
+        raise CelError(simplify_error_message(position[3]), int(position[1]), int(position[2])) from None
 
 
-def runnable(text: str) -> Any:
+def compile_expression(text: str) -> Any:
     """The expression to evaluate with ``value_of``. Raises CelError."""
     try:
-        return _runner().deserialize(checked(text).serialize())
+        return _get_runner().deserialize(check_expression(text).serialize())
     except RuntimeError as error:
-        raise CelError(plain_words(str(error))) from None
+        raise CelError(simplify_error_message(str(error))) from None
 
 
-def activation(bindings: Mapping[str, Any]) -> Any:
+def build_activation(bindings: Mapping[str, Any]) -> Any:
     """The values of variables, for any number of expressions."""
-    return _runner().Activation(dict(bindings))
+    return _get_runner().Activation(dict(bindings))
 
 
-def value_of(expression: Any, values: Any) -> Any:
+def evaluate_expression(expression: Any, values: Any) -> Any:
     """What a runnable expression comes to, as plain data. Raises CelError and BudgetExceeded."""
     try:
         value = expression.eval(values)
@@ -100,14 +104,14 @@ def value_of(expression: Any, values: Any) -> Any:
         message = str(value.value())
     except (RuntimeError, ValueError, TypeError) as error:
         message = str(error)
-    if _BUDGET in message:
+    if _BUDGET_MESSAGE in message:
         raise BudgetExceeded
-    raise CelError(plain_words(message))
+    raise CelError(simplify_error_message(message))
 
 
-def plain_words(message: str) -> str:
+def simplify_error_message(message: str) -> str:
     """The first line of a message of the evaluator, without its status code, ready to stand in a sentence."""
-    text = _STATUS.sub("", message.strip().splitlines()[0] if message.strip() else "").strip()
+    text = _STATUS_PATTERN.sub("", message.strip().splitlines()[0] if message.strip() else "").strip()
     text = text.replace(" (in container '')", "").replace("mismatched input '<EOF>'", "the expression ends")
     text = re.sub(r" expecting \{.*", "", text)
     unknown = re.match(r"undeclared reference to '([^']+)'", text)
@@ -128,107 +132,123 @@ def plain_words(message: str) -> str:
 
 
 @cache
-def _checker() -> Any:
-    return checker(dict.fromkeys(VARIABLES, cel.Type.DYN))
+def _get_checker() -> Any:
+    return build_checker(dict.fromkeys(CEL_VARIABLES, cel.Type.DYN))
 
 
-def checker(types: Mapping[str, Any], descriptor_pool: Any = None) -> Any:
+def build_checker(types: Mapping[str, Any], descriptor_pool: Any = None) -> Any:
     """The environment that checks: each function takes and gives the types that it has in Kubernetes.
 
     ``types`` are those of the variables; messages among them are found in ``descriptor_pool``.
     """
-    declared = [overload for library in _LIBRARIES for overload in library.OVERLOADS]
-    more = _declarations(overload for overload in declared if overload.name in _WIDENED)
-    functions = _declarations(overload for overload in declared if overload.name not in _WIDENED)
+    overloads = [overload for library in _LIBRARIES for overload in library.OVERLOADS]
+    extended_functions = _build_declarations(
+        overload for overload in overloads if overload.name in _EXTENDED_FUNCTIONS
+    )
+    functions = _build_declarations(
+        overload for overload in overloads if overload.name not in _EXTENDED_FUNCTIONS
+    )
     extensions = ("two-var-comprehensions", "optional", "sets")
-    return _environment(extensions, functions, [*more, *_comparisons()], types, descriptor_pool)
+    return _build_environment(
+        extensions, functions, [*extended_functions, *_build_comparisons()], types, descriptor_pool
+    )
 
 
 @cache
-def _runner() -> Any:
+def _get_runner() -> Any:
     """The environment that runs, where values of Kubernetes' own types are maps."""
-    functions = _declarations(
-        Overload(name, kinds, _runtime_type(found[0].gives), _one_of(found), member)
-        for (name, member, kinds), found in _by_kinds().items()
+    functions = _build_declarations(
+        Overload(name, kinds, _to_runtime_type(found[0].result_type), _build_dispatcher(found), member)
+        for (name, member, kinds), found in _group_overloads_by_kinds().items()
     )
-    return _environment(("optional", "sets"), [], functions, dict.fromkeys(VARIABLES, cel.Type.DYN))
+    return _build_environment(("optional", "sets"), [], functions, dict.fromkeys(CEL_VARIABLES, cel.Type.DYN))
 
 
-def _by_kinds() -> dict[tuple[str, bool, tuple[str, ...]], list[Overload]]:
+def _group_overloads_by_kinds() -> dict[tuple[str, bool, tuple[str, ...]], list[Overload]]:
     """The overloads by name and by the kinds that their arguments have when they run."""
-    same: dict[tuple[str, bool, tuple[str, ...]], list[Overload]] = {}
+    groups: dict[tuple[str, bool, tuple[str, ...]], list[Overload]] = {}
     for library in (*_LIBRARIES, maps):
         for overload in library.OVERLOADS:
-            for kinds in product(*(_runtime_kinds(name) for name in overload.takes)):
-                same.setdefault((overload.name, overload.member, kinds), []).append(overload)
-    return same
+            for kinds in product(*(_find_runtime_kinds(name) for name in overload.parameter_types)):
+                groups.setdefault((overload.name, overload.is_member, kinds), []).append(overload)
+    return groups
 
 
-def _environment(
+def _build_environment(
     extensions: Iterable[str],
     functions: list[Any],
-    more: list[Any],
+    extended_functions: list[Any],
     types: Mapping[str, Any],
     descriptor_pool: Any = None,
 ) -> Any:
     """An environment with functions of ours; ``more`` are overloads of functions that it has already."""
-    listed = ", ".join(f"{{name: {name}, version: latest}}" for name in extensions)
+    extension_list = ", ".join(f"{{name: {name}, version: latest}}" for name in extensions)
     return cel.NewEnv(
         descriptor_pool=descriptor_pool,
-        config=cel.NewEnvConfigFromYaml(f"extensions: [{listed}]"),
+        config=cel.NewEnvConfigFromYaml(f"extensions: [{extension_list}]"),
         variables=dict(types),
-        extensions=[ext_strings.ExtStrings(_STRINGS_VERSION), cel.CelExtension("kubernetes", more)],
+        extensions=[
+            ext_strings.ExtStrings(_STRINGS_VERSION),
+            cel.CelExtension("kubernetes", extended_functions),
+        ],
         functions=functions,
     )
 
 
-def _declarations(overloads: Iterable[Overload]) -> list[Any]:
+def _build_declarations(overloads: Iterable[Overload]) -> list[Any]:
     """The functions as the evaluator wants them."""
-    declared: dict[str, list[Any]] = {}
-    for name, takes, gives, does, member in overloads:
-        id_ = "_".join((name, *takes, *(["member"] if member else [])))
-        types = [_type(taken) for taken in takes]
-        overload = cel.Overload(id_, _type(gives), types, is_member=member, impl=does)
-        declared.setdefault(name, []).append(overload)
-    return [cel.FunctionDecl(name, listed) for name, listed in declared.items()]
+    overloads_by_name: dict[str, list[Any]] = {}
+    for name, parameter_types, result_type, implementation, is_member in overloads:
+        id_ = "_".join((name, *parameter_types, *(["member"] if is_member else [])))
+        types = [_resolve_type(taken) for taken in parameter_types]
+        overload = cel.Overload(
+            id_, _resolve_type(result_type), types, is_member=is_member, impl=implementation
+        )
+        overloads_by_name.setdefault(name, []).append(overload)
+    return [cel.FunctionDecl(name, listed) for name, listed in overloads_by_name.items()]
 
 
-def _comparisons() -> list[Any]:
+def _build_comparisons() -> list[Any]:
     """Comparing numbers of two types: the runtime can, the checker has to be told."""
     return [
         cel.FunctionDecl(
             operator,
             [
-                cel.Overload(f"{name}_{left}_{right}", cel.Type.BOOL, [_NUMBERS[left], _NUMBERS[right]])
-                for left, right in permutations(_NUMBERS, 2)
+                cel.Overload(
+                    f"{name}_{left}_{right}", cel.Type.BOOL, [_NUMERIC_TYPES[left], _NUMERIC_TYPES[right]]
+                )
+                for left, right in permutations(_NUMERIC_TYPES, 2)
             ],
         )
-        for operator, name in _COMPARISONS.items()
+        for operator, name in _COMPARISON_OPERATORS.items()
     ]
 
 
-def _type(name: str) -> Any:
-    return _KINDS.get(name) or _PLAIN.get(name) or cel.Type.AbstractType(f"kubernetes.{name}")
+def _resolve_type(name: str) -> Any:
+    return _RUNTIME_TYPES.get(name) or _CHECKER_TYPES.get(name) or cel.Type.AbstractType(f"kubernetes.{name}")
 
 
-def _runtime_kinds(name: str) -> tuple[str, ...]:
+def _find_runtime_kinds(name: str) -> tuple[str, ...]:
     if name == "any":
-        return tuple(_KINDS)
-    return (name,) if name in _KINDS else ("map",)
+        return tuple(_RUNTIME_TYPES)
+    return (name,) if name in _RUNTIME_TYPES else ("map",)
 
 
-def _runtime_type(name: str) -> str:
-    return name if name in _KINDS else "any"
+def _to_runtime_type(name: str) -> str:
+    return name if name in _RUNTIME_TYPES else "any"
 
 
-def _one_of(overloads: list[Overload]) -> Callable[..., Any]:
+def _build_dispatcher(overloads: list[Overload]) -> Callable[..., Any]:
     """The function that calls the overload whose types the arguments are tagged with."""
 
-    def call(*arguments: Any) -> Any:
+    def dispatch(*arguments: Any) -> Any:
         for overload in overloads:
-            own = zip(overload.takes, arguments, strict=True)
-            if all(name in _PLAIN or name in _KINDS or is_tagged(name, argument) for name, argument in own):
-                return overload.does(*arguments)
+            typed_arguments = zip(overload.parameter_types, arguments, strict=True)
+            if all(
+                name in _CHECKER_TYPES or name in _RUNTIME_TYPES or is_tagged(name, argument)
+                for name, argument in typed_arguments
+            ):
+                return overload.implementation(*arguments)
         raise ValueError(f"{overloads[0].name}() is not made for values of this type")
 
-    return call
+    return dispatch

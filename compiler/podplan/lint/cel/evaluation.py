@@ -11,102 +11,124 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from podplan.core.limits import MAX_CEL_LENGTH, MAX_CEL_MESSAGE, BoundExceeded, beyond
+from podplan.core.limits import MAX_CEL_LENGTH, MAX_CEL_MESSAGE, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.cel.environment import BudgetExceeded, CelError, activation, checked, runnable, value_of
-from podplan.lint.cel.rules import Failure, Fault, Named, Path, Rules, Verdict
-from podplan.lint.cel.text import line_and_column, runtime_text, variables_in
+from podplan.lint.cel.environment import (
+    BudgetExceeded,
+    CelError,
+    build_activation,
+    check_expression,
+    compile_expression,
+    evaluate_expression,
+)
+from podplan.lint.cel.rules import (
+    CelRules,
+    ExpressionError,
+    NamedExpression,
+    Path,
+    ValidationFailure,
+    Verdict,
+)
+from podplan.lint.cel.text import find_line_and_column, iter_variables, rewrite_for_runtime
 
-_LIVE_ONLY = ("userInfo", "options")
-_TYPES = {"BOOL": "true or false", "STRING": "a text"}
+_LIVE_REQUEST_FIELDS = ("userInfo", "options")
+_TYPE_LABELS = {"BOOL": "true or false", "STRING": "a text"}
 
 
-class Compiled(NamedTuple):
+class CompiledRules(NamedTuple):
     """Rules ready to run; where there are faults, nothing of them runs."""
 
     validations: tuple[tuple[Any, Any], ...]
     variables: tuple[tuple[str, bool, Any], ...]
     conditions: tuple[Any, ...]
-    faults: tuple[Fault, ...]
+    errors: tuple[ExpressionError, ...]
 
 
-def faults(rules: Rules) -> tuple[Fault, ...]:
+def find_compile_errors(rules: CelRules) -> tuple[ExpressionError, ...]:
     """The expressions that do not compile. Raises BoundExceeded for one that is too long."""
-    return _compiled(rules).faults
+    return _compile_rules(rules).errors
 
 
-def evaluate(rules: Rules, bindings: Mapping[str, Any]) -> Verdict:
+def evaluate(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
     """What the rules say about the object in bindings that ``values.bounded`` made. Raises BoundExceeded."""
-    compiled = _compiled(rules)
-    if compiled.faults:
-        return Verdict(faults=compiled.faults)
+    compiled = _compile_rules(rules)
+    if compiled.errors:
+        return Verdict(errors=compiled.errors)
     try:
-        return _run(rules, compiled, bindings)
+        return _evaluate_compiled(rules, compiled, bindings)
     except BudgetExceeded:
-        raise BoundExceeded(
+        raise LimitExceeded(
             "an expression of the policy goes through more than 10000 elements; nest fewer loops"
         ) from None
 
 
-def _run(rules: Rules, compiled: Compiled, bindings: Mapping[str, Any]) -> Verdict:
-    values, broken = _with_variables(compiled, bindings)
+def _evaluate_compiled(rules: CelRules, compiled: CompiledRules, bindings: Mapping[str, Any]) -> Verdict:
+    values, failed_variables = _evaluate_variables(compiled, bindings)
 
-    def fault(path: Path, text: str, error: CelError) -> Fault:
-        for name, _ in variables_in(text):
-            if name in broken and f'"{name}"' in error.message:
-                return broken[name]
-        for name in _LIVE_ONLY:
+    def build_error(path: Path, text: str, error: CelError) -> ExpressionError:
+        for name, _ in iter_variables(text):
+            if name in failed_variables and f'"{name}"' in error.message:
+                return failed_variables[name]
+        for name in _LIVE_REQUEST_FIELDS:
             if f'"{name}"' in error.message and re.search(rf"request\s*\.\s*{name}\b", text):
-                return Fault(path, f"request.{name} is known only to a live API server")
-        return Fault(path, error.message, error.line, error.column)
+                return ExpressionError(path, f"request.{name} is known only to a live API server")
+        return ExpressionError(path, error.message, error.line, error.column)
 
-    found: list[Fault] = []
+    errors: list[ExpressionError] = []
     for index, (condition, expression) in enumerate(zip(rules.conditions, compiled.conditions, strict=True)):
         try:
-            if not _truth(expression, values):
+            if not _evaluate_condition(expression, values):
                 return Verdict()
         except CelError as error:
-            found.append(fault(("matchConditions", index, "expression"), condition.expression, error))
-    if found:
-        return Verdict(faults=tuple(found))
+            errors.append(build_error(("matchConditions", index, "expression"), condition.expression, error))
+    if errors:
+        return Verdict(errors=tuple(errors))
     failures = []
     for index, (validation, (expression, message)) in enumerate(
         zip(rules.validations, compiled.validations, strict=True)
     ):
         try:
-            if not _truth(expression, values):
-                failures.append(Failure(index, _message(message, values)))
+            if not _evaluate_condition(expression, values):
+                failures.append(ValidationFailure(index, _evaluate_message(message, values)))
         except CelError as error:
-            found.append(fault(("validations", index, "expression"), validation.expression, error))
-    return Verdict(tuple(failures), tuple(found))
+            errors.append(build_error(("validations", index, "expression"), validation.expression, error))
+    return Verdict(tuple(failures), tuple(errors))
 
 
-def _with_variables(compiled: Compiled, bindings: Mapping[str, Any]) -> tuple[Any, dict[str, Fault]]:
+def _evaluate_variables(
+    compiled: CompiledRules, bindings: Mapping[str, Any]
+) -> tuple[Any, dict[str, ExpressionError]]:
     """The values for the expressions, and the variables that failed; those are left out of the values."""
-    known: dict[str, Any] = {}
-    broken: dict[str, Fault] = {}
+    variable_values: dict[str, Any] = {}
+    failed_variables: dict[str, ExpressionError] = {}
     for index, (name, _, expression) in enumerate(compiled.variables):
         try:
-            known[name] = value_of(expression, activation({**bindings, "variables": known}))
+            variable_values[name] = evaluate_expression(
+                expression, build_activation({**bindings, "variables": variable_values})
+            )
         except CelError as error:
-            used = next((broken[other] for other in broken if f'"{other}"' in error.message), None)
-            broken[name] = used or Fault(("variables", index, "expression"), error.message)
-    return activation({**bindings, "variables": known}), broken
+            cause = next(
+                (failed_variables[other] for other in failed_variables if f'"{other}"' in error.message), None
+            )
+            failed_variables[name] = cause or ExpressionError(
+                ("variables", index, "expression"), error.message
+            )
+    return build_activation({**bindings, "variables": variable_values}), failed_variables
 
 
-def _truth(expression: Any, values: Any) -> bool:
-    value = value_of(expression, values)
+def _evaluate_condition(expression: Any, values: Any) -> bool:
+    value = evaluate_expression(expression, values)
     if not isinstance(value, bool):
         raise CelError("the expression must come to true or false")
     return value
 
 
-def _message(expression: Any, values: Any) -> str:
+def _evaluate_message(expression: Any, values: Any) -> str:
     """The sentence of a messageExpression; "" where the API server too falls back to the message."""
     if expression is None:
         return ""
     try:
-        text = value_of(expression, values)
+        text = evaluate_expression(expression, values)
     except CelError:
         return ""
     usable = isinstance(text, str) and len(text) <= MAX_CEL_MESSAGE and "\n" not in text
@@ -114,77 +136,91 @@ def _message(expression: Any, values: Any) -> str:
 
 
 @lru_cache(maxsize=512)
-def _compiled(rules: Rules) -> Compiled:
-    found: list[Fault] = []
-    optional: dict[str, bool] = {}
+def _compile_rules(rules: CelRules) -> CompiledRules:
+    errors: list[ExpressionError] = []
+    optional_variables: dict[str, bool] = {}
     variables = []
     for index, variable in enumerate(rules.variables):
         path: Path = ("variables", index, "expression")
-        variables.append((variable.name, *_variable(path, variable, optional, found)))
+        variables.append((variable.name, *_compile_variable(path, variable, optional_variables, errors)))
     conditions = tuple(
-        _expression(("matchConditions", index, "expression"), condition.expression, "BOOL", optional, found)
+        _compile_expression(
+            ("matchConditions", index, "expression"), condition.expression, "BOOL", optional_variables, errors
+        )
         for index, condition in enumerate(rules.conditions)
     )
     validations = tuple(
         (
-            _expression(("validations", index, "expression"), validation.expression, "BOOL", optional, found),
-            _expression(
+            _compile_expression(
+                ("validations", index, "expression"),
+                validation.expression,
+                "BOOL",
+                optional_variables,
+                errors,
+            ),
+            _compile_expression(
                 ("validations", index, "messageExpression"),
                 validation.message_expression,
                 "STRING",
-                optional,
-                found,
+                optional_variables,
+                errors,
             )
             if validation.message_expression
             else None,
         )
         for index, validation in enumerate(rules.validations)
     )
-    return Compiled(validations, tuple(variables), conditions, tuple(found))
+    return CompiledRules(validations, tuple(variables), conditions, tuple(errors))
 
 
-def _variable(path: Path, variable: Named, optional: dict[str, bool], found: list[Fault]) -> tuple[bool, Any]:
+def _compile_variable(
+    path: Path, variable: NamedExpression, optional_variables: dict[str, bool], errors: list[ExpressionError]
+) -> tuple[bool, Any]:
     """Whether a variable is an optional, and its expression; enters it in ``optional``."""
     try:
-        _demand_sound(variable.expression, optional)
-        is_optional = checked(variable.expression).return_type().name().startswith("optional_type")
-        text = runtime_text(variable.expression, _names(optional))
-        expression = runnable(f"[?({text}\n)]" if is_optional else text)
+        _require_valid_expression(variable.expression, optional_variables)
+        is_optional = check_expression(variable.expression).return_type().name().startswith("optional_type")
+        text = rewrite_for_runtime(variable.expression, _find_optional_names(optional_variables))
+        expression = compile_expression(f"[?({text}\n)]" if is_optional else text)
     except CelError as error:
-        found.append(Fault(path, error.message, error.line, error.column))
+        errors.append(ExpressionError(path, error.message, error.line, error.column))
         is_optional, expression = False, None
-    optional[variable.name] = is_optional
+    optional_variables[variable.name] = is_optional
     return is_optional, expression
 
 
-def _expression(path: Path, text: str, type_: str, optional: dict[str, bool], found: list[Fault]) -> Any:
+def _compile_expression(
+    path: Path, text: str, type_: str, optional_variables: dict[str, bool], errors: list[ExpressionError]
+) -> Any:
     try:
-        _demand_sound(text, optional)
-        got = checked(text).return_type().name()
-        if got not in (type_, "DYN"):
-            raise CelError(f"the expression must come to {_TYPES[type_]}, and is of type {got.lower()}")
-        return runnable(runtime_text(text, _names(optional)))
+        _require_valid_expression(text, optional_variables)
+        result_type = check_expression(text).return_type().name()
+        if result_type not in (type_, "DYN"):
+            raise CelError(
+                f"the expression must come to {_TYPE_LABELS[type_]}, and is of type {result_type.lower()}"
+            )
+        return compile_expression(rewrite_for_runtime(text, _find_optional_names(optional_variables)))
     except CelError as error:
-        found.append(Fault(path, error.message, error.line, error.column))
+        errors.append(ExpressionError(path, error.message, error.line, error.column))
         return None
 
 
-def _demand_sound(text: str, known: Mapping[str, bool]) -> None:
+def _require_valid_expression(text: str, defined_variables: Mapping[str, bool]) -> None:
     """Raises what the checker does not see: too long, a variable that is not there (yet)."""
     if len(text) > MAX_CEL_LENGTH:
         message = f"a CEL expression has more than {MAX_CEL_LENGTH} characters; split it"
-        raise BoundExceeded(beyond("cel-length", message))
-    for fault in _unknown_variables(text, known):
-        raise fault
+        raise LimitExceeded(limit_exceeded("cel-length", message))
+    for error in _iter_unknown_variables(text, defined_variables):
+        raise error
 
 
-def _unknown_variables(text: str, known: Mapping[str, bool]) -> Iterator[CelError]:
-    for name, offset in variables_in(text):
-        if name not in known:
+def _iter_unknown_variables(text: str, defined_variables: Mapping[str, bool]) -> Iterator[CelError]:
+    for name, offset in iter_variables(text):
+        if name not in defined_variables:
             yield CelError(
-                f'no variable "{name}" is defined before this expression', *line_and_column(text, offset)
+                f'no variable "{name}" is defined before this expression', *find_line_and_column(text, offset)
             )
 
 
-def _names(optional: Mapping[str, bool]) -> frozenset[str]:
-    return frozenset(name for name, is_optional in optional.items() if is_optional)
+def _find_optional_names(optional_variables: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(name for name, is_optional in optional_variables.items() if is_optional)

@@ -7,7 +7,7 @@ from podplan.core.typing import Any, NamedTuple
 Path = tuple[str | int, ...]
 
 
-class Named(NamedTuple):
+class NamedExpression(NamedTuple):
     """An expression with a name: a variable, or a match condition."""
 
     name: str
@@ -21,15 +21,15 @@ class Validation(NamedTuple):
     message_expression: str = ""
 
 
-class Rules(NamedTuple):
+class CelRules(NamedTuple):
     """The CEL part of a policy; the fields mean what they mean in a ValidatingAdmissionPolicy."""
 
     validations: tuple[Validation, ...]
-    variables: tuple[Named, ...] = ()
-    conditions: tuple[Named, ...] = ()
+    variables: tuple[NamedExpression, ...] = ()
+    conditions: tuple[NamedExpression, ...] = ()
 
 
-class Fault(NamedTuple):
+class ExpressionError(NamedTuple):
     """An expression that could not be evaluated.
 
     ``path`` leads to it from the rules: ("validations", 0, "expression"). ``line`` and ``column`` are 1-based
@@ -42,7 +42,7 @@ class Fault(NamedTuple):
     column: int = 0
 
 
-class Failure(NamedTuple):
+class ValidationFailure(NamedTuple):
     """A validation, by its index, that was false; ``message`` is what its own expression says, or ""."""
 
     validation: int
@@ -52,24 +52,24 @@ class Failure(NamedTuple):
 class Verdict(NamedTuple):
     """What the rules say about one object. Where a match condition is false, nothing."""
 
-    failures: tuple[Failure, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    failures: tuple[ValidationFailure, ...] = ()
+    errors: tuple[ExpressionError, ...] = ()
 
 
-def rules_from(data: list[list[list[str]]]) -> Rules:
+def parse_rules(data: list[list[list[str]]]) -> CelRules:
     """The rules that were written as JSON."""
     validations, variables, conditions = data
-    return Rules(
+    return CelRules(
         tuple(Validation(*row) for row in validations),
-        tuple(Named(*row) for row in variables),
-        tuple(Named(*row) for row in conditions),
+        tuple(NamedExpression(*row) for row in variables),
+        tuple(NamedExpression(*row) for row in conditions),
     )
 
 
-def verdict_from(data: list[list[list[Any]]]) -> Verdict:
+def parse_verdict(data: list[list[list[Any]]]) -> Verdict:
     """The verdict that was written as JSON."""
-    failures, faults = data
+    failures, errors = data
     return Verdict(
-        tuple(Failure(*row) for row in failures),
-        tuple(Fault(tuple(path), *rest) for path, *rest in faults),
+        tuple(ValidationFailure(*row) for row in failures),
+        tuple(ExpressionError(tuple(path), *rest) for path, *rest in errors),
     )

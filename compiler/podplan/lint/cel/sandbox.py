@@ -10,79 +10,81 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.core.limits import (
+    LIMITS_VARIABLE,
     MAX_CEL_LENGTH,
     MAX_CEL_MEMORY,
     MAX_CEL_SECONDS,
-    VARIABLE,
-    BoundExceeded,
-    beyond,
+    LimitExceeded,
+    limit_exceeded,
 )
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.cel.rules import Fault, Rules, Verdict, verdict_from
-from podplan.lint.cel.values import bounded
+from podplan.lint.cel.rules import CelRules, ExpressionError, Verdict, parse_verdict
+from podplan.lint.cel.values import copy_within_limits
 
-_START = (
+_WORKER_CODE = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from podplan.lint.cel.worker import main; main()"
 )
 
 
-class _Worker(NamedTuple):
+class _CelProcess(NamedTuple):
     """The running process, and the keys of the rules that it has been told."""
 
     process: subprocess.Popen[str]
-    known: dict[Rules, int]
+    rule_keys: dict[CelRules, int]
 
 
-_running: dict[int, _Worker] = {}  # by the id of the process that started it: a fork must not share pipes
+_processes: dict[
+    int, _CelProcess
+] = {}  # by the id of the process that started it: a fork must not share pipes
 
 
-def judge(rules: Rules, bindings: Mapping[str, Any]) -> Verdict:
+def evaluate_rules(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
     """What the rules say about an object.
 
     ``bindings`` are object, oldObject, request, params and namespaceObject, plain data; what is missing is
     null. Raises RequestError without the extra, and BoundExceeded when a bound is reached.
     """
     names = ("object", "oldObject", "request", "params", "namespaceObject")
-    return _asked(rules, {name: bounded(bindings.get(name)) for name in names})
+    return _request_verdict(rules, {name: copy_within_limits(bindings.get(name)) for name in names})
 
 
-def faults(rules: Rules) -> tuple[Fault, ...]:
+def find_compile_errors(rules: CelRules) -> tuple[ExpressionError, ...]:
     """The expressions of the rules that do not compile. Raises like ``judge``."""
-    return _asked(rules, None).faults
+    return _request_verdict(rules, None).errors
 
 
-def demand_extra() -> None:
+def require_extra() -> None:
     """Raises RequestError where the evaluator is not installed."""
     try:
-        found = find_spec("cel_expr_python.cel")
+        module_spec = find_spec("cel_expr_python.cel")
     except (ImportError, ValueError):
-        found = None
-    if found is None:
-        raise RequestError('policies in CEL need an extra; install it with: pip install "podplan[cel]"')
+        module_spec = None
+    if module_spec is None:
+        raise UsageError('policies in CEL need an extra; install it with: pip install "podplan[cel]"')
 
 
-def _asked(rules: Rules, bindings: dict[str, Any] | None) -> Verdict:
-    _demand_short(rules)
-    worker = _worker()
-    told = worker.known.get(rules)
-    key = worker.known.setdefault(rules, len(worker.known))
-    answer = _answer(worker, json.dumps([key, rules if told is None else None, bindings]))
+def _request_verdict(rules: CelRules, bindings: dict[str, Any] | None) -> Verdict:
+    _require_short_expressions(rules)
+    worker = _get_process()
+    known_key = worker.rule_keys.get(rules)
+    key = worker.rule_keys.setdefault(rules, len(worker.rule_keys))
+    answer = _send_request(worker, json.dumps([key, rules if known_key is None else None, bindings]))
     if "bound" in answer:
-        raise BoundExceeded(answer["bound"])
-    return verdict_from(answer["verdict"])
+        raise LimitExceeded(answer["bound"])
+    return parse_verdict(answer["verdict"])
 
 
-def _demand_short(rules: Rules) -> None:
+def _require_short_expressions(rules: CelRules) -> None:
     texts = [text for part in rules for row in part for text in row]
     if max(map(len, texts), default=0) > MAX_CEL_LENGTH:
         message = f"a CEL expression has more than {MAX_CEL_LENGTH} characters; split it"
-        raise BoundExceeded(beyond("cel-length", message))
+        raise LimitExceeded(limit_exceeded("cel-length", message))
 
 
-def _answer(worker: _Worker, request: str) -> dict[str, Any]:
+def _send_request(worker: _CelProcess, request: str) -> dict[str, Any]:
     pipe_in, pipe_out = worker.process.stdin, worker.process.stdout
     assert pipe_in is not None
     assert pipe_out is not None
@@ -95,19 +97,19 @@ def _answer(worker: _Worker, request: str) -> dict[str, Any]:
     if line:
         answer: dict[str, Any] = json.loads(line)
         return answer
-    _stop()
-    raise BoundExceeded(
+    _stop_process()
+    raise LimitExceeded(
         f"the CEL expressions of a policy took more than {MAX_CEL_SECONDS} seconds (cel-seconds) or "
         f"{MAX_CEL_MEMORY} bytes (cel-bytes) on one document; make them do less, or set other limits "
-        f"in {VARIABLE}"
+        f"in {LIMITS_VARIABLE}"
     )
 
 
-def _worker() -> _Worker:
-    worker = _running.get(os.getpid())
+def _get_process() -> _CelProcess:
+    worker = _processes.get(os.getpid())
     if worker is None:
-        demand_extra()
-        command = [sys.executable, "-I", "-X", "utf8", "-c", _START, json.dumps(sys.path)]
+        require_extra()
+        command = [sys.executable, "-I", "-X", "utf8", "-c", _WORKER_CODE, json.dumps(sys.path)]
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -115,15 +117,15 @@ def _worker() -> _Worker:
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
         )
-        if not _running:
-            atexit.register(_stop)
-        worker = _running[os.getpid()] = _Worker(process, {})
+        if not _processes:
+            atexit.register(_stop_process)
+        worker = _processes[os.getpid()] = _CelProcess(process, {})
     return worker
 
 
-def _stop() -> None:
+def _stop_process() -> None:
     """Ends the process of this one, if there is one."""
-    worker = _running.pop(os.getpid(), None)
+    worker = _processes.pop(os.getpid(), None)
     if worker is not None:
         worker.process.kill()
         worker.process.communicate()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Set
 
 # In order of what may begin where: comments, long strings, short strings; a raw string has no escapes.
-_QUOTED = re.compile(
+_LITERAL_PATTERN = re.compile(
     r"""//[^\n]*
     | \b[bB]?[rR][bB]?(?:'''(?:.|\n)*?'''|\"\"\"(?:.|\n)*?\"\"\"|'[^'\n]*'|"[^"\n]*")
     | '''(?:\\.|[^\\])*?''' | \"\"\"(?:\\(?:.|\n)|[^\\])*?\"\"\"
@@ -14,61 +14,61 @@ _QUOTED = re.compile(
     """,
     re.VERBOSE,
 )
-_VARIABLE = re.compile(r"(?<![\w.])variables\s*\.\s*([A-Za-z_]\w*)")
-_FIELDS = re.compile(r"(?<![\w.])object((?:\s*\.\s*\??\s*[A-Za-z_]\w*\b(?!\s*\())+)")
-_CALL_WITH_OPTIONAL = re.compile(r"(?:\.\s*validate|(?<![\w.])format\s*\.\s*named)\s*\(")
+_VARIABLE_PATTERN = re.compile(r"(?<![\w.])variables\s*\.\s*([A-Za-z_]\w*)")
+_OBJECT_FIELDS_PATTERN = re.compile(r"(?<![\w.])object((?:\s*\.\s*\??\s*[A-Za-z_]\w*\b(?!\s*\())+)")
+_OPTIONAL_CALL_PATTERN = re.compile(r"(?:\.\s*validate|(?<![\w.])format\s*\.\s*named)\s*\(")
 
 
-def blanked(text: str) -> str:
+def blank_literals(text: str) -> str:
     """``text`` with the inside of strings and comments turned to spaces, every character in its place."""
-    return _QUOTED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return _LITERAL_PATTERN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
-def variables_in(text: str) -> Iterator[tuple[str, int]]:
+def iter_variables(text: str) -> Iterator[tuple[str, int]]:
     """The variables that an expression names, each with its offset."""
-    for found in _VARIABLE.finditer(blanked(text)):
-        yield found[1], found.start()
+    for match in _VARIABLE_PATTERN.finditer(blank_literals(text)):
+        yield match[1], match.start()
 
 
-def paths_in(text: str) -> Iterator[tuple[str, ...]]:
+def iter_object_paths(text: str) -> Iterator[tuple[str, ...]]:
     """The fields of ``object`` that an expression names, as paths: ("spec", "hostNetwork").
 
     A list inside of which a macro looks is where its path ends.
     """
-    for found in _FIELDS.finditer(blanked(text)):
-        yield tuple(re.findall(r"\w+", found[1]))
+    for match in _OBJECT_FIELDS_PATTERN.finditer(blank_literals(text)):
+        yield tuple(re.findall(r"\w+", match[1]))
 
 
-def with_name(text: str, name: str, instead: str) -> str:
+def rename_variable(text: str, name: str, new_name: str) -> str:
     """``text`` with a variable called ``instead`` of ``name``; fields of that name stay."""
-    pieces, done = [], 0
-    for found in re.finditer(rf"(?<![\w.]){name}(?!\w)", blanked(text)):
-        pieces += [text[done : found.start()], instead]
-        done = found.end()
-    return "".join((*pieces, text[done:]))
+    pieces, copied_until = [], 0
+    for match in re.finditer(rf"(?<![\w.]){name}(?!\w)", blank_literals(text)):
+        pieces += [text[copied_until : match.start()], new_name]
+        copied_until = match.end()
+    return "".join((*pieces, text[copied_until:]))
 
 
-def runtime_text(text: str, optional_variables: Set[str]) -> str:
+def rewrite_for_runtime(text: str, optional_variables: Set[str]) -> str:
     """``text`` as it is evaluated.
 
     An optional cannot be handed to the evaluator, neither as a variable nor as the result of a function of
     ours. Both are lists of at most one value instead, and ``[?0]`` makes an optional of such a list.
     """
-    code = blanked(text)
-    ends = [found.end() for found in _VARIABLE.finditer(code) if found[1] in optional_variables]
-    ends += [_closing(code, found.end()) for found in _CALL_WITH_OPTIONAL.finditer(code)]
+    code = blank_literals(text)
+    ends = [found.end() for found in _VARIABLE_PATTERN.finditer(code) if found[1] in optional_variables]
+    ends += [_find_closing_parenthesis(code, found.end()) for found in _OPTIONAL_CALL_PATTERN.finditer(code)]
     for end in sorted(ends, reverse=True):
         text = f"{text[:end]}[?0]{text[end:]}"
     return text
 
 
-def line_and_column(text: str, offset: int) -> tuple[int, int]:
+def find_line_and_column(text: str, offset: int) -> tuple[int, int]:
     """The 1-based line and column of an offset."""
-    before = text[:offset]
-    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+    prefix = text[:offset]
+    return prefix.count("\n") + 1, offset - (prefix.rfind("\n") + 1) + 1
 
 
-def _closing(code: str, start: int) -> int:
+def _find_closing_parenthesis(code: str, start: int) -> int:
     """The offset behind the parenthesis that closes the one before ``start``."""
     depth = 1
     for offset in range(start, len(code)):

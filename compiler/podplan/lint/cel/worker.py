@@ -12,9 +12,9 @@ import json
 import os
 import sys
 
-from podplan.core.limits import MAX_CEL_MEMORY, MAX_CEL_SECONDS, BoundExceeded
+from podplan.core.limits import MAX_CEL_MEMORY, MAX_CEL_SECONDS, LimitExceeded
 from podplan.core.typing import Any
-from podplan.lint.cel.rules import Rules, rules_from
+from podplan.lint.cel.rules import CelRules, parse_rules
 
 
 def main() -> None:
@@ -25,27 +25,27 @@ def main() -> None:
     for descriptor in (0, 1, 2):  # the evaluator logs to standard error, and nothing may mix with the answers
         os.dup2(silent, descriptor)
     _limit_memory()
-    known: dict[int, Rules] = {}
+    rules_by_key: dict[int, CelRules] = {}
     for line in requests:
         faulthandler.dump_traceback_later(MAX_CEL_SECONDS, exit=True, file=sys.stderr)
-        answer = _answered(json.loads(line), known)
+        answer = _handle_request(json.loads(line), rules_by_key)
         faulthandler.cancel_dump_traceback_later()
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
-def _answered(request: list[Any], known: dict[int, Rules]) -> dict[str, Any]:
+def _handle_request(request: list[Any], rules_by_key: dict[int, CelRules]) -> dict[str, Any]:
     """The answer to ``[key, rules or null when they are known, bindings or null to compile only]``."""
-    from podplan.lint.cel.evaluation import evaluate, faults
+    from podplan.lint.cel.evaluation import evaluate, find_compile_errors
 
     key, rules, bindings = request
     if rules is not None:
-        known[key] = rules_from(rules)
+        rules_by_key[key] = parse_rules(rules)
     try:
         if bindings is None:
-            return {"verdict": [[], faults(known[key])]}
-        return {"verdict": evaluate(known[key], bindings)}
-    except BoundExceeded as bound:
+            return {"verdict": [[], find_compile_errors(rules_by_key[key])]}
+        return {"verdict": evaluate(rules_by_key[key], bindings)}
+    except LimitExceeded as bound:
         return {"bound": str(bound)}
 
 

@@ -4,8 +4,8 @@ A check is a function of a subject and the params of the policy that yields hits
 folder, and in this table under the name that policies call it by.
 
 A check about all jobs together is two functions: one says what a job leaves behind for it, plain data and
-little of it, and the other is called once with what jobs left. What is left has ``keys`` and a ``party``: of
-a job that has no key in common with another party there is nothing to say, and the check is not told of it.
+little of it, and the other is called once with what jobs left. What is left has ``keys`` and a ``owner``: of
+a job that has no key in common with another owner there is nothing to say, and the check is not told of it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from importlib import import_module
 
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
-Check = Callable[[Subject, Mapping[str, Any]], Iterable[Hit]]
+Check = Callable[[Target, Mapping[str, Any]], Iterable[Violation]]
 # Of what jobs left and of a job, by their numbers; the hits, each with the number of the job it is said of.
-CheckOfAll = Callable[[Mapping[int, Any], Callable[[int], Job]], Iterable[tuple[int, Hit]]]
+CrossJobCheck = Callable[[Mapping[int, Any], Callable[[int], LoweredJob]], Iterable[tuple[int, Violation]]]
 
 # name -> module below this folder; the function is called like the check, with _ for -.
-CHECKS: dict[str, str] = {
+CHECK_MODULES: dict[str, str] = {
     "pod-security": "pod_security",
     "shm-missing": "shared_memory",
     "shm-over-memory": "shared_memory",
@@ -244,15 +244,15 @@ CHECKS: dict[str, str] = {
 }
 
 # What a job leaves for a check about all jobs, None for nothing: a function of the same module.
-LEFT: dict[str, str] = {
-    "pod-group-never-full": "members_left",
-    "queue-oversubscribed": "demand_left",
-    "claim-of-several-jobs": "mounts_left",
+SUMMARIZERS: dict[str, str] = {
+    "pod-group-never-full": "summarize_pod_groups",
+    "queue-oversubscribed": "summarize_demand",
+    "claim-of-several-jobs": "summarize_mounts",
     "claim-of-repository": "claims_left",
     "key-of-repository": "keys_left",
-    "duplicate-job": "name_left",
-    "shared-child-name": "children_left",
-    "applied-too-late": "turn_left",
+    "duplicate-job": "summarize_name",
+    "shared-child-name": "summarize_children",
+    "applied-too-late": "summarize_sync_wave",
     "batch-sizes": "batch_left",
 }
 
@@ -263,42 +263,42 @@ KEPT: dict[str, str] = {
 }
 
 
-def decided_by(policy: Policy) -> Check:
+def resolve_check(policy: Policy) -> Check:
     """The function that decides a policy; one that is no check has its params with it."""
     if policy.evaluator == "check":
-        return check(policy.body)
+        return load_check(policy.body)
     if policy.evaluator == "schema":
-        from podplan.lint.checks.by_schema import by_schema
+        from podplan.lint.checks.by_schema import evaluate_schema_policy
 
-        return lambda subject, _: by_schema(policy, subject)
-    from podplan.lint.checks.by_cel import by_cel
+        return lambda subject, _: evaluate_schema_policy(policy, subject)
+    from podplan.lint.checks.by_cel import evaluate_cel_policy
 
-    return lambda subject, _: by_cel(policy, subject)
+    return lambda subject, _: evaluate_cel_policy(policy, subject)
 
 
 @cache
-def check(name: str) -> Check:
+def load_check(name: str) -> Check:
     """The check called ``name``; KeyError where there is none."""
-    found: Check = _function(name, name.replace("-", "_"))
-    return found
+    function: Check = _load_function(name, name.replace("-", "_"))
+    return function
 
 
-def check_of_all(name: str) -> CheckOfAll:
+def load_cross_job_check(name: str) -> CrossJobCheck:
     """The same for a check about all jobs together."""
-    found: CheckOfAll = _function(name, name.replace("-", "_"))
-    return found
+    function: CrossJobCheck = _load_function(name, name.replace("-", "_"))
+    return function
 
 
-def left(name: str, job: Job) -> Any:
+def summarize_job(name: str, job: LoweredJob) -> Any:
     """What a job leaves for a check about all jobs."""
-    return _function(name, LEFT[name])(job)
+    return _load_function(name, SUMMARIZERS[name])(job)
 
 
 def keeper(name: str) -> Any:
     """What keeps of the variants of a profile what a check about all of them needs."""
-    return _function(name, KEPT[name])()
+    return _load_function(name, KEPT[name])()
 
 
 @cache
-def _function(name: str, function: str) -> Any:
-    return getattr(import_module(f"{__name__}.{CHECKS[name]}"), function)
+def _load_function(name: str, function_name: str) -> Any:
+    return getattr(import_module(f"{__name__}.{CHECK_MODULES[name]}"), function_name)

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from podplan.core.findings import Path, Problem, value_at
-from podplan.core.limits import BoundExceeded
-from podplan.core.replica_groups import at_index
-from podplan.core.truncation import shortened
+from podplan.core.findings import Diagnostic, Path, value_at
+from podplan.core.limits import LimitExceeded
+from podplan.core.replica_groups import build_at_index
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping
-from podplan.lint.analysis.inventory import entry
-from podplan.lint.cel.rules import Fault, Named, Rules, Validation, Verdict
-from podplan.lint.cel.text import paths_in, variables_in
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.analysis.inventory import get_entry
+from podplan.lint.cel.rules import CelRules, ExpressionError, NamedExpression, Validation, Verdict
+from podplan.lint.cel.text import iter_object_paths, iter_variables
 from podplan.lint.label_selectors import is_selected
 from podplan.lint.policy import Policy, PolicyError
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
-_LONGEST_EXPRESSION_SHOWN = 100
-_WHICH_ONE = (
+_MAX_EXPRESSION_LENGTH = 100
+_IDENTITY_PATHS = (
     ("apiVersion",),
     ("kind",),
     ("metadata", "name"),
@@ -32,91 +32,103 @@ _WHICH_ONE = (
 )  # say little of why
 
 
-def by_cel(policy: Policy, subject: Subject) -> Iterator[Hit]:
+def evaluate_cel_policy(policy: Policy, target: Target) -> Iterator[Violation]:
     """One hit for each validation that is false; ``message`` is what the validation says.
 
     Where an expression does not compile or fails, raises PolicyError after the hits. Raises RequestError
     without the extra, and BoundExceeded.
     """
-    rules = rules_of(policy.body, is_secret=subject.doc.data.get("kind") == "Secret")
-    faults: dict[Fault, None] = {}
-    seen: set[tuple[Path, str]] = set()
-    for whole, part in _examples(subject):
-        if not is_selected(policy.body, whole):
+    rules = build_rules(policy.body, is_secret=target.doc.data.get("kind") == "Secret")
+    errors: dict[ExpressionError, None] = {}
+    reported: set[tuple[Path, str]] = set()
+    for document, target_value in _iter_examples(target):
+        if not is_selected(policy.body, document):
             continue
         try:
-            verdict = _verdict(policy, rules, subject, whole, part)
-        except BoundExceeded as bound:
-            raise BoundExceeded(f"{policy.rule.code}: {bound}").in_file(policy.file) from None
-        faults |= dict.fromkeys(verdict.faults)
+            verdict = _evaluate(policy, rules, target, document, target_value)
+        except LimitExceeded as bound:
+            raise LimitExceeded(f"{policy.rule.code}: {bound}").with_file(policy.file) from None
+        errors |= dict.fromkeys(verdict.errors)
         for failure in verdict.failures:
             validation = policy.body["validations"][failure.validation]
             message = (
-                _without_secrets(failure.message, whole)
+                _redact_message(failure.message, document)
                 or validation.get("message")
-                or _failed(validation["expression"])
+                or _describe_failure(validation["expression"])
             )
-            path = _place(policy.body, failure.validation, part)
-            if (path, message) not in seen:
-                seen.add((path, message))
-                yield Hit(path, {"message": message})
-    if faults:
-        raise PolicyError(policy, tuple(_problem(policy, fault, subject) for fault in faults))
+            path = _find_violation_path(policy.body, failure.validation, target_value)
+            if (path, message) not in reported:
+                reported.add((path, message))
+                yield Violation(path, {"message": message})
+    if errors:
+        raise PolicyError(policy, tuple(_build_diagnostic(policy, fault, target) for fault in errors))
 
 
-def rules_of(body: Mapping[str, Any], is_secret: bool = False) -> Rules:
+def build_rules(body: Mapping[str, Any], is_secret: bool = False) -> CelRules:
     """The expressions of a policy; about a Secret without messageExpressions, which could show its values."""
-    return Rules(
+    return CelRules(
         tuple(
             Validation(one["expression"], "" if is_secret else one.get("messageExpression", ""))
             for one in body["validations"]
         ),
-        tuple(Named(one["name"], one["expression"]) for one in body.get("variables", ())),
-        tuple(Named(one["name"], one["expression"]) for one in body.get("matchConditions", ())),
+        tuple(NamedExpression(one["name"], one["expression"]) for one in body.get("variables", ())),
+        tuple(NamedExpression(one["name"], one["expression"]) for one in body.get("matchConditions", ())),
     )
 
 
-def fault_problem(body: Mapping[str, Any], fault: Fault, what: str = "", ignored: bool = False) -> Problem:
+def build_expression_diagnostic(
+    body: Mapping[str, Any], error: ExpressionError, kind: str = "", is_ignored: bool = False
+) -> Diagnostic:
     """What to say of an expression that cannot be evaluated, at its path in the document of the policy."""
-    where = f" (line {fault.line}, column {fault.column} of the expression)" if fault.line else ""
-    end = ", which the API server lets pass: failurePolicy is Ignore" if ignored else ""
-    subject = f" on a {what}" if what else ""
-    path = (*body.get("at", ("cel",)), *fault.path)
-    rule = "POLICY004" if ignored else "POLICY001"
-    return Problem(rule, f"the expression cannot be evaluated{subject}: {fault.message}{where}{end}", path)
+    position_text = f" (line {error.line}, column {error.column} of the expression)" if error.line else ""
+    ignored_text = ", which the API server lets pass: failurePolicy is Ignore" if is_ignored else ""
+    target = f" on a {kind}" if kind else ""
+    path = (*body.get("at", ("cel",)), *error.path)
+    rule = "POLICY004" if is_ignored else "POLICY001"
+    return Diagnostic(
+        rule,
+        f"the expression cannot be evaluated{target}: {error.message}{position_text}{ignored_text}",
+        path,
+    )
 
 
-def _examples(subject: Subject) -> Iterator[tuple[Mapping[str, Any], Any]]:
+def _iter_examples(target: Target) -> Iterator[tuple[Mapping[str, Any], Any]]:
     """The objects to look at, each with the part that the policy is about: of replicas the first and last."""
-    yield subject.doc.data, subject.data
-    group = subject.group
-    if group is None or group.replicas == 1 or not group.doc.varies:
+    yield target.doc.data, target.data
+    group = target.group
+    if group is None or group.replicas == 1 or not group.doc.replica_texts:
         return
-    last = at_index(group.doc, group.start + group.replicas - 1)
-    yield last, value_at(last, subject.base)
+    last = build_at_index(group.doc, group.start + group.replicas - 1)
+    yield last, value_at(last, target.base_path)
 
 
-def _verdict(policy: Policy, rules: Rules, subject: Subject, whole: Mapping[str, Any], part: Any) -> Verdict:
-    from podplan.lint.cel.sandbox import judge
+def _evaluate(
+    policy: Policy, rules: CelRules, target: Target, document: Mapping[str, Any], target_value: Any
+) -> Verdict:
+    from podplan.lint.cel.sandbox import evaluate_rules
 
-    metadata = whole.get("metadata")
+    metadata = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     namespace = metadata.get("namespace")
-    return judge(
+    return evaluate_rules(
         rules,
         {
-            "object": part,
-            "request": _request(policy, whole, metadata),
+            "object": target_value,
+            "request": _build_request(policy, document, metadata),
             "params": policy.body.get("paramObject", dict(policy.params) or None),
-            "namespaceObject": _namespace(namespace, subject.job) if isinstance(namespace, str) else None,
+            "namespaceObject": _build_namespace(namespace, target.job)
+            if isinstance(namespace, str)
+            else None,
         },
     )
 
 
-def _request(policy: Policy, whole: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _build_request(
+    policy: Policy, document: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> dict[str, Any]:
     """What the API server would say of creating the object, as far as it can be known."""
-    group, _, version = str(whole.get("apiVersion", "")).rpartition("/")
-    kind = {"group": group, "version": version, "kind": str(whole.get("kind", ""))}
+    group, _, version = str(document.get("apiVersion", "")).rpartition("/")
+    kind = {"group": group, "version": version, "kind": str(document.get("kind", ""))}
     plural = policy.body.get("resources", {}).get(kind["kind"], "")
     resource = {"group": group, "version": version, "resource": plural}
     return {
@@ -133,78 +145,85 @@ def _request(policy: Policy, whole: Mapping[str, Any], metadata: Mapping[str, An
     }
 
 
-def _namespace(name: str, job: Job) -> dict[str, Any]:
+def _build_namespace(name: str, job: LoweredJob) -> dict[str, Any]:
     """A namespace with the labels that every namespace has, and those that the inventory gives it."""
-    known = entry(job, "namespaces", name)
-    labels = {**mapping(known, "labels"), "kubernetes.io/metadata.name": name}
-    if isinstance(known.get("podSecurity"), str):
-        labels["pod-security.kubernetes.io/enforce"] = known["podSecurity"]
+    inventory_entry = get_entry(job, "namespaces", name)
+    labels = {**get_mapping(inventory_entry, "labels"), "kubernetes.io/metadata.name": name}
+    if isinstance(inventory_entry.get("podSecurity"), str):
+        labels["pod-security.kubernetes.io/enforce"] = inventory_entry["podSecurity"]
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
-def _failed(expression: str) -> str:
+def _describe_failure(expression: str) -> str:
     text = " ".join(expression.split())
-    return f"failed expression: {shortened(text, _LONGEST_EXPRESSION_SHOWN)}"
+    return f"failed expression: {truncate(text, _MAX_EXPRESSION_LENGTH)}"
 
 
-def _without_secrets(message: str, document: Any) -> str:
+def _redact_message(message: str, document: Any) -> str:
     """A message, which may repeat anything of the document that it is about, without the secrets of that."""
     if not message:
         return message
     from podplan.redaction.redactor import build_redactor
 
-    return build_redactor([document]).text(message)
+    return build_redactor([document]).redact_text(message)
 
 
-def _problem(policy: Policy, fault: Fault, subject: Subject) -> Problem:
-    ignored = policy.body.get("failurePolicy") == "Ignore"
-    fault = fault._replace(message=_without_secrets(fault.message, subject.doc.data))
-    return fault_problem(policy.body, fault, str(subject.doc.data.get("kind", "document")), ignored)
+def _build_diagnostic(policy: Policy, error: ExpressionError, target: Target) -> Diagnostic:
+    is_ignored = policy.body.get("failurePolicy") == "Ignore"
+    error = error._replace(message=_redact_message(error.message, target.doc.data))
+    return build_expression_diagnostic(
+        policy.body, error, str(target.doc.data.get("kind", "document")), is_ignored
+    )
 
 
-def _place(body: Mapping[str, Any], index: int, part: Any) -> Path:
+def _find_violation_path(body: Mapping[str, Any], index: int, target_value: Any) -> Path:
     """The path that a validation is about: the one it names, else what all its fields have in common."""
     validation = body["validations"][index]
     if "path" in validation:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in validation["path"].split("/")[1:]]
     else:
-        named = [path for path in _fields(body, validation["expression"]) if path not in _WHICH_ONE]
-        steps = _common([path for path in named if len(_existing(part, path)) == len(path)] or named)
-    found = _existing(part, steps)
-    there = value_at(part, found)
-    if "path" not in validation and isinstance(there, list) and len(there) == 1:
-        return (*found, 0)  # what is said of all is said of the only one
-    return found
+        named_paths = [
+            path for path in _iter_fields(body, validation["expression"]) if path not in _IDENTITY_PATHS
+        ]
+        steps = _find_common_prefix(
+            [path for path in named_paths if len(_find_existing_path(target_value, path)) == len(path)]
+            or named_paths
+        )
+    path = _find_existing_path(target_value, steps)
+    value = value_at(target_value, path)
+    if "path" not in validation and isinstance(value, list) and len(value) == 1:
+        return (*path, 0)  # what is said of all is said of the only one
+    return path
 
 
-def _existing(part: Any, steps: Iterable[str]) -> Path:
+def _find_existing_path(target_value: Any, steps: Iterable[str]) -> Path:
     """The beginning of a path that exists."""
     path: list[str | int] = []
     for step in steps:
-        if isinstance(part, list) and step.isdigit() and int(step) < len(part):
+        if isinstance(target_value, list) and step.isdigit() and int(step) < len(target_value):
             path.append(int(step))
-        elif isinstance(part, dict) and step in part:
+        elif isinstance(target_value, dict) and step in target_value:
             path.append(step)
         else:
             break
-        part = part[path[-1]]
+        target_value = target_value[path[-1]]
     return tuple(path)
 
 
-def _fields(body: Mapping[str, Any], expression: str) -> Iterator[tuple[str, ...]]:
+def _iter_fields(body: Mapping[str, Any], expression: str) -> Iterator[tuple[str, ...]]:
     """The fields that an expression names, also through variables."""
     variables = {one["name"]: one["expression"] for one in body.get("variables", ())}
-    texts, done = [expression], set()
-    while texts:
-        text = texts.pop()
-        yield from paths_in(text)
-        for name, _ in variables_in(text):
-            if name in variables and name not in done:
-                done.add(name)
-                texts.append(variables[name])
+    pending, visited = [expression], set()
+    while pending:
+        text = pending.pop()
+        yield from iter_object_paths(text)
+        for name, _ in iter_variables(text):
+            if name in variables and name not in visited:
+                visited.add(name)
+                pending.append(variables[name])
 
 
-def _common(paths: list[tuple[str, ...]]) -> list[str]:
+def _find_common_prefix(paths: list[tuple[str, ...]]) -> list[str]:
     """The beginning that all paths share."""
     if not paths:
         return []

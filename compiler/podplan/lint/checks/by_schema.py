@@ -7,29 +7,29 @@ from collections.abc import Iterator
 from functools import cache
 
 from podplan.core.findings import Path, value_at
-from podplan.core.truncation import shortened
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy
-from podplan.lint.target import Hit, Subject
+from podplan.lint.target import Target, Violation
 from podplan.redaction.redactor import REDACTED, build_redactor, redact_data
 
 
-def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:
+def evaluate_schema_policy(policy: Policy, target: Target) -> Iterator[Violation]:
     """One hit for each place that the schema refuses; ``value`` is what stands there, secrets as stars."""
-    for error in _validator(json.dumps(policy.body, sort_keys=True)).iter_errors(subject.data):
+    for error in _get_validator(json.dumps(policy.body, sort_keys=True)).iter_errors(target.data):
         path = tuple(error.instance_path)
-        yield Hit(path, {"value": _shown(subject.doc.data, (*subject.base, *path))})
+        yield Violation(path, {"value": _format_value(target.doc.data, (*target.base_path, *path))})
 
 
 @cache
-def _validator(text: str) -> Any:
-    from podplan.schema.custom_schemas import validator
+def _get_validator(text: str) -> Any:
+    from podplan.schema.custom_schemas import build_validator
 
-    return validator(json.loads(text))
+    return build_validator(json.loads(text))
 
 
-def _shown(document: Any, path: Path) -> str:
+def _format_value(document: Any, path: Path) -> str:
     if document.get("kind") == "Secret":
         return REDACTED
-    value = build_redactor([document]).value(value_at(redact_data(document), path))
-    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 60)
+    value = build_redactor([document]).redact_value(value_at(redact_data(document), path))
+    return truncate(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 60)

@@ -5,117 +5,139 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path, value_at
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
-from podplan.kinds.t9k.behaviors.change_effects import Effect, what_happens
+from podplan.kinds.t9k.behaviors.change_effects import FieldEffect, compute_change_effect
 from podplan.kubernetes import quantities
-from podplan.lint.analysis.jobs import called, counted, written
-from podplan.lint.target import Hit, Job, Subject, for_one
+from podplan.lint.analysis.jobs import find_written_path, format_count, get_job_label
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 from podplan.redaction.detection import has_secret_form
 from podplan.redaction.redactor import Redactor, build_redactor
-from podplan.redaction.secret_names import names_secret
-from podplan.schema import check_against, check_cr
-from podplan.schema.pruning import pruned
+from podplan.redaction.secret_names import is_secret_name
+from podplan.schema import validate_against, validate_cr
+from podplan.schema.pruning import prune_unknown_fields
 
-LONGEST = 60  # letters of a value in a message
+MAX_SHOWN_LENGTH = 60  # letters of a value in a message
 # What a command line or a shell string gives a value to: --api-key=…, API_KEY=…, --api-key …
-_GIVEN_A_VALUE = pattern(r"([A-Za-z_][\w-]*)(?:=|\s+)\S")
+_ASSIGNED_NAME = compile_lazily(r"([A-Za-z_][\w-]*)(?:=|\s+)\S")
 
 
-def immutable_field(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def immutable_field(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A field that cannot be changed once the job is there. Values: ``job``, ``field``, ``old``, ``new``,
     ``fact``: why it cannot."""
-    for effect in _effects(subject):
+    for effect in _find_effects(target):
         if _is_documented(effect):
-            yield Hit(_here(subject, effect.path), {**_values(subject, effect), "fact": effect.fact.text})
+            yield Violation(
+                _find_current_path(target, effect.path),
+                {**_build_values(target, effect), "fact": effect.behavior.text},
+            )
 
 
-def reaches_no_job(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def reaches_no_job(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A change that a job which runs does not take up; once per job, as long as nothing worse is.
 
     Values: ``job``, ``field``, ``old``, ``new``, ``more``.
     """
-    effects = _effects(subject)
+    effects = _find_effects(target)
     if not effects or any(_is_documented(effect) for effect in effects):
         return
-    first, *others = effects
-    related: list[tuple[Doc, Path, str]] = [
-        (subject.doc, _here(subject, one.path), "changes too") for one in others[:3]
+    first, *other_effects = effects
+    related: list[tuple[TracedDocument, Path, str]] = [
+        (target.doc, _find_current_path(target, one.path), "changes too") for one in other_effects[:3]
     ]
-    more = f", and {counted(len(others), 'more change')}" if others else ""
-    yield Hit(_here(subject, first.path), {**_values(subject, first), "more": more}, related=related)
+    more_text = f", and {format_count(len(other_effects), 'more change')}" if other_effects else ""
+    yield Violation(
+        _find_current_path(target, first.path),
+        {**_build_values(target, first), "more": more_text},
+        related=related,
+    )
 
 
-def _effects(subject: Subject) -> list[Effect]:
+def _find_effects(target: Target) -> list[FieldEffect]:
     """What is another in the CR, as far as only a job made anew has it."""
-    before = subject.job.before
-    if before is None:
+    base_cr = target.job.base_cr
+    if base_cr is None:
         return []
-    change = what_happens(before.data, subject.data)
+    change = compute_change_effect(base_cr.data, target.data)
     effects = [
         effect
-        for effect in change.effects
-        if effect.how == "re-run"
-        and not _is_same_amount(value_at(before.data, effect.path), value_at(subject.data, effect.path))
+        for effect in change.field_effects
+        if effect.level == "re-run"
+        and not _is_same_amount(value_at(base_cr.data, effect.path), value_at(target.data, effect.path))
     ]
-    return effects if effects and _can_be_applied(subject) else []
+    return effects if effects and _can_be_applied(target) else []
 
 
-def _can_be_applied(subject: Subject) -> bool:
+def _can_be_applied(target: Target) -> bool:
     """Whether the CR gets to the cluster: a profile of a wrong form renders none, and a wrong CR is refused.
 
     Fields that nobody knows are dropped on the way, and what is left is applied.
     """
-    profile = subject.job.profile
-    if profile is not None and check_against("JobProfile", profile.data):
+    profile = target.job.profile
+    if profile is not None and validate_against("JobProfile", profile.data):
         return False
-    version = subject.job.version
-    left = pruned(subject.doc, check_cr(subject.data, version).problems)
-    return not check_cr(left.data, version).problems
+    version = target.job.kubernetes_version
+    pruned_cr = prune_unknown_fields(target.doc, validate_cr(target.data, version).diagnostics)
+    return not validate_cr(pruned_cr.data, version).diagnostics
 
 
-def _is_documented(effect: Effect) -> bool:
+def _is_documented(effect: FieldEffect) -> bool:
     """Whether it is documented of this very field that it cannot be changed."""
-    return effect.fact.basis == "documented"
+    return effect.behavior.basis == "documented"
 
 
 def _is_same_amount(old: Any, new: Any) -> bool:
     """Whether two values are one quantity, written in two ways."""
     if not all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in (old, new)):
         return False
-    amount = quantities.parse(old)
-    return amount is not None and amount == quantities.parse(new)
+    amount = quantities.parse_quantity(old)
+    return amount is not None and amount == quantities.parse_quantity(new)
 
 
-def _here(subject: Subject, path: Path) -> Path:
+def _find_current_path(target: Target, path: Path) -> Path:
     """The place of a change in the CR of now: of what is gone, what it was in."""
-    return written(subject.data, *path)
+    return find_written_path(target.data, *path)
 
 
-def _values(subject: Subject, effect: Effect) -> dict[str, str]:
-    assert subject.job.before is not None
-    before, now, path = subject.job.before.data, subject.data, effect.path
-    old, new = value_at(before, path), value_at(now, path)
-    redactor = _redactor(subject.job)
-    one, other = redactor.text(_text(old, new)), redactor.text(_text(new, old))
-    if _is_hidden(before, path) or _is_hidden(now, path) or (one and one == other):
+def _build_values(target: Target, effect: FieldEffect) -> dict[str, str]:
+    assert target.job.base_cr is not None
+    base_data, current_data, path = target.job.base_cr.data, target.data, effect.path
+    old, new = value_at(base_data, path), value_at(current_data, path)
+    redactor = _build_job_redactor(target.job)
+    old_redacted, new_redacted = (
+        redactor.redact_text(_format_plain_value(old, new)),
+        redactor.redact_text(_format_plain_value(new, old)),
+    )
+    if (
+        _may_be_secret(base_data, path)
+        or _may_be_secret(current_data, path)
+        or (old_redacted and old_redacted == new_redacted)
+    ):
         old_text, new_text = (
             said if value is not None else "nothing"
             for value, said in ((old, "a value"), (new, "another value"))
         )
     else:
-        old_text, new_text = _shown(old, one, other, "a"), _shown(new, other, one, "another")
-    return {"job": called(subject.job), "field": _field(now, path), "old": old_text, "new": new_text}
+        old_text, new_text = (
+            _format_shown_value(old, old_redacted, new_redacted, "a"),
+            _format_shown_value(new, new_redacted, old_redacted, "another"),
+        )
+    return {
+        "job": get_job_label(target.job),
+        "field": _describe_field(current_data, path),
+        "old": old_text,
+        "new": new_text,
+    }
 
 
-def _field(data: Any, path: Path) -> str:
+def _describe_field(data: Any, path: Path) -> str:
     """The name of the field at ``path``, of a variable its own."""
-    variable = _variable(data, path)
+    variable = _find_variable_name(data, path)
     return f"env[{variable}]" if variable else next(step for step in reversed(path) if isinstance(step, str))
 
 
-def _variable(data: Any, path: Path) -> str:
+def _find_variable_name(data: Any, path: Path) -> str:
     """The name of the variable that ``path`` leads into, or ""."""
     if "env" not in path[:-1]:
         return ""
@@ -123,40 +145,40 @@ def _variable(data: Any, path: Path) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _is_hidden(data: Any, path: Path) -> bool:
+def _may_be_secret(data: Any, path: Path) -> bool:
     """Whether the value at ``path`` may be a secret: by its variable, its option, or a name in its text."""
-    names = {_variable(data, path)}
+    names = {_find_variable_name(data, path)}
     if path and isinstance(path[-1], int) and path[-1] > 0:
         names.add(str(value_at(data, (*path[:-1], path[-1] - 1))))  # the word before: [--api-key, …]
-    words = [word for word in _scalars(value_at(data, path)) if isinstance(word, str)]
+    words = [word for word in _list_scalars(value_at(data, path)) if isinstance(word, str)]
     names.update(words)
-    names.update(name for word in words for name in _GIVEN_A_VALUE.findall(word))
-    return any(map(names_secret, names)) or any(map(has_secret_form, words))
+    names.update(name for word in words for name in _ASSIGNED_NAME.findall(word))
+    return any(map(is_secret_name, names)) or any(map(has_secret_form, words))
 
 
-@for_one
-def _redactor(job: Job) -> Redactor:
-    return build_redactor(doc.data for doc in (job.before, job.cr) if doc is not None)
+@cache_latest
+def _build_job_redactor(job: LoweredJob) -> Redactor:
+    return build_redactor(doc.data for doc in (job.base_cr, job.cr) if doc is not None)
 
 
-def _scalars(value: Any) -> list[Any]:
+def _list_scalars(value: Any) -> list[Any]:
     """``value``, or the entries of a list, where these are no lists and maps themselves."""
     entries = value if isinstance(value, list) else [value]
     return [] if any(isinstance(entry, dict | list) for entry in entries) else entries
 
 
-def _text(value: Any, other: Any) -> str:
+def _format_plain_value(value: Any, other_value: Any) -> str:
     """A value as text, and of a list the words from the last on that ``other`` has too; "" without any."""
     if isinstance(value, list):
-        mine, others = _words(value), _words(other)
-        start = max(0, _same_in_front(mine, others) - 1)
-        return ("… " if start else "") + " ".join(mine[start:]) if others or not other else ""
+        own_words, other_words = _list_words(value), _list_words(other_value)
+        start = max(0, _count_common_prefix(own_words, other_words) - 1)
+        return ("… " if start else "") + " ".join(own_words[start:]) if other_words or not other_value else ""
     if value is None or isinstance(value, dict):
         return ""
     return " ".join(value.split()) if isinstance(value, str) else str(value).lower()
 
 
-def _words(value: Any) -> list[str]:
+def _list_words(value: Any) -> list[str]:
     """The words of a list of words, or the names of its entries; empty where it has neither."""
     if not isinstance(value, list):
         return []
@@ -165,13 +187,13 @@ def _words(value: Any) -> list[str]:
     return list(map(str, names)) if plain else []
 
 
-def _same_in_front(one: Sequence[str], other: Sequence[str]) -> int:
+def _count_common_prefix(first: Sequence[str], second: Sequence[str]) -> int:
     """How many letters, or words, two texts or lists have in common before they differ."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (mine, others) in pairs if mine != others), min(len(one), len(other)))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (mine, others) in pairs if mine != others), min(len(first), len(second)))
 
 
-def _shown(value: Any, text: str, other: str, article: str) -> str:
+def _format_shown_value(value: Any, text: str, other_text: str, article: str) -> str:
     """A value as a message has it: of a long text what lies around the letter in which it differs."""
     if value is None:
         return "nothing"
@@ -179,6 +201,10 @@ def _shown(value: Any, text: str, other: str, article: str) -> str:
         return f"{article} {'map' if isinstance(value, dict) else 'list'}"
     if not isinstance(value, str | list):
         return text
-    start = max(0, _same_in_front(text, other) - LONGEST // 3) if len(text) > LONGEST else 0
-    before, behind = "…" if start else "", "…" if start + LONGEST < len(text) else ""
-    return f'"{before}{text[start : start + LONGEST]}{behind}"'
+    start = (
+        max(0, _count_common_prefix(text, other_text) - MAX_SHOWN_LENGTH // 3)
+        if len(text) > MAX_SHOWN_LENGTH
+        else 0
+    )
+    prefix, suffix = "…" if start else "", "…" if start + MAX_SHOWN_LENGTH < len(text) else ""
+    return f'"{prefix}{text[start : start + MAX_SHOWN_LENGTH]}{suffix}"'

@@ -10,36 +10,38 @@ from collections.abc import Hashable, Iterator, Mapping
 from itertools import islice
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.analysis.cross_job import NAME, Again, Sharers, named_place
-from podplan.lint.analysis.jobs import Instance, Named, named, written
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.cross_job import NAME_PATH, RebuildJob, SharingJobs, get_name_place
+from podplan.lint.analysis.jobs import JobIdentity, JobNameSummary, build_name_summary, find_written_path
 from podplan.lint.location import locate
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # What must fit into a DNS label of 63 characters, and what becomes of it where it does not.
-BOUND = {
+LENGTH_CONSEQUENCES = {
     "Service": "a Service of that name is refused, and the replicas do not find each other",
     "Pod": "the host name of the Pod is cut off there, and is that of other replicas too",
     "TensorBoard": "what the TensorBoard is served by cannot have that name",
 }
 
 
-def child_name_too_long(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+def child_name_too_long(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A name that is too long once the controller adds its suffix; the longest one, once per job.
 
     Values: ``kind``, ``name``, ``length``, ``most``, ``over``, ``consequence``. A job whose uid is known has
     its real names, and the API server's own rules are enough.
     """
-    job = subject.job
-    if job.cr is None or text(mapping(job.cr.data, "metadata"), "uid"):
+    job = target.job
+    if job.cr is None or get_text(get_mapping(job.cr.data, "metadata"), "uid"):
         return
-    longest: tuple[int, str, Group] | None = None
+    longest: tuple[int, str, ReplicaGroup] | None = None
     for group in job.groups:
-        if group.doc.data["kind"] not in BOUND or mapping(group.doc.data, "metadata").get("ownerReferences"):
+        if group.doc.data["kind"] not in LENGTH_CONSEQUENCES or get_mapping(group.doc.data, "metadata").get(
+            "ownerReferences"
+        ):
             continue
-        name = _last_name(group)
+        name = _get_last_name(group)
         if longest is None or len(name) > longest[0]:
             longest = len(name), name, group
     if longest is None or longest[0] + params["suffix"] <= params["most"]:
@@ -52,101 +54,122 @@ def child_name_too_long(subject: Subject, params: Mapping[str, Any]) -> Iterator
         "length": length + params["suffix"],
         "most": params["most"],
         "over": length + params["suffix"] - params["most"],
-        "consequence": BOUND[kind],
+        "consequence": LENGTH_CONSEQUENCES[kind],
     }
-    yield Hit(written(job.cr.data, *NAME), values)
+    yield Violation(find_written_path(job.cr.data, *NAME_PATH), values)
 
 
-def _last_name(group: Group) -> str:
+def _get_last_name(group: ReplicaGroup) -> str:
     """The name of the last object of a group, which is the longest."""
-    varying = group.doc.varies.get(NAME)
+    varying = group.doc.replica_texts.get(NAME_PATH)
     if isinstance(varying, Indexed):
-        return varying.text(group.start + group.replicas - 1)
-    return text(group.doc.data["metadata"], "name")
+        return varying.text_at(group.start + group.replicas - 1)
+    return get_text(group.doc.data["metadata"], "name")
 
 
-def name_left(job: Job) -> Named | None:
+def summarize_name(job: LoweredJob) -> JobNameSummary | None:
     """The name of a job; None for an object, and where the API server makes one, which is never the same."""
-    is_named = job.cr is not None and text(mapping(job.cr.data, "metadata"), "name")
-    return named(job) if is_named else None
+    is_named = job.cr is not None and get_text(get_mapping(job.cr.data, "metadata"), "name")
+    return build_name_summary(job) if is_named else None
 
 
-def duplicate_job(left: Mapping[int, Named], again: Again) -> Iterator[tuple[int, Hit]]:
+def duplicate_job(
+    summaries: Mapping[int, JobNameSummary], rebuild_job: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
     """A job that is written twice: the same kind, namespace and name.
 
     Values: ``job``, ``first`` (the file and line of the other one), ``namespace``.
     """
-    same: dict[tuple[str, str], Sharers] = {}
-    for number, job in left.items():
-        same.setdefault((job.namespace, job.called), Sharers()).add(number, job)
-    for number, job in left.items():
-        others, _ = same[job.namespace, job.called].before(job)
-        if others:
-            values = {"job": job.called, "first": _line(again(others[0])), "namespace": _in(job.namespace)}
-            yield number, _hit(number, values, others, again)
+    sharing_jobs: dict[tuple[str, str], SharingJobs] = {}
+    for number, job in summaries.items():
+        sharing_jobs.setdefault((job.namespace, job.job_label), SharingJobs()).add(number, job)
+    for number, job in summaries.items():
+        other_numbers, _ = sharing_jobs[job.namespace, job.job_label].find_earlier_jobs(job)
+        if other_numbers:
+            values = {
+                "job": job.job_label,
+                "first": _format_name_location(rebuild_job(other_numbers[0])),
+                "namespace": _describe_namespace(job.namespace),
+            }
+            yield number, _build_violation(number, values, other_numbers, rebuild_job)
 
 
-class Children(NamedTuple):
+class ChildrenSummary(NamedTuple):
     """What a job lowers to, as kind and first name: groups overlap where they begin alike."""
 
-    job: Named
-    names: tuple[str, ...]
+    job: JobNameSummary
+    children: tuple[str, ...]
 
     @property
     def keys(self) -> list[Hashable]:
-        return [(self.job.namespace, child) for child in self.names]
+        return [(self.job.namespace, child) for child in self.children]
 
     @property
-    def party(self) -> Hashable:
-        return self.job.instance
+    def owner(self) -> Hashable:
+        return self.job.identity
 
 
-def children_left(job: Job) -> Children | None:
+def summarize_children(job: LoweredJob) -> ChildrenSummary | None:
     """What a job lowers to; None where no other can have the same, as for ``name_left``."""
-    left = name_left(job)
+    name_summary = summarize_name(job)
     data = (group.doc.data for group in job.groups)
-    return left and Children(left, tuple(f"{one['kind']}/{one['metadata']['name']}" for one in data))
+    return name_summary and ChildrenSummary(
+        name_summary, tuple(f"{one['kind']}/{one['metadata']['name']}" for one in data)
+    )
 
 
-def shared_child_name(left: Mapping[int, Children], again: Again) -> Iterator[tuple[int, Hit]]:
+def shared_child_name(
+    summaries: Mapping[int, ChildrenSummary], rebuild_job: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
     """A lowered object that another job has under the same name.
 
     Values: ``child``, ``more``, ``other``, ``namespace``.
     """
     # The first of each name that makes a child, and the first variant of each job.
     makers: dict[tuple[str, str], dict[str, int]] = {}
-    variants: dict[tuple[str, str, Instance], int] = {}
-    for number, one in left.items():
-        for child in one.names:
-            where, called, instance = one.job
-            makers.setdefault((where, child), {}).setdefault(called, number)
-            variants.setdefault((where, child, instance), number)
-    for number, one in left.items():
+    variants: dict[tuple[str, str, JobIdentity], int] = {}
+    for number, summary in summaries.items():
+        for child in summary.children:
+            namespace, job_label, identity = summary.job
+            makers.setdefault((namespace, child), {}).setdefault(job_label, number)
+            variants.setdefault((namespace, child, identity), number)
+    for number, summary in summaries.items():
         shared: list[tuple[str, str, int]] = []
-        for child in one.names:
-            where, called, instance = one.job
-            for other, first in islice(makers[where, child].items(), 2):
-                if other != called and first < variants[where, child, instance]:
-                    shared.append((child, other, first))
+        for child in summary.children:
+            namespace, job_label, identity = summary.job
+            for other_label, first in islice(makers[namespace, child].items(), 2):
+                if other_label != job_label and first < variants[namespace, child, identity]:
+                    shared.append((child, other_label, first))
                     break
         if shared:
-            child, other, first = shared[0]
+            child, other_label, first = shared[0]
             more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
-            values = {"child": child, "more": more, "other": other, "namespace": _in(one.job.namespace)}
-            yield number, _hit(number, values, [first], again)
+            values = {
+                "child": child,
+                "more": more,
+                "other": other_label,
+                "namespace": _describe_namespace(summary.job.namespace),
+            }
+            yield number, _build_violation(number, values, [first], rebuild_job)
 
 
-def _in(namespace: str) -> str:
+def _describe_namespace(namespace: str) -> str:
     return f'the namespace "{namespace}"' if namespace else "the same namespace"
 
 
-def _line(job: Job) -> str:
+def _format_name_location(job: LoweredJob) -> str:
     """Where the name of a job is written: "jobs/train.yaml:5"."""
-    doc, path, _ = named_place(job)
-    where = locate(doc, path).location
-    return f"{where.file}:{where.line}"
+    doc, path, _ = get_name_place(job)
+    location = locate(doc, path).location
+    return f"{location.file}:{location.line}"
 
 
-def _hit(number: int, values: Mapping[str, Any], others: list[int], again: Again) -> Hit:
+def _build_violation(
+    number: int, values: Mapping[str, Any], other_numbers: list[int], rebuild_job: RebuildJob
+) -> Violation:
     """At the name of a job, with those of others."""
-    return Hit(named_place(again(number))[1], values, related=[named_place(again(other)) for other in others])
+    return Violation(
+        get_name_place(rebuild_job(number))[1],
+        values,
+        related=[get_name_place(rebuild_job(other)) for other in other_numbers],
+    )

@@ -5,177 +5,201 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.cross_job import Again, Sharers
-from podplan.lint.analysis.inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.analysis.jobs import Named, called, named, namespace, pods, replicas_of, shown_list
-from podplan.lint.analysis.resources import containers, init_containers
-from podplan.lint.target import Hit, Job, Subject, for_one
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.cross_job import RebuildJob, SharingJobs
+from podplan.lint.analysis.inventory import (
+    describe_absence,
+    describe_namespaces,
+    get_entry,
+    get_section,
+    is_available_in,
+)
+from podplan.lint.analysis.jobs import (
+    JobNameSummary,
+    build_name_summary,
+    count_pods,
+    find_replica_places,
+    format_list,
+    get_job_label,
+    namespace_of,
+)
+from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
-FILESET = pattern(r"t9k://pvc/([^/]+)")
-FOR_ONE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
-HOSTNAME = "kubernetes.io/hostname"
+FILESET_PATTERN = compile_lazily(r"t9k://pvc/([^/]+)")
+SINGLE_NODE_MODES = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 # Devices, and what the node has installed: the same on every node, and not data.
-OF_SYSTEM = ("/dev", "/sys", "/proc", "/run", "/var/run", "/etc", "/lib", "/opt", "/usr")
+SYSTEM_PATHS = ("/dev", "/sys", "/proc", "/run", "/var/run", "/etc", "/lib", "/opt", "/usr")
 
 
-class User(NamedTuple):
+class ClaimUser(NamedTuple):
     """A group of Pods, or a TensorBoard, that mounts a claim: where it names it, and whether it writes."""
 
-    group: Group
+    group: ReplicaGroup
     path: Path
     writes: bool
 
 
-@for_one
-def users(job: Job) -> dict[str, list[User]]:
+@cache_latest
+def find_claim_users(job: LoweredJob) -> dict[str, list[ClaimUser]]:
     """Who of a job mounts a claim, by claim."""
-    found: dict[str, list[User]] = {}
-    others = (group for group in job.groups if group.doc.data["kind"] != "Pod")
-    for group in (*job.pods, *others):
+    users_by_claim: dict[str, list[ClaimUser]] = {}
+    other_groups = (group for group in job.groups if group.doc.data["kind"] != "Pod")
+    for group in (*job.pods, *other_groups):
         kind = group.doc.data["kind"]
-        listed = _of_pod(group) if kind == "Pod" else _of_board(group) if kind == "TensorBoard" else ()
-        for claim, user in listed:
-            found.setdefault(claim, []).append(user)
-    return found
+        group_users = (
+            _iter_pod_claims(group)
+            if kind == "Pod"
+            else _iter_tensorboard_claims(group)
+            if kind == "TensorBoard"
+            else ()
+        )
+        for claim, user in group_users:
+            users_by_claim.setdefault(claim, []).append(user)
+    return users_by_claim
 
 
-def _of_pod(group: Group) -> Iterator[tuple[str, User]]:
-    for number, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
-        claim = mapping(volume, "persistentVolumeClaim")
-        name = text(claim, "claimName")
+def _iter_pod_claims(group: ReplicaGroup) -> Iterator[tuple[str, ClaimUser]]:
+    for number, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes"):
+        claim = get_mapping(volume, "persistentVolumeClaim")
+        name = get_text(claim, "claimName")
         if name:
-            writes = claim.get("readOnly") is not True and _written_to(group, text(volume, "name"))
+            writes = claim.get("readOnly") is not True and _is_written_to(group, get_text(volume, "name"))
             path = ("spec", "volumes", number, "persistentVolumeClaim", "claimName")
-            yield name, User(group, path, writes)
+            yield name, ClaimUser(group, path, writes)
 
 
-def _written_to(group: Group, volume: str) -> bool:
+def _is_written_to(group: ReplicaGroup, volume: str) -> bool:
     """Whether some container of a Pod mounts a volume so that it may write."""
-    every = (c for _, c in (*containers(group), *init_containers(group)))
-    mounts = (mount for c in every for _, mount in entries(c, "volumeMounts"))
-    return any(text(mount, "name") == volume and mount.get("readOnly") is not True for mount in mounts)
+    pod_containers = (c for _, c in (*list_containers(group), *list_init_containers(group)))
+    mounts = (mount for c in pod_containers for _, mount in get_entries(c, "volumeMounts"))
+    return any(get_text(mount, "name") == volume and mount.get("readOnly") is not True for mount in mounts)
 
 
-def _of_board(group: Group) -> Iterator[tuple[str, User]]:
-    spec = mapping(group.doc.data, "spec")
-    for number, fileset in texts(spec, "trainingLogFilesets"):
-        found = FILESET.match(fileset)
-        if found is not None:
-            yield found[1], User(group, ("spec", "trainingLogFilesets", number), False)
-    for number, claim in entries(mapping(spec, "logDir"), "pvc"):
-        if text(claim, "name"):
-            yield text(claim, "name"), User(group, ("spec", "logDir", "pvc", number, "name"), False)
+def _iter_tensorboard_claims(group: ReplicaGroup) -> Iterator[tuple[str, ClaimUser]]:
+    spec = get_mapping(group.doc.data, "spec")
+    for number, fileset in get_texts(spec, "trainingLogFilesets"):
+        match = FILESET_PATTERN.match(fileset)
+        if match is not None:
+            yield match[1], ClaimUser(group, ("spec", "trainingLogFilesets", number), False)
+    for number, claim in get_entries(get_mapping(spec, "logDir"), "pvc"):
+        if get_text(claim, "name"):
+            yield get_text(claim, "name"), ClaimUser(group, ("spec", "logDir", "pvc", number, "name"), False)
 
 
-def _modes(job: Job, claim: str) -> list[str]:
-    return [mode for _, mode in texts(entry(job, "pvcs", claim), "accessModes")]
+def _get_access_modes(job: LoweredJob, claim: str) -> list[str]:
+    return [mode for _, mode in get_texts(get_entry(job, "pvcs", claim), "accessModes")]
 
 
-def claim_on_one_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def claim_on_one_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim for one node that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
-    for claim, listed in users(subject.job).items():
-        if are_on_several_nodes(listed, _modes(subject.job, claim)):
-            yield hit_of_claim(subject.job, claim, listed)
+    for claim, claim_users in find_claim_users(target.job).items():
+        if are_on_several_nodes(claim_users, _get_access_modes(target.job, claim)):
+            yield hit_of_claim(target.job, claim, claim_users)
 
 
-def are_on_several_nodes(listed: list[User], modes: Collection[str]) -> bool:
+def are_on_several_nodes(listed: list[ClaimUser], modes: Collection[str]) -> bool:
     """Whether the users of a claim that is for one node may run on several."""
     if "ReadWriteOnce" not in modes or "ReadWriteMany" in modes:
         return False
     read_only = "ReadOnlyMany" in modes and not any(user.writes for user in listed)
-    apart = [user for user in listed if not _kept_together(user.group)]
+    apart = [user for user in listed if not _is_colocated(user.group)]
     return not read_only and mounting(listed) > 1 and bool(apart)
 
 
-def claim_for_one_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def claim_for_one_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim for one Pod that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
-    for claim, listed in users(subject.job).items():
-        if _modes(subject.job, claim) == ["ReadWriteOncePod"] and mounting(listed) > 1:
-            yield hit_of_claim(subject.job, claim, listed)
+    for claim, claim_users in find_claim_users(target.job).items():
+        if _get_access_modes(target.job, claim) == ["ReadWriteOncePod"] and mounting(claim_users) > 1:
+            yield hit_of_claim(target.job, claim, claim_users)
 
 
-def claim_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def claim_read_only(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim that is only for reading, mounted so that a Pod may write. Values: ``claim``, ``users``."""
-    for claim, listed in users(subject.job).items():
-        writers = [user for user in listed if user.writes]
-        if _modes(subject.job, claim) == ["ReadOnlyMany"] and writers:
-            yield hit_of_claim(subject.job, claim, writers)
+    for claim, claim_users in find_claim_users(target.job).items():
+        writers = [user for user in claim_users if user.writes]
+        if _get_access_modes(target.job, claim) == ["ReadOnlyMany"] and writers:
+            yield hit_of_claim(target.job, claim, writers)
 
 
-def mounting(listed: list[User]) -> int:
+def mounting(listed: list[ClaimUser]) -> int:
     return sum(user.group.replicas for user in listed)
 
 
-def _kept_together(group: Group) -> bool:
+def _is_colocated(group: ReplicaGroup) -> bool:
     """Whether a Pod says itself that it runs on the node of others: a pinned node or required affinity."""
-    spec = mapping(group.doc.data, "spec")
-    near = mapping(mapping(spec, "affinity"), "podAffinity")
-    required = entries(near, "requiredDuringSchedulingIgnoredDuringExecution")
+    spec = get_mapping(group.doc.data, "spec")
+    pod_affinity = get_mapping(get_mapping(spec, "affinity"), "podAffinity")
+    required = get_entries(pod_affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     return (
-        bool(text(spec, "nodeName"))
-        or HOSTNAME in mapping(spec, "nodeSelector")
-        or any(text(term, "topologyKey") == HOSTNAME for _, term in required)
+        bool(get_text(spec, "nodeName"))
+        or HOSTNAME_LABEL in get_mapping(spec, "nodeSelector")
+        or any(get_text(term, "topologyKey") == HOSTNAME_LABEL for _, term in required)
     )
 
 
-def hit_of_claim(job: Job, claim: str, listed: list[User]) -> Hit:
+def hit_of_claim(job: LoweredJob, claim: str, listed: list[ClaimUser]) -> Violation:
     first = listed[0]
-    related: list[tuple[Doc, Path, str]] = [
-        (user.group.doc, user.path, f"{_label(user.group)} mounts it too")
+    related: list[tuple[TracedDocument, Path, str]] = [
+        (user.group.doc, user.path, f"{_get_user_label(user.group)} mounts it too")
         for user in listed[1:]
-        if user.group.role != first.group.role
+        if user.group.replica_type != first.group.replica_type
     ]
-    types = {user.group.role for user in listed}
-    related += [(doc, path, label) for role, (doc, path, label) in replicas_of(job).items() if role in types]
+    types = {user.group.replica_type for user in listed}
+    related += [
+        (doc, path, label) for role, (doc, path, label) in find_replica_places(job).items() if role in types
+    ]
     if job.inventory is not None:
         related.append((job.inventory, ("spec", "pvcs", claim, "accessModes"), "its access modes"))
-    values = {"claim": claim, "pods": mounting(listed), "users": _who(listed)}
-    return Hit(first.path, values, related=related, doc=first.group.doc, group=first.group)
+    values = {"claim": claim, "pods": mounting(listed), "users": _describe_users(listed)}
+    return Violation(first.path, values, related=related, doc=first.group.doc, group=first.group)
 
 
-def _who(listed: list[User]) -> str:
+def _describe_users(claim_users: list[ClaimUser]) -> str:
     """The users as messages name them: "4 Pods of worker and the TensorBoard"."""
-    numbers: dict[str, int] = {}
-    for user in listed:
-        numbers[_label(user.group)] = numbers.get(_label(user.group), 0) + user.group.replicas
-    return shown_list(
+    pod_counts: dict[str, int] = {}
+    for user in claim_users:
+        pod_counts[_get_user_label(user.group)] = (
+            pod_counts.get(_get_user_label(user.group), 0) + user.group.replicas
+        )
+    return format_list(
         [
             label if label.startswith("the ") else f"{number} Pod{'s' if number > 1 else ''} of {label}"
-            for label, number in numbers.items()
+            for label, number in pod_counts.items()
         ]
     )
 
 
-def _label(group: Group) -> str:
-    return group.role if group.doc.data["kind"] == "Pod" else "the TensorBoard"
+def _get_user_label(group: ReplicaGroup) -> str:
+    return group.replica_type if group.doc.data["kind"] == "Pod" else "the TensorBoard"
 
 
-def unknown_claim(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def unknown_claim(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim that the inventory does not have, or not in the namespace. Values: ``claim``, ``why``."""
-    job, known = subject.job, section(subject.job, "pvcs")
-    if not known:
+    job, known_claims = target.job, get_section(target.job, "pvcs")
+    if not known_claims:
         return
-    where = namespace(job)
-    for claim, listed in users(job).items():
-        if claim not in known:
-            why = absent(claim, known)
-        elif not is_for(entry(job, "pvcs", claim), where):
-            why = f'is in {elsewhere(entry(job, "pvcs", claim))}, not in "{where}"'
+    job_namespace = namespace_of(job)
+    for claim, claim_users in find_claim_users(job).items():
+        if claim not in known_claims:
+            reason = describe_absence(claim, known_claims)
+        elif not is_available_in(get_entry(job, "pvcs", claim), job_namespace):
+            reason = f'is in {describe_namespaces(get_entry(job, "pvcs", claim))}, not in "{job_namespace}"'
         else:
             continue
-        for user in listed:
-            yield Hit(user.path, {"claim": claim, "why": why}, doc=user.group.doc, group=user.group)
+        for user in claim_users:
+            yield Violation(user.path, {"claim": claim, "why": reason}, doc=user.group.doc, group=user.group)
 
 
-class Mounts(NamedTuple):
+class MountSummary(NamedTuple):
     """The claims for one node or Pod that a job mounts, each with its access mode."""
 
-    job: Named
+    job: JobNameSummary
     modes: Mapping[str, str]
 
     @property
@@ -183,51 +207,59 @@ class Mounts(NamedTuple):
         return [(self.job.namespace, claim) for claim in self.modes]
 
     @property
-    def party(self) -> Hashable:
-        return self.job.instance
+    def owner(self) -> Hashable:
+        return self.job.identity
 
 
-def mounts_left(job: Job) -> Mounts | None:
+def summarize_mounts(job: LoweredJob) -> MountSummary | None:
     """What a job mounts that is not for all; None for an object, and where there is no such claim."""
     if job.cr is None:
         return None
-    modes = {claim: _modes(job, claim) for claim in users(job)}
-    not_for_all = {claim: those[0] for claim, those in modes.items() if those and FOR_ONE.issuperset(those)}
-    return Mounts(named(job), not_for_all) if not_for_all else None
+    modes = {claim: _get_access_modes(job, claim) for claim in find_claim_users(job)}
+    not_for_all = {
+        claim: those[0] for claim, those in modes.items() if those and SINGLE_NODE_MODES.issuperset(those)
+    }
+    return MountSummary(build_name_summary(job), not_for_all) if not_for_all else None
 
 
-def claim_of_several_jobs(left: Mapping[int, Mounts], again: Again) -> Iterator[tuple[int, Hit]]:
+def claim_of_several_jobs(
+    summaries: Mapping[int, MountSummary], rebuild_job: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
     """A claim for one node or Pod that another job, further up, mounts too.
 
     Values: ``claim``, ``mode``, ``others``.
     """
-    mounting: dict[tuple[str, str], Sharers] = {}
-    for number, one in left.items():
-        for claim in one.modes:
-            mounting.setdefault((one.job.namespace, claim), Sharers()).add(number, one.job)
-    for number, one in left.items():
-        for claim, mode in one.modes.items():
-            others, names = mounting[one.job.namespace, claim].before(one.job)
-            if others:
-                values = {"claim": claim, "mode": mode, "others": shown_list(names)}
-                related = [_mount(again(other), claim) for other in others]
-                user = users(again(number))[claim][0]
-                yield number, Hit(user.path, values, related=related, doc=user.group.doc, group=user.group)
+    sharing_jobs: dict[tuple[str, str], SharingJobs] = {}
+    for number, summary in summaries.items():
+        for claim in summary.modes:
+            sharing_jobs.setdefault((summary.job.namespace, claim), SharingJobs()).add(number, summary.job)
+    for number, summary in summaries.items():
+        for claim, mode in summary.modes.items():
+            other_numbers, names = sharing_jobs[summary.job.namespace, claim].find_earlier_jobs(summary.job)
+            if other_numbers:
+                values = {"claim": claim, "mode": mode, "others": format_list(names)}
+                related = [_find_first_mount(rebuild_job(other), claim) for other in other_numbers]
+                user = find_claim_users(rebuild_job(number))[claim][0]
+                yield (
+                    number,
+                    Violation(user.path, values, related=related, doc=user.group.doc, group=user.group),
+                )
 
 
-def _mount(job: Job, claim: str) -> tuple[Doc, Path, str]:
+def _find_first_mount(job: LoweredJob, claim: str) -> tuple[TracedDocument, Path, str]:
     """The first mount of a claim by a job, as a related place."""
-    user = users(job)[claim][0]
-    return user.group.doc, user.path, f"{called(job)} mounts it"
+    user = find_claim_users(job)[claim][0]
+    return user.group.doc, user.path, f"{get_job_label(job)} mounts it"
 
 
-def host_path_data(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def host_path_data(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A directory of the node in a job of several Pods. Values: ``path``, ``pods``."""
-    if pods(subject.job) < 2:
+    if count_pods(target.job) < 2:
         return
-    for number, volume in entries(mapping(subject.data, "spec"), "volumes"):
-        path = text(mapping(volume, "hostPath"), "path")
-        if path and not any(path == one or path.startswith(f"{one}/") for one in OF_SYSTEM):
-            yield Hit(
-                ("spec", "volumes", number, "hostPath", "path"), {"path": path, "pods": pods(subject.job)}
+    for number, volume in get_entries(get_mapping(target.data, "spec"), "volumes"):
+        path = get_text(get_mapping(volume, "hostPath"), "path")
+        if path and not any(path == one or path.startswith(f"{one}/") for one in SYSTEM_PATHS):
+            yield Violation(
+                ("spec", "volumes", number, "hostPath", "path"),
+                {"path": path, "pods": count_pods(target.job)},
             )

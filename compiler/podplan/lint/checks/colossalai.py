@@ -11,52 +11,57 @@ from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, text
-from podplan.launchers.argparse import spellings
-from podplan.launchers.colossalai import GIVEN, ColossalAI, pieces
+from podplan.kubernetes.accessors import get_entries, get_text
+from podplan.launchers.argparse import index_spellings
+from podplan.launchers.colossalai import TORCHRUN_OPTIONS_GIVEN, ColossalAICommand, split_extra_args
 from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.colossalai_line import ColossalAILine, handed_on, line_of
-from podplan.lint.analysis.jobs import counted, mode, roles
-from podplan.lint.analysis.launches import launches
-from podplan.lint.analysis.resources import training
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.colossalai_line import ColossalAILine, find_colossalai_line, to_launch_argument
+from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_enabled
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.target import LoweredJob, Target, Violation
 
-Container = tuple[Group, Path, Mapping[str, Any]]
+LocatedContainer = tuple[ReplicaGroup, Path, Mapping[str, Any]]
 
 
-def launcher_workdir(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def launcher_workdir(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A working directory of the launcher that the workers may not have; values ``folder`` and ``image``."""
-    pair = _pair(subject.job)
+    pair = _find_launcher_and_worker(target.job)
     if pair is None:
         return
-    (group, path, launcher), (of_workers, at, worker) = pair
-    folder = text(launcher, "workingDir")
-    if not folder.startswith("/") or folder == "/" or _same_image(launcher, worker) or _has(worker, folder):
+    (group, path, launcher), (worker_group, worker_path, worker) = pair
+    folder = get_text(launcher, "workingDir")
+    if (
+        not folder.startswith("/")
+        or folder == "/"
+        or _has_same_image(launcher, worker)
+        or _has_mounted_folder(worker, folder)
+    ):
         return
-    where = (of_workers.doc, (*at, "image"), "the workers run another image")
-    values = {"folder": folder, "image": text(worker, "image")}
-    yield Hit((*path, "workingDir"), values, [where], doc=group.doc, group=group)
+    related = (worker_group.doc, (*worker_path, "image"), "the workers run another image")
+    values = {"folder": folder, "image": get_text(worker, "image")}
+    yield Violation((*path, "workingDir"), values, [related], doc=group.doc, group=group)
 
 
-def script_in_worker_folder(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def script_in_worker_folder(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A relative script that only the workers have in their working directory.
 
     Values: ``script``, ``folder`` of the launcher, ``own`` of the workers.
     """
-    pair = _pair(subject.job)
+    pair = _find_launcher_and_worker(subject.job)
     if pair is None:
         return
     (group, path, launcher), (of_workers, at, worker) = pair
-    own, folder = (normpath(text(one, "workingDir") or "/") for one in (worker, launcher))
-    given = text(launcher, "workingDir")
-    script = next((one.invocation.script for one in launches(subject.job) if one.group is group), None)
-    if script is None or not script.known or script.text.startswith("/") or own in ("/", folder):
+    own, folder = (normpath(get_text(one, "workingDir") or "/") for one in (worker, launcher))
+    given = get_text(launcher, "workingDir")
+    script = next((one.invocation.script for one in find_launches(subject.job) if one.group is group), None)
+    if script is None or not script.is_known or script.text.startswith("/") or own in ("/", folder):
         return
-    if not _has(worker, own) or (given and _has(worker, folder)):
+    if not _has_mounted_folder(worker, own) or (given and _has_mounted_folder(worker, folder)):
         return
     values = {"script": script.text, "folder": given or "the working directory of its image", "own": own}
     where = (
@@ -65,137 +70,156 @@ def script_in_worker_folder(subject: Subject, _: Mapping[str, Any]) -> Iterator[
         "the working directory of the workers, which does not count",
     )
     place: Path = (*path, "workingDir") if given else path
-    yield Hit(place, values, [where], doc=group.doc, group=group)
+    yield Violation(place, values, [where], doc=group.doc, group=group)
 
 
-def image_skew(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def image_skew(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher and workers of unlike images; values ``launcher`` and ``worker``."""
-    pair = _pair(subject.job)
+    pair = _find_launcher_and_worker(target.job)
     if pair is None:
         return
-    (group, path, launcher), (of_workers, at, worker) = pair
-    if _same_image(launcher, worker):
+    (group, path, launcher), (worker_group, worker_path, worker) = pair
+    if _has_same_image(launcher, worker):
         return
-    where = (of_workers.doc, (*at, "image"), "the image of the workers")
-    values = {"launcher": text(launcher, "image"), "worker": text(worker, "image")}
-    yield Hit((*path, "image"), values, [where], doc=group.doc, group=group)
+    related = (worker_group.doc, (*worker_path, "image"), "the image of the workers")
+    values = {"launcher": get_text(launcher, "image"), "worker": get_text(worker, "image")}
+    yield Violation((*path, "image"), values, [related], doc=group.doc, group=group)
 
 
-def _pair(job: Job) -> tuple[Container, Container] | None:
+def _find_launcher_and_worker(job: LoweredJob) -> tuple[LocatedContainer, LocatedContainer] | None:
     """The containers of the launcher and of the workers, where the one starts the training on the others."""
-    found: dict[str, Container] = {}
+    by_role: dict[str, LocatedContainer] = {}
     for group in job.pods:
-        container = training(group)
+        container = find_training_container(group)
         if container is not None:
-            found.setdefault(group.role, (group, *container))
-    if mode(job, "debug") or not {"launcher", "worker"} <= set(found):
+            by_role.setdefault(group.replica_type, (group, *container))
+    if is_mode_enabled(job, "debug") or not {"launcher", "worker"} <= set(by_role):
         return None
-    return found["launcher"], found["worker"]
+    return by_role["launcher"], by_role["worker"]
 
 
-def _same_image(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    images = text(one, "image"), text(other, "image")
+def _has_same_image(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    images = get_text(first, "image"), get_text(second, "image")
     return images[0] == images[1] or "" in images
 
 
-def _has(container: Mapping[str, Any], folder: str) -> bool:
+def _has_mounted_folder(container: Mapping[str, Any], folder: str) -> bool:
     """Whether a folder lies in a volume of the container."""
-    mounts = (text(mount, "mountPath").rstrip("/") for _, mount in entries(container, "volumeMounts"))
+    mounts = (get_text(mount, "mountPath").rstrip("/") for _, mount in get_entries(container, "volumeMounts"))
     return any(mount and f"{folder}/".startswith(f"{mount}/") for mount in mounts)
 
 
-def launch_arguments(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def launch_arguments(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Options of torchrun that do not arrive there, or that it refuses; value ``what``."""
-    line = line_of(subject.job)
+    line = find_colossalai_line(target.job)
     if line is None:
         return
     # What is wrong with an entry is also wrong on the line that comes of it, and one reason is enough.
     reported: set[Path] = set()
-    for word, what in list(_broken_items(line.items)) or _of_torchrun(line):
-        path, doc, group = line.place(word)
+    for word, message in list(_iter_broken_items(line.items)) or _iter_torchrun_errors(line):
+        path, doc, group = line.locate_word(word)
         if path not in reported:
             reported.add(path)
-            yield Hit(path, {"what": what}, doc=doc, group=group)
+            yield Violation(path, {"what": message}, doc=doc, group=group)
 
 
-def _broken_items(items: tuple[Word, ...]) -> Iterator[tuple[Word, str]]:
+def _iter_broken_items(items: tuple[Word, ...]) -> Iterator[tuple[Word, str]]:
     """Entries of which --extra_launch_args makes other options than they are."""
-    known = spellings(GRAMMAR)
-    before: Word | None = None  # an option that takes the next entry for its value, as people mean it
+    options = index_spellings(GRAMMAR)
+    pending_option: Word | None = None  # an option that takes the next entry for its value, as people mean it
     for item in items:
         text = item.text
         name, equals, _ = text.partition("=")
-        parts = [piece.text for piece in pieces(item._replace(text=handed_on(item)))]
-        if before is not None and not text.startswith("-"):
-            option = known[before.text].spellings[0]
-            become = f"{_with_dashes(before)} {_with_dashes(item)}"
-            yield before, f'torchrun gets "{before.text}" and "{text}" as {become}; write {option}={text}'
+        parts = [piece.text for piece in split_extra_args(item._replace(text=to_launch_argument(item)))]
+        if pending_option is not None and not text.startswith("-"):
+            option = options[pending_option.text].spellings[0]
+            received = f"{_to_torchrun_option(pending_option)} {_to_torchrun_option(item)}"
+            yield (
+                pending_option,
+                f'torchrun gets "{pending_option.text}" and "{text}" as {received}; write {option}={text}',
+            )
         elif any(part.count("=") > 1 for part in parts):
             yield item, f'--extra_launch_args cannot hold "{text}": an option has one "=" there'
-        elif len(parts) > 1 and not all(f"--{part.partition('=')[0]}" in known for part in parts[1:]):
-            become = " ".join(f"--{part}" for part in parts)
-            yield item, f'colossalai run splits "{text}" at its commas, and torchrun gets {become}'
-        elif text.startswith("-") and not text.startswith("--") and name in known and equals:
-            yield item, f'torchrun gets "{text}" as {_with_dashes(item)}; write {known[name].spellings[0]}'
-        before = item if name in known and known[name].kind != "flag" and not equals else None
+        elif len(parts) > 1 and not all(f"--{part.partition('=')[0]}" in options for part in parts[1:]):
+            received = " ".join(f"--{part}" for part in parts)
+            yield item, f'colossalai run splits "{text}" at its commas, and torchrun gets {received}'
+        elif text.startswith("-") and not text.startswith("--") and name in options and equals:
+            yield (
+                item,
+                f'torchrun gets "{text}" as {_to_torchrun_option(item)}; write {options[name].spellings[0]}',
+            )
+        pending_option = item if name in options and options[name].kind != "flag" and not equals else None
 
 
-def _with_dashes(item: Word) -> str:
+def _to_torchrun_option(item: Word) -> str:
     """An entry as torchrun gets it."""
-    return f"--{handed_on(item)}"
+    return f"--{to_launch_argument(item)}"
 
 
-def _of_torchrun(line: ColossalAILine) -> Iterator[tuple[Word, str]]:
+def _iter_torchrun_errors(line: ColossalAILine) -> Iterator[tuple[Word, str]]:
     """What torchrun refuses on the workers, and options that keep the workers apart."""
-    found = line.torchrun
-    options = {name: option for name, option in found.line.options.items() if _from_extra(line, option.flag)}
-    for fault in found.errors:
-        if _from_extra(line, fault.word):
-            yield fault.word, fault.sentence
+    torchrun = line.torchrun
+    options = {
+        name: option
+        for name, option in torchrun.command_line.options.items()
+        if _is_extra_option(line, option.flag)
+    }
+    for error in torchrun.errors:
+        if _is_extra_option(line, error.word):
+            yield error.word, error.message
     for name, option in options.items():
-        if name in GIVEN and name not in ("master_addr", "master_port"):
+        if name in TORCHRUN_OPTIONS_GIVEN and name not in ("master_addr", "master_port"):
             yield option.flag, f"colossalai run gives --{name} itself, and torchrun takes the one from here"
         elif name in ("no_python", "module"):
             yield option.flag, f"--{name} does not go with the script that colossalai run starts"
-    apart = next((name for name in ("standalone", "rdzv_backend") if name in options), None)
-    at_localhost = found.standalone or (found.backend == "c10d" and "rdzv_endpoint" not in found.given)
-    if apart is not None and line.hosts > 1 and (at_localhost or pod_hosts.is_loopback(found.host or "")):
-        what = f"with --{apart} each of the {counted(line.hosts, 'worker')} waits for the others at localhost"
-        yield options[apart].flag, what
+    isolating_option = next((name for name in ("standalone", "rdzv_backend") if name in options), None)
+    at_localhost = torchrun.standalone or (
+        torchrun.backend == "c10d" and "rdzv_endpoint" not in torchrun.value_origins
+    )
+    if (
+        isolating_option is not None
+        and line.hosts > 1
+        and (at_localhost or pod_hosts.is_loopback(torchrun.host or ""))
+    ):
+        message = (
+            f"with --{isolating_option} each of the {format_count(line.hosts, 'worker')} waits for the others"
+            " at localhost"
+        )
+        yield options[isolating_option].flag, message
 
 
-def _from_extra(line: ColossalAILine, word: Word) -> bool:
+def _is_extra_option(line: ColossalAILine, word: Word) -> bool:
     """Whether a word of torchrun comes from the options of the CR."""
-    option = line.read.line.options.get("extra_launch_args")
+    option = line.command_line.command_line.options.get("extra_launch_args")
     return word.path[:1] == ("spec",) or (option is not None and word.path == option.word.path)
 
 
-def script_options_taken(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def script_options_taken(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments of the script that are options to colossalai run; values ``word`` and ``option``."""
-    for launch in launches(subject.job):
-        facts = launch.invocation.facts
-        if not isinstance(facts, ColossalAI) or not facts.line.sure:
+    for launch in find_launches(target.job):
+        facts = launch.invocation.parsed
+        if not isinstance(facts, ColossalAICommand) or not facts.command_line.is_certain:
             continue
         words = launch.invocation.words
-        line = facts.line
+        line = facts.command_line
         script = line.script if line.script is not None else next(iter(line.arguments), None)
-        behind = False
+        is_after_script = False
         flags = {option.flag: name for name, option in line.options.items()}
         for word in words:
-            if behind and word in flags:
-                values = {"word": word.text, "option": _spelled(flags[word])}
-                yield Hit(launch.place(word), values, doc=launch.group.doc, group=launch.group)
-            behind = behind or word == script
+            if is_after_script and word in flags:
+                values = {"word": word.text, "option": _spell_option(flags[word])}
+                yield Violation(launch.locate_word(word), values, doc=launch.group.doc, group=launch.group)
+            is_after_script = is_after_script or word == script
 
 
-def _spelled(name: str) -> str:
+def _spell_option(name: str) -> str:
     return {"module": "-m", "ssh_port": "--ssh-port"}.get(name, f"--{name}")
 
 
-def several_launchers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def several_launchers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More than one launcher; value ``replicas``."""
-    for role in roles(subject.job):
-        replicas = role.data.get("replicas")
-        if role.type == "launcher" and isinstance(replicas, int) and replicas > 1:
-            path = (*role.path, "replicas")
-            yield Hit(path, {"replicas": replicas}, change=("set", path, 1))
+    for replica_spec in get_replica_specs(target.job):
+        replicas = replica_spec.data.get("replicas")
+        if replica_spec.type == "launcher" and isinstance(replicas, int) and replicas > 1:
+            path = (*replica_spec.path, "replicas")
+            yield Violation(path, {"replicas": replicas}, change=("set", path, 1))

@@ -8,49 +8,52 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import below
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import endings
-from podplan.lint.analysis.jobs import kind_of, mode, spec_of
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
 from podplan.lint.analysis.processes import process_of
-from podplan.lint.analysis.resources import containers, init_containers, training
+from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
 from podplan.lint.checks.exit_statuses import command_name
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 _AS_SIDECAR = "move it to initContainers with restartPolicy: Always, as a sidecar, which ends with the rest"
 _NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"
 
 
-def endless_container(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A container that never ends in a Pod that has to; values ``what`` and ``instead``."""
     job = subject.job
-    if mode(job, "debug") or mode(job, "pause"):
+    if is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
     for group in job.pods:
         yield from _endless_init(group)
-        if _ends_job(job, group) and mapping(group.doc.data, "spec").get("shareProcessNamespace") is not True:
+        if (
+            _ends_job(job, group)
+            and get_mapping(group.doc.data, "spec").get("shareProcessNamespace") is not True
+        ):
             yield from _endless_app(group)
 
 
-def _endless_init(group: Group) -> Iterator[Hit]:
-    for path, container in init_containers(group):
+def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
+    for path, container in list_init_containers(group):
         endless = endings.endless(process_of(container))
         if endless is not None and container.get("restartPolicy") != "Always":
-            what = f'the init container "{text(container, "name")}" never ends ("{endless.text}")'
+            what = f'the init container "{get_text(container, "name")}" never ends ("{endless.text}")'
             values = {
                 "what": f"{what}, so that the containers of the Pod never start",
                 "instead": "write restartPolicy: Always into it, which makes it a sidecar",
             }
-            yield Hit(below(path, endless.words[0].place), values, doc=group.doc, group=group)
+            yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 
 
-def _endless_app(group: Group) -> Iterator[Hit]:
+def _endless_app(group: ReplicaGroup) -> Iterator[Violation]:
     """The containers that go on when the training has ended, or that end it with an endless command."""
-    main = training(group)
+    main = find_training_container(group)
     found = {
-        path: (text(container, "name"), endings.endless(process_of(container)))
-        for path, container in containers(group)
+        path: (get_text(container, "name"), endings.endless(process_of(container)))
+        for path, container in list_containers(group)
     }
     _, of_main = found.get(main[0] if main is not None else (), ("", None))
     if of_main is not None and not of_main.after_training:
@@ -63,23 +66,23 @@ def _endless_app(group: Group) -> Iterator[Hit]:
             what, instead = f'"{endless.text}" behind the training never ends', _NOTHING_BEHIND
         what += ", so that the Pod does not complete when its training does, and keeps its GPUs"
         values = {"what": what, "instead": instead}
-        yield Hit(below(path, endless.words[0].place), values, doc=group.doc, group=group)
+        yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 
 
-def _ends_job(job: Job, group: Group) -> bool:
+def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the job succeeds only when Pods of a group complete."""
     kind = kind_of(job)
     if kind == "GenericJob":
-        rules = [rule for _, rule in entries(spec_of(job), "successRules")]
-        return not rules or any(group.role in rule for rule in rules)
+        rules = [rule for _, rule in get_entries(spec_of(job), "successRules")]
+        return not rules or any(group.replica_type in rule for rule in rules)
     if kind == "ColossalAIJob":
-        return group.role == "launcher"
+        return group.replica_type == "launcher"
     return group is job.pods[0]
 
 
-def daemon_as_main_process(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def daemon_as_main_process(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A container that only starts a daemon; values ``program`` and ``instead``."""
     daemon = endings.only_daemon(process_of(subject.data))
     if daemon is not None:
         values = {"program": command_name(daemon.words), "instead": daemon.instead}
-        yield Hit(daemon.words[0].place, values)
+        yield Violation(daemon.words[0].place, values)

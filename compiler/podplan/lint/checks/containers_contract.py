@@ -5,147 +5,191 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kinds.t9k import behaviors
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.launchers.discovery import find
-from podplan.lint.analysis.jobs import kind_of, mode, roles, spec_of
-from podplan.lint.analysis.launches import launches
-from podplan.lint.analysis.resources import accelerators
-from podplan.lint.analysis.training import Written, containers, env, preferred, training
-from podplan.lint.target import Hit, Job, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.discovery import find_programs
+from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.resources import count_accelerators
+from podplan.lint.analysis.training import (
+    WrittenContainer,
+    find_written_training_container,
+    get_preferred_container_name,
+    iter_env,
+    list_written_containers,
+)
+from podplan.lint.target import LoweredJob, Target, Violation
 
-_SIDECAR = pattern(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
-_PYTHON = pattern(r"(?:.*/)?python[0-9.]*")
-_STARTER = pattern(r"(?:.*/)?(?:python[0-9.]*|torchrun)")
+_SIDECAR_NAME = compile_lazily(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
+_PYTHON_COMMAND = compile_lazily(r"(?:.*/)?python[0-9.]*")
+_STARTER_COMMAND = compile_lazily(r"(?:.*/)?(?:python[0-9.]*|torchrun)")
 # What is meant as a script, or as a module, and not as the value of an option of one.
-_SCRIPT = pattern(r"\.[A-Za-z]\w*$|/")
+_SCRIPT_PATTERN = compile_lazily(r"\.[A-Za-z]\w*$|/")
 
 
-def training_container_missing(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def training_container_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Workers of a ColossalAIJob without a container of the name that the controller needs; ``name``."""
-    job = subject.job
-    for role in roles(job):
-        listed = containers(role)
-        names = [text(found.data, "name") for found in listed]
-        if role.type == "worker" and names and all(names) and preferred(job) not in names:
-            values = {"name": preferred(job), "names": " and ".join(names)}
-            yield Hit((*listed[0].path, "name"), values)
+    job = target.job
+    for replica_spec in get_replica_specs(job):
+        written_containers = list_written_containers(replica_spec)
+        names = [get_text(found.data, "name") for found in written_containers]
+        if (
+            replica_spec.type == "worker"
+            and names
+            and all(names)
+            and get_preferred_container_name(job) not in names
+        ):
+            values = {"name": get_preferred_container_name(job), "names": " and ".join(names)}
+            yield Violation((*written_containers[0].path, "name"), values)
 
 
-def launcher_container_name(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher of a ColossalAIJob without a container of the name that the controller looks for.
 
     Values ``name`` and ``names``.
     """
     name = str(behaviors.COLOSSALAI_LAUNCHER_CONTAINER.value)
-    for role in roles(subject.job):
-        listed = containers(role)
-        names = [text(found.data, "name") for found in listed]
-        if role.type != "launcher" or role.path[1] != "replicaSpecs" or not listed or not all(names):
+    for replica_spec in get_replica_specs(target.job):
+        written_containers = list_written_containers(replica_spec)
+        names = [get_text(found.data, "name") for found in written_containers]
+        if (
+            replica_spec.type != "launcher"
+            or replica_spec.path[1] != "replicaSpecs"
+            or not written_containers
+            or not all(names)
+        ):
             continue
         if name not in names:
-            yield Hit((*listed[0].path, "name"), {"name": name, "names": " and ".join(names)})
+            yield Violation(
+                (*written_containers[0].path, "name"), {"name": name, "names": " and ".join(names)}
+            )
 
 
-def training_container_guessed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def training_container_guessed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several containers, of which the controller takes another than the one that trains."""
-    job = subject.job
-    name = preferred(job)
-    if kind_of(job) == "PyTorchTrainingJob" and not _torchrun(job):
+    job = target.job
+    name = get_preferred_container_name(job)
+    if kind_of(job) == "PyTorchTrainingJob" and not _is_torchrun_enabled(job):
         return
-    for role in roles(job):
-        listed = containers(role)
-        chosen = training(job, role)
-        if chosen is None or len(listed) < 2:
+    for replica_spec in get_replica_specs(job):
+        written_containers = list_written_containers(replica_spec)
+        chosen = find_written_training_container(job, replica_spec)
+        if chosen is None or len(written_containers) < 2:
             continue
-        other = _better(listed, chosen)
-        if other is not None:
-            number = accelerators(other.data).number
-            has = (
+        likelier_container = _find_likelier_container(written_containers, chosen)
+        if likelier_container is not None:
+            number = count_accelerators(likelier_container.data).number
+            reason = (
                 f"has {number} GPU{'s' if number != 1 else ''}"
                 if number
                 else "looks like the one that trains"
             )
-            values = {"name": name, "chosen": text(chosen.data, "name"), "other": text(other.data, "name")}
-            where = (subject.doc, (*other.path, "name"), f"this one {has}")
-            yield Hit((*chosen.path, "name"), {**values, "has": has}, [where])
+            values = {
+                "name": name,
+                "chosen": get_text(chosen.data, "name"),
+                "other": get_text(likelier_container.data, "name"),
+            }
+            related = (target.doc, (*likelier_container.path, "name"), f"this one {reason}")
+            yield Violation((*chosen.path, "name"), {**values, "has": reason}, [related])
 
 
-def _better(listed: list[Written], chosen: Written) -> Written | None:
+def _find_likelier_container(
+    written_containers: list[WrittenContainer], chosen: WrittenContainer
+) -> WrittenContainer | None:
     """A container that is more likely to train than the chosen one."""
-    if accelerators(chosen.data).number:
+    if count_accelerators(chosen.data).number:
         return None
-    with_gpus = [found for found in listed if accelerators(found.data).number]
+    with_gpus = [found for found in written_containers if count_accelerators(found.data).number]
     if with_gpus:
         return with_gpus[0]
-    others = [found for found in listed if not _SIDECAR.fullmatch(text(found.data, "name"))]
-    return others[0] if others and _SIDECAR.fullmatch(text(chosen.data, "name")) else None
+    other_containers = [
+        found for found in written_containers if not _SIDECAR_NAME.fullmatch(get_text(found.data, "name"))
+    ]
+    return (
+        other_containers[0]
+        if other_containers and _SIDECAR_NAME.fullmatch(get_text(chosen.data, "name"))
+        else None
+    )
 
 
-def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def command_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command or args that the controller replaces; values ``field``, ``by``, ``script`` and ``fix``."""
-    job = subject.job
+    job = target.job
     kind = kind_of(job)
-    if kind == "PyTorchTrainingJob" and not _torchrun(job):
+    if kind == "PyTorchTrainingJob" and not _is_torchrun_enabled(job):
         return
-    for role in roles(job):
-        chosen = training(job, role)
+    for replica_spec in get_replica_specs(job):
+        chosen = find_written_training_container(job, replica_spec)
         if chosen is None:
             continue
         for field in ("command", "args"):
             words = chosen.data.get(field)
-            if not words or (kind == "PyTorchTrainingJob" and (field == "args" or _is_python(words))):
+            if not words or (kind == "PyTorchTrainingJob" and (field == "args" or _is_plain_python(words))):
                 continue
-            by = {"PyTorchTrainingJob": "torchrun", "DeepSpeedJob": "sshd and deepspeed"}.get(
-                kind, "colossalai run" if role.type == "launcher" else "sshd"
+            replacement = {"PyTorchTrainingJob": "torchrun", "DeepSpeedJob": "sshd and deepspeed"}.get(
+                kind, "colossalai run" if replica_spec.type == "launcher" else "sshd"
             )
             script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
-            where = (*chosen.path, field)
-            values = {"field": field, "by": by, "script": script, "fix": f"leave {field} out"}
-            change = ("remove", where, None) if _says_what_runs(job) else None
-            hit = Hit(where, values, on_key=True, change=change, safe=True)
-            yield hit if kind != "PyTorchTrainingJob" else _for_torchrun(hit, job, role.type, chosen)
+            field_path = (*chosen.path, field)
+            values = {"field": field, "by": replacement, "script": script, "fix": f"leave {field} out"}
+            change = ("remove", field_path, None) if _has_run_field(job) else None
+            violation = Violation(field_path, values, at_key=True, change=change, safe=True)
+            yield (
+                violation
+                if kind != "PyTorchTrainingJob"
+                else _add_torchrun_change(violation, job, replica_spec.type, chosen)
+            )
 
 
-def _says_what_runs(job: Job) -> bool:
+def _has_run_field(job: LoweredJob) -> bool:
     """Whether a CR has the field that says what its launcher runs; a command may be all that does."""
     spec = spec_of(job)
     if kind_of(job) == "DeepSpeedJob":
-        config = mapping(spec, "config")
-        return bool(config.get("customCommand")) or any(mapping(config, "run").values())
+        config = get_mapping(spec, "config")
+        return bool(config.get("customCommand")) or any(get_mapping(config, "run").values())
     if kind_of(job) == "ColossalAIJob":
-        return bool(mapping(spec, "torchConfig").get("script") or mapping(spec, "worker").get("command"))
+        return bool(
+            get_mapping(spec, "torchConfig").get("script") or get_mapping(spec, "worker").get("command")
+        )
     return True
 
 
-def _for_torchrun(hit: Hit, job: Job, role: str, container: Written) -> Hit:
+def _add_torchrun_change(
+    violation: Violation, job: LoweredJob, role: str, container: WrittenContainer
+) -> Violation:
     """The hit with a change that keeps the script where the command is the only place that names it.
 
     The change is safe if torchrun ran the script in args before and goes on, or had none to run.
     """
-    moved = _moved(container.data)
-    lines = [launch.invocation for launch in launches(job) if launch.group.role == role and launch.torchrun]
+    movable_words = _find_movable_words(container.data)
+    lines = [
+        launch.invocation
+        for launch in find_launches(job)
+        if launch.group.replica_type == role and launch.torchrun
+    ]
     script = lines[0].script if lines else None
-    ran = script is not None and all(fault.only for fault in lines[0].errors)
-    is_named = script is not None and ("module" in lines[0].options or _SCRIPT.search(script.text))
-    if ran and (moved is None or is_named):
-        return hit
-    if moved is None:
-        return hit._replace(change=None)  # nothing else says what somebody meant to run
-    values = {**hit.values, "fix": "move its words to args"}
+    ran = script is not None and all(fault.condition for fault in lines[0].errors)
+    is_named = script is not None and ("module" in lines[0].options or _SCRIPT_PATTERN.search(script.text))
+    if ran and (movable_words is None or is_named):
+        return violation
+    if movable_words is None:
+        return violation._replace(change=None)  # nothing else says what somebody meant to run
+    values = {**violation.values, "fix": "move its words to args"}
     args = (*container.path, "args")
     changes: list[tuple[str, Path, Any]]
     if "args" in container.data:
-        changes = [("prepend", args, moved), ("remove", hit.path, None)]
+        changes = [("prepend", args, movable_words), ("remove", violation.path, None)]
     else:
-        number = len(container.data["command"]) - len(moved)
-        changes = [("rename", hit.path, "args")] + [("remove", (*hit.path, at), None) for at in range(number)]
-    return hit._replace(values=values, change=changes[0], more_changes=tuple(changes[1:]), safe=not ran)
+        number = len(container.data["command"]) - len(movable_words)
+        changes = [("rename", violation.path, "args")] + [
+            ("remove", (*violation.path, at), None) for at in range(number)
+        ]
+    return violation._replace(values=values, change=changes[0], more_changes=tuple(changes[1:]), safe=not ran)
 
 
-def _moved(container: Mapping[str, Any]) -> list[str] | None:
+def _find_movable_words(container: Mapping[str, Any]) -> list[str] | None:
     """The words of a command that torchrun takes as args: a script or a module, and what follows it.
 
     Of a command of torchrun all words after its name. None where the command starts anything else.
@@ -153,69 +197,78 @@ def _moved(container: Mapping[str, Any]) -> list[str] | None:
     words = container.get("command")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return None
-    found = find({"command": words}).invocations
-    if len(found) != 1 or not _STARTER.fullmatch(words[0]) or found[0].script is None:
+    invocations = find_programs({"command": words}).invocations
+    if len(invocations) != 1 or not _STARTER_COMMAND.fullmatch(words[0]) or invocations[0].script is None:
         return None
-    line, at = found[0], found[0].script.path[-1]
-    if not isinstance(at, int) or found[0].script.text != words[at]:
+    line, script_index = invocations[0], invocations[0].script.path[-1]
+    if not isinstance(script_index, int) or invocations[0].script.text != words[script_index]:
         return None
     if line.launcher == "python":
-        return words[at - 1 :] if words[at - 1] == "-m" else words[at:]
+        return words[script_index - 1 :] if words[script_index - 1] == "-m" else words[script_index:]
     first = line.words[0].path[-1]
     is_torchrun = line.launcher in ("torchrun", "torch.distributed.launch")
     return words[first:] if is_torchrun and isinstance(first, int) else None
 
 
-def _is_python(words: Any) -> bool:
+def _is_plain_python(words: Any) -> bool:
     """Whether a command is only the interpreter: torchrun brings its own."""
-    return isinstance(words, list) and bool(_PYTHON.fullmatch(str(words[0]))) and words[1:] in ([], ["-u"])
+    return (
+        isinstance(words, list)
+        and bool(_PYTHON_COMMAND.fullmatch(str(words[0])))
+        and words[1:] in ([], ["-u"])
+    )
 
 
-def reserved_mount(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def reserved_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A mount at or below a path that the controller mounts itself; values ``path`` and ``reserved``."""
-    job = subject.job
-    reserved = _reserved(job)
-    for role in roles(job):
-        chosen = training(job, role)
+    job = target.job
+    reserved = _list_reserved_paths(job)
+    for replica_spec in get_replica_specs(job):
+        chosen = find_written_training_container(job, replica_spec)
         if chosen is None:
             continue
-        for number, mount in entries(chosen.data, "volumeMounts"):
-            path = text(mount, "mountPath").rstrip("/")
-            for taken in reserved:
-                if path == taken or path.startswith(f"{taken}/"):
-                    where = (*chosen.path, "volumeMounts", number, "mountPath")
-                    yield Hit(where, {"path": path, "reserved": taken})
+        for number, mount in get_entries(chosen.data, "volumeMounts"):
+            path = get_text(mount, "mountPath").rstrip("/")
+            for reserved_path in reserved:
+                if path == reserved_path or path.startswith(f"{reserved_path}/"):
+                    mount_path = (*chosen.path, "volumeMounts", number, "mountPath")
+                    yield Violation(mount_path, {"path": path, "reserved": reserved_path})
 
 
-def _reserved(job: Job) -> list[str]:
+def _list_reserved_paths(job: LoweredJob) -> list[str]:
     if kind_of(job) == "DeepSpeedJob":
-        known = (
+        mount_behaviors = (
             behaviors.SSH_MOUNT_PATH,
             behaviors.DEEPSPEED_HOSTFILE_PATH,
             behaviors.DEEPSPEED_ENV_FILE_PATH,
         )
-        return [str(fact.value) for fact in known]
-    written = text(mapping(spec_of(job), "ssh"), "authMountPath")
-    return [(written or str(behaviors.SSH_MOUNT_PATH.value)).rstrip("/")]
+        return [str(fact.value) for fact in mount_behaviors]
+    auth_mount_path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath")
+    return [(auth_mount_path or str(behaviors.SSH_MOUNT_PATH.value)).rstrip("/")]
 
 
-def duplicate_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def duplicate_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable that one container sets twice, to different values; values ``name`` and ``count``."""
-    for role in roles(subject.job):
-        for found in (*containers(role), *containers(role, "initContainers")):
-            yield from _twice(subject, found)
+    for replica_spec in get_replica_specs(target.job):
+        for container in (
+            *list_written_containers(replica_spec),
+            *list_written_containers(replica_spec, "initContainers"),
+        ):
+            yield from _iter_duplicate_variables(target, container)
 
 
-def _twice(subject: Subject, container: Written) -> Iterator[Hit]:
-    first: dict[str, int] = {}
-    listed = container.data.get("env")
-    for number, name, entry in env(container.data):
-        before = first.setdefault(name, number)
-        if before != number and isinstance(listed, list) and entry != listed[before]:
-            path = (*container.path, "env", before)
+def _iter_duplicate_variables(target: Target, container: WrittenContainer) -> Iterator[Violation]:
+    first_indexes: dict[str, int] = {}
+    env_list = container.data.get("env")
+    for number, name, entry in iter_env(container.data):
+        first_index = first_indexes.setdefault(name, number)
+        if first_index != number and isinstance(env_list, list) and entry != env_list[first_index]:
+            path = (*container.path, "env", first_index)
             label = "here it is set first"
-            yield Hit((*container.path, "env", number), {"name": name}, [(subject.doc, path, label)])
+            yield Violation((*container.path, "env", number), {"name": name}, [(target.doc, path, label)])
 
 
-def _torchrun(job: Job) -> bool:
-    return mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not mode(job, "debug")
+def _is_torchrun_enabled(job: LoweredJob) -> bool:
+    return get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not is_mode_enabled(
+        job, "debug"
+    )

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, TextPath
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, texts
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_mapping, get_texts
+from podplan.lint.target import Target, Violation
 from podplan.redaction.detection import find_command_secrets
 
 _HOLDERS: tuple[tuple[str, ...], ...] = (
@@ -20,14 +20,14 @@ _HOLDERS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def credentials_in_command(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def credentials_in_command(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A secret in a command line; value ``what``, which does not have the secret itself."""
     for base in _HOLDERS:
         holder: Any = subject.data
         for step in base:
-            holder = mapping(holder, step)
+            holder = get_mapping(holder, step)
         words: list[tuple[Path, str]] = [
-            ((*base, key, at), word) for key in ("command", "args") for at, word in texts(holder, key)
+            ((*base, key, at), word) for key in ("command", "args") for at, word in get_texts(holder, key)
         ]
         for found in find_command_secrets([word for _, word in words]):
-            yield Hit(TextPath(words[found.number][0], found.span), {"what": found.what})
+            yield Violation(TextPath(words[found.number][0], found.span), {"what": found.what})

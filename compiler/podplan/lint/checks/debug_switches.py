@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, text
-from podplan.lint.analysis.jobs import counted, mode, total
-from podplan.lint.analysis.launches import Launch, launches
-from podplan.lint.analysis.pod_hosts import job_name
-from podplan.lint.analysis.resources import training
+from podplan.kubernetes.accessors import get_entries, get_text
+from podplan.lint.analysis.jobs import count_pods_and_gpus, format_count, is_mode_enabled
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_hosts import get_job_name
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import of_program
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 _ON = frozenset(("1", "true", "yes", "on"))
 _SERIAL = frozenset(("1", "2", "3"))
@@ -34,8 +34,8 @@ class Switch(NamedTuple):
 class Found(NamedTuple):
     """A switch that is on: the Pods, its place, its name and value, and what it costs."""
 
-    group: Group
-    doc: Doc
+    group: ReplicaGroup
+    doc: TracedDocument
     path: Path
     name: str
     value: str
@@ -68,50 +68,52 @@ OPTIONS = {
     "autograd_anomaly": "checks each gradient for NaN",
 }
 # Jobs that are called so are there to debug.
-_DEBUGS = pattern(
+_DEBUGS = compile_lazily(
     r"(?:^|[-.])(?:debug|repro|bisect|smoke|diagnos|profil|sanity|(?:hang|nan|test|dbg)s?(?:[-.]|$))"
 )
 
 
-def debug_switch(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+def debug_switch(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A switch for debugging in a job of at least ``params["gpus"]`` GPUs.
 
     Values: ``switch`` as written, ``cost``, ``gpus``.
     """
     job = subject.job
-    gpus = total(job.pods)[1]
-    if gpus < params["gpus"] or mode(job, "debug") or _DEBUGS.search(job_name(job)):
+    gpus = count_pods_and_gpus(job.pods)[1]
+    if gpus < params["gpus"] or is_mode_enabled(job, "debug") or _DEBUGS.search(get_job_name(job)):
         return
     seen: set[str] = set()
     for found in _switches(job):
         if found.name not in seen:
             seen.add(found.name)
             switch = f"{found.name}={found.value}" if found.value else found.name
-            values = {"switch": switch, "cost": found.cost, "gpus": counted(gpus, "GPU")}
-            yield Hit(found.path, values, doc=found.doc, group=found.group)
+            values = {"switch": switch, "cost": found.cost, "gpus": format_count(gpus, "GPU")}
+            yield Violation(found.path, values, doc=found.doc, group=found.group)
 
 
-def _switches(job: Job) -> Iterator[Found]:
+def _switches(job: LoweredJob) -> Iterator[Found]:
     """The switches that are on."""
     for group in job.pods:
-        found = training(group)
-        for at, entry in entries(found[1], "env") if found is not None else ():
-            cost = _cost(text(entry, "name"), text(entry, "value"))
+        found = find_training_container(group)
+        for at, entry in get_entries(found[1], "env") if found is not None else ():
+            cost = _cost(get_text(entry, "name"), get_text(entry, "value"))
             if found is not None and cost:
                 path = (*found[0], "env", at, "value")
-                yield Found(group, group.doc, path, text(entry, "name"), text(entry, "value"), cost)
-    for launch in launches(job):
+                yield Found(group, group.doc, path, get_text(entry, "name"), get_text(entry, "value"), cost)
+    for launch in find_launches(job):
         yield from _on_line(job, launch)
 
 
-def _on_line(job: Job, launch: Launch) -> Iterator[Found]:
+def _on_line(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Found]:
     invocation = launch.invocation
-    if invocation.conditional:
+    if invocation.is_conditional:
         return
     for name in VARIABLES:
         value = invocation.variables.get(name)
         if value is not None and (cost := _cost(name, value)):
-            yield Found(launch.group, launch.group.doc, launch.place(invocation.word), name, value, cost)
+            yield Found(
+                launch.group, launch.group.doc, launch.locate_word(invocation.program_word), name, value, cost
+            )
     for option, doc, path in of_program(job, launch):
         if option.last in OPTIONS and option.is_on:
             yield Found(launch.group, doc, path, option.name, option.value or "", OPTIONS[option.last])

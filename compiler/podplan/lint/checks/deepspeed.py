@@ -8,229 +8,261 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, text
-from podplan.launchers.deepspeed import DeepSpeed
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.launchers.deepspeed import DeepSpeedCommand
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.deepspeed_line import DeepSpeedLine, line_of
-from podplan.lint.analysis.jobs import mode, spec_of
-from podplan.lint.analysis.launches import Launch, counted, launches, one_process
-from podplan.lint.analysis.over_ssh import workers
-from podplan.lint.checks.launcher_words import joined_words
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.deepspeed_line import DeepSpeedLine, find_deepspeed_line
+from podplan.lint.analysis.jobs import is_mode_enabled, spec_of
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, is_single_process, pluralize
+from podplan.lint.analysis.over_ssh import find_worker_count
+from podplan.lint.checks.launcher_words import find_joined_words
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # Options of otherArgs that the controller gives itself, with the field that says what they mean.
-_FIELDS = {
+_CONTROLLER_OPTIONS = {
     "no_local_rank": "config.localRank: false",
     "autotuning": "config.autotune",
     "module": "config.run.module",
     "no_python": "config.run.exec",
     "hostfile": "nothing: the controller writes the hostfile",
 }
-_NOT_UNDER_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bind_core_list")
+_UNSUPPORTED_WITH_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bind_core_list")
 # Programs that take their first words for options of their own, and know no --local_rank.
-_WITH_OPTIONS = pattern(
+_PROGRAM_WITH_OPTIONS = compile_lazily(
     r"python[0-9.]*|(?:ba|da|k|z|a)?sh|env|nohup|timeout|nice|numactl|taskset|stdbuf|accelerate"
 )
-_IN_ITS_POD = ("torchrun", "torch.distributed.launch", "accelerate")
+_POD_LOCAL_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate")
 # What a command names that reaches other hosts.
-_REACHES_OTHERS = pattern(
+_REMOTE_COMMAND = compile_lazily(
     r"hostfile|\b(?:pdsh|p?ssh|clush|parallel-ssh|ansible|srun|ray|mpirun|mpiexec|horovodrun)\b"
 )
-_NO_SCRIPT = pattern(r"deepspeed needs a script to run")
+_MISSING_SCRIPT = compile_lazily(r"deepspeed needs a script to run")
 
 
-def deepspeed_args(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Options that deepspeed or the controller refuses; value ``what``."""
-    line = line_of(subject.job)
+    line = find_deepspeed_line(target.job)
     if line is None:
         return
-    joined = joined_words("deepspeed", line.words, line.read.line)
-    for name, option in line.read.line.options.items():
-        if not line.custom and name in _FIELDS and option.flag.path[2:3] == ("otherArgs",):
-            what = f"{option.flag.text.partition('=')[0]} is given by the controller; write {_FIELDS[name]}"
-            yield Hit(line.place(option.flag), {"what": what})
-        elif name in _NOT_UNDER_PDSH:
-            flag = option.flag.text.partition("=")[0]
-            yield Hit(
-                line.place(option.flag), {"what": f"{flag} does not work with pdsh, which starts the workers"}
+    joined = find_joined_words("deepspeed", line.words, line.command_line.command_line)
+    for name, option in line.command_line.command_line.options.items():
+        if not line.is_custom and name in _CONTROLLER_OPTIONS and option.flag.path[2:3] == ("otherArgs",):
+            message = (
+                f"{option.flag.text.partition('=')[0]} is given by the controller; write"
+                f" {_CONTROLLER_OPTIONS[name]}"
             )
-    for fault in line.read.errors:
-        if _NO_SCRIPT.match(fault.sentence) or (fault.only and workers(subject.job)[1] < 2):
+            yield Violation(line.locate_word(option.flag), {"what": message})
+        elif name in _UNSUPPORTED_WITH_PDSH:
+            flag = option.flag.text.partition("=")[0]
+            yield Violation(
+                line.locate_word(option.flag),
+                {"what": f"{flag} does not work with pdsh, which starts the workers"},
+            )
+    for error in line.command_line.errors:
+        if _MISSING_SCRIPT.match(error.message) or (error.condition and find_worker_count(target.job)[1] < 2):
             continue  # what there is to run is the matter of another rule
-        if fault.word in joined:
+        if error.word in joined:
             continue
-        yield Hit(line.place(fault.word), {"what": fault.sentence})
-    script = line.read.line.script
-    if not line.custom and script is not None and script.path[2:3] == ("otherArgs",) and script not in joined:
-        what = f"deepspeed takes {script.text} for the script, since it belongs to no option"
-        yield Hit(line.place(script), {"what": what})
-    for path, what in _not_in_hostfile(subject.job, line):
-        yield Hit(path, {"what": what})
+        yield Violation(line.locate_word(error.word), {"what": error.message})
+    script = line.command_line.command_line.script
+    if (
+        not line.is_custom
+        and script is not None
+        and script.path[2:3] == ("otherArgs",)
+        and script not in joined
+    ):
+        message = f"deepspeed takes {script.text} for the script, since it belongs to no option"
+        yield Violation(line.locate_word(script), {"what": message})
+    for path, message in _iter_unknown_hosts(target.job, line):
+        yield Violation(path, {"what": message})
 
 
-def other_launcher(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def other_launcher(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``--launcher`` other than pdsh; value ``launcher``."""
-    line = line_of(subject.job)
-    if line is not None and line.read.launcher not in ("pdsh", None):
-        word = line.read.line.options["launcher"].word
-        yield Hit(line.place(word), {"launcher": line.read.launcher})
+    line = find_deepspeed_line(target.job)
+    if line is not None and line.command_line.launcher not in ("pdsh", None):
+        word = line.command_line.command_line.options["launcher"].word
+        yield Violation(line.locate_word(word), {"launcher": line.command_line.launcher})
 
 
-def hostname_needed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def hostname_needed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several workers and no address of rank 0; values ``workers``."""
-    line = line_of(subject.job)
-    hosts = sum(each.replicas for each in pod_hosts.hostfile(subject.job))
-    if line is not None and line.read.line.sure and hosts > 1 and "master_addr" not in line.read.line.options:
-        yield Hit(
+    line = find_deepspeed_line(target.job)
+    hosts = sum(each.replicas for each in pod_hosts.read_hostfile(target.job))
+    if (
+        line is not None
+        and line.command_line.command_line.is_certain
+        and hosts > 1
+        and "master_addr" not in line.command_line.command_line.options
+    ):
+        yield Violation(
             ("spec", "config"),
             {"workers": hosts},
-            [(subject.doc, workers(subject.job)[0], f"{hosts} workers")],
+            [(target.doc, find_worker_count(target.job)[0], f"{hosts} workers")],
         )
 
 
-def local_rank_of_program(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def local_rank_of_program(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``run.exec`` of a program that ends at ``--local_rank``, its first argument; value ``program``."""
-    line = line_of(subject.job)
-    if line is None or line.custom or "no_python" not in line.read.flags:
+    line = find_deepspeed_line(target.job)
+    if line is None or line.is_custom or "no_python" not in line.command_line.flags:
         return
-    program = line.read.line.script
-    if mapping(spec_of(subject.job), "config").get("localRank") is False or program is None:
+    program = line.command_line.command_line.script
+    if get_mapping(spec_of(target.job), "config").get("localRank") is False or program is None:
         return
-    if program.known and _WITH_OPTIONS.fullmatch(program.text.rpartition("/")[2]):
-        yield Hit(line.place(program), {"program": program.text})
+    if program.is_known and _PROGRAM_WITH_OPTIONS.fullmatch(program.text.rpartition("/")[2]):
+        yield Violation(line.locate_word(program), {"program": program.text})
 
 
-def unequal_slots(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def unequal_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A selection that leaves hosts with unlike numbers of slots; values ``option`` and ``slots``."""
-    line = line_of(subject.job)
+    line = find_deepspeed_line(target.job)
     if line is None:
         return
-    numbers = _slots_left(line.read, pod_hosts.hostfile(subject.job))
+    numbers = _find_slot_counts(line.command_line, pod_hosts.read_hostfile(target.job))
     if len(numbers) > 1:
-        name = "include" if line.read.include is not None else "exclude"
+        name = "include" if line.command_line.include is not None else "exclude"
         slots = f"{' and '.join(map(str, numbers))} slots"
-        yield Hit(line.place(line.read.line.options[name].word), {"option": f"--{name}", "slots": slots})
+        yield Violation(
+            line.locate_word(line.command_line.command_line.options[name].word),
+            {"option": f"--{name}", "slots": slots},
+        )
 
 
-def unused_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def unused_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Workers that deepspeed is told to leave out; values ``option``, ``used``, ``workers``."""
-    job = subject.job
-    line, hosts = line_of(job), pod_hosts.hostfile(job)
-    pods = sum(each.replicas for each in hosts)
-    if line is None or pods < 2:
+    job = target.job
+    line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
+    pod_count = sum(each.replicas for each in hosts)
+    if line is None or pod_count < 2:
         return
-    read = line.read
-    whole = [
-        host for host, slots in (read.exclude or {}).items() if not slots and pod_hosts.listed(hosts, host)
+    command_line = line.command_line
+    excluded_hosts = [
+        host
+        for host, slots in (command_line.exclude or {}).items()
+        if not slots and pod_hosts.find_hostfile_hosts(hosts, host)
     ]
-    if read.nodes is not None and 0 < read.nodes < pods:
-        name, used = "num_nodes", read.nodes
-    elif read.include is not None and len(read.include) < pods:
-        name, used = "include", len(read.include)
-    elif whole:
-        name, used = "exclude", pods - len(whole)
+    if command_line.nodes is not None and 0 < command_line.nodes < pod_count:
+        name, used_count = "num_nodes", command_line.nodes
+    elif command_line.include is not None and len(command_line.include) < pod_count:
+        name, used_count = "include", len(command_line.include)
+    elif excluded_hosts:
+        name, used_count = "exclude", pod_count - len(excluded_hosts)
     else:
         return
-    where = (subject.doc, workers(job)[0], f"{pods} workers")
-    values = {"option": f"--{name}", "used": counted(used, "worker"), "workers": pods}
-    yield Hit(line.place(read.line.options[name].word), values, [where])
+    related = (target.doc, find_worker_count(job)[0], f"{pod_count} workers")
+    values = {"option": f"--{name}", "used": pluralize(used_count, "worker"), "workers": pod_count}
+    yield Violation(line.locate_word(command_line.command_line.options[name].word), values, [related])
 
 
-def missing_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def missing_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``--num_nodes`` above the number of workers; values ``nodes`` and ``workers``."""
-    job = subject.job
-    line, pods = line_of(job), sum(each.replicas for each in pod_hosts.hostfile(job))
-    if line is None or line.read.nodes is None or not 0 < pods < line.read.nodes:
+    job = target.job
+    line, pod_count = find_deepspeed_line(job), sum(each.replicas for each in pod_hosts.read_hostfile(job))
+    if line is None or line.command_line.nodes is None or not 0 < pod_count < line.command_line.nodes:
         return
-    where = (subject.doc, workers(job)[0], counted(pods, "worker"))
-    values = {"nodes": line.read.nodes, "workers": counted(pods, "worker")}
-    yield Hit(line.place(line.read.line.options["num_nodes"].word), values, [where])
+    related = (target.doc, find_worker_count(job)[0], pluralize(pod_count, "worker"))
+    values = {"nodes": line.command_line.nodes, "workers": pluralize(pod_count, "worker")}
+    yield Violation(
+        line.locate_word(line.command_line.command_line.options["num_nodes"].word), values, [related]
+    )
 
 
-def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def custom_without_hostfile(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A deepspeed of one's own that is not told the hostfile; value ``workers``."""
-    line = line_of(subject.job)
-    hosts = pod_hosts.hostfile(subject.job)
-    pods = sum(each.replicas for each in hosts)
-    if line is None or not line.custom or not line.read.line.sure or pods < 2:
+    line = find_deepspeed_line(target.job)
+    hosts = pod_hosts.read_hostfile(target.job)
+    pod_count = sum(each.replicas for each in hosts)
+    if line is None or not line.is_custom or not line.command_line.command_line.is_certain or pod_count < 2:
         return
-    command = text(mapping(spec_of(subject.job), "config"), "customCommand")
-    if "hostfile" in line.read.line.options or line.read.hostfile is None or line.read.hostfile in command:
+    command = get_text(get_mapping(spec_of(target.job), "config"), "customCommand")
+    if (
+        "hostfile" in line.command_line.command_line.options
+        or line.command_line.hostfile is None
+        or line.command_line.hostfile in command
+    ):
         return
-    yield Hit(("spec", "config", "customCommand"), {"workers": pods})
+    yield Violation(("spec", "config", "customCommand"), {"workers": pod_count})
 
 
-def custom_command_on_one_worker(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def custom_command_on_one_worker(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A customCommand whose launcher starts processes of worker 0 only; value ``what``."""
-    job = subject.job
-    command = text(mapping(spec_of(job), "config"), "customCommand")
-    hosts = sum(each.replicas for each in pod_hosts.hostfile(job))
-    if not command or hosts < 2 or mode(job, "debug") or _REACHES_OTHERS.search(command):
+    job = target.job
+    command = get_text(get_mapping(spec_of(job), "config"), "customCommand")
+    hosts = sum(each.replicas for each in pod_hosts.read_hostfile(job))
+    if not command or hosts < 2 or is_mode_enabled(job, "debug") or _REMOTE_COMMAND.search(command):
         return
-    started = [launch for launch in launches(job) if launch.invocation.launcher != "other"]
-    if not started or not all(_starts_here(launch) for launch in started):
+    started = [launch for launch in find_launches(job) if launch.invocation.launcher != "other"]
+    if not started or not all(_starts_locally(launch) for launch in started):
         return
     launch = started[-1]
-    others = (
+    others_text = (
         f"the other {hosts - 1} workers run only sshd" if hosts > 2 else "the other worker runs only sshd"
     )
     facts = launch.torchrun
-    if facts is not None and facts.nodes is not None and facts.nodes[0] > 1:
-        waits = f", and {launch.invocation.launcher} waits for {counted(facts.nodes[0], 'node')}"
+    if facts is not None and facts.node_range is not None and facts.node_range[0] > 1:
+        wait_text = f", and {launch.invocation.launcher} waits for {pluralize(facts.node_range[0], 'node')}"
     else:
-        waits = ""
-    what = f"{launch.invocation.launcher} starts on worker 0 only{waits}; {others}"
+        wait_text = ""
+    message = f"{launch.invocation.launcher} starts on worker 0 only{wait_text}; {others_text}"
     path = ("spec", "config", "customCommand")
-    yield Hit(path, {"what": what}, [(subject.doc, workers(job)[0], f"{hosts} workers")])
+    yield Violation(path, {"what": message}, [(target.doc, find_worker_count(job)[0], f"{hosts} workers")])
 
 
-def _starts_here(launch: Launch) -> bool:
+def _starts_locally(launch: ContainerLaunch) -> bool:
     """Whether a program starts processes in its own Pod only, as far as its line tells."""
-    if launch.invocation.conditional:
+    if launch.invocation.is_conditional:
         return False
-    return launch.invocation.launcher in _IN_ITS_POD or one_process(launch)
+    return launch.invocation.launcher in _POD_LOCAL_LAUNCHERS or is_single_process(launch)
 
 
-def _not_in_hostfile(job: Job, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:
+def _iter_unknown_hosts(job: LoweredJob, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:
     """Hosts and slots of --include and --exclude that there are none of."""
-    hosts = pod_hosts.hostfile(job)
-    for name, chosen in (("include", line.read.include), ("exclude", line.read.exclude)):
+    hosts = pod_hosts.read_hostfile(job)
+    for name, chosen in (("include", line.command_line.include), ("exclude", line.command_line.exclude)):
         for host, slots in (chosen or {}).items():
-            found = pod_hosts.listed(hosts, host)
-            path = line.place(line.read.line.options[name].word)
-            if found is None and hosts and "$" not in host:
-                first, last = hosts[0].line.text(hosts[0].start), hosts[-1]
+            hostfile_hosts = pod_hosts.find_hostfile_hosts(hosts, host)
+            path = line.locate_word(line.command_line.command_line.options[name].word)
+            if hostfile_hosts is None and hosts and "$" not in host:
+                first, last = hosts[0].line.text_at(hosts[0].start), hosts[-1]
                 names = first.split()[0]
                 if last.replicas > 1:
-                    names += f" to {last.line.text(last.start + last.replicas - 1).split()[0]}"
+                    names += f" to {last.line.text_at(last.start + last.replicas - 1).split()[0]}"
                 yield path, f"--{name} names {host}, which is not in the hostfile ({names})"
-            elif found is not None and found.slots is not None and slots and slots[-1] >= found.slots:
-                has = (
-                    f"{host} has the slots 0 to {found.slots - 1}"
-                    if found.slots > 1
+            elif (
+                hostfile_hosts is not None
+                and hostfile_hosts.slots is not None
+                and slots
+                and slots[-1] >= hostfile_hosts.slots
+            ):
+                slots_text = (
+                    f"{host} has the slots 0 to {hostfile_hosts.slots - 1}"
+                    if hostfile_hosts.slots > 1
                     else f"{host} has slot 0 only"
                 )
-                yield path, f"--{name} names slot {slots[-1]}, and {has}"
+                yield path, f"--{name} names slot {slots[-1]}, and {slots_text}"
 
 
-def _slots_left(read: DeepSpeed, hosts: list[pod_hosts.Hosts]) -> list[int]:
+def _find_slot_counts(command_line: DeepSpeedCommand, hosts: list[pod_hosts.HostfileHosts]) -> list[int]:
     """The different numbers of slots that the hosts in use have."""
-    chosen = read.include if read.include is not None else read.exclude
+    chosen = command_line.include if command_line.include is not None else command_line.exclude
     if chosen is None:
         return []
-    numbers: set[int] = set()
-    named: dict[int, int] = {}
+    slot_counts: set[int] = set()
+    named_counts: dict[int, int] = {}
     for host, slots in chosen.items():
-        found = pod_hosts.listed(hosts, host)
-        if found is None or found.slots is None:
+        hostfile_hosts = pod_hosts.find_hostfile_hosts(hosts, host)
+        if hostfile_hosts is None or hostfile_hosts.slots is None:
             return []
-        named[id(found)] = named.get(id(found), 0) + 1
-        if read.include is not None:
-            numbers.add(len(slots) or found.slots)
+        named_counts[id(hostfile_hosts)] = named_counts.get(id(hostfile_hosts), 0) + 1
+        if command_line.include is not None:
+            slot_counts.add(len(slots) or hostfile_hosts.slots)
         elif slots:
-            numbers.add(found.slots - len(slots))
-    if read.exclude is not None:
-        numbers |= {each.slots for each in hosts if each.slots and named.get(id(each), 0) < each.replicas}
-    return sorted(numbers - {0})
+            slot_counts.add(hostfile_hosts.slots - len(slots))
+    if command_line.exclude is not None:
+        slot_counts |= {
+            each.slots for each in hosts if each.slots and named_counts.get(id(each), 0) < each.replicas
+        }
+    return sorted(slot_counts - {0})

@@ -12,26 +12,35 @@ from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.cross_job import Again
-from podplan.lint.analysis.deepspeed_line import line_of
-from podplan.lint.analysis.jobs import kind_of, mode, namespace, replicas_written, spec_of, written
-from podplan.lint.analysis.launches import launches
-from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.cross_job import RebuildJob
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.jobs import (
+    find_written_path,
+    is_mode_enabled,
+    kind_of,
+    list_replica_places,
+    namespace_of,
+    spec_of,
+)
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import given
 from podplan.lint.checks.parallelism import is_plain, world_of
-from podplan.lint.target import Hit, Job
+from podplan.lint.target import LoweredJob, Violation
 
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 MOST_TEXT = 100_000  # characters of a configuration that is read
 _CONFIG = ("deepspeed_config", "deepspeed", "ds_config", "deepspeed_config_file")
 # Where the model is split, fewer replicas of it take part in a batch.
-_SPLITS = pattern(r"(?:^|[_.-])(?:parallel|parallelism|pp|tp|mp|ulysses|mpu|megatron)(?:[_.-]|$)|pipeline")
+_SPLITS = compile_lazily(
+    r"(?:^|[_.-])(?:parallel|parallelism|pp|tp|mp|ulysses|mpu|megatron)(?:[_.-]|$)|pipeline"
+)
 
 
 class Config(NamedTuple):
@@ -46,7 +55,7 @@ class Config(NamedTuple):
         return [(self.namespace, self.name)]
 
     @property
-    def party(self) -> Hashable:
+    def owner(self) -> Hashable:
         return "config"
 
 
@@ -63,11 +72,11 @@ class Use(NamedTuple):
         return [(self.namespace, self.name)]
 
     @property
-    def party(self) -> Hashable:
+    def owner(self) -> Hashable:
         return "job"
 
 
-def batch_left(job: Job) -> Config | Use | None:
+def batch_left(job: LoweredJob) -> Config | Use | None:
     """What a ConfigMap or a job leaves: its batch sizes, or which configuration it reads."""
     if job.cr is None:
         return _config(job.groups[0].doc.data)
@@ -75,10 +84,10 @@ def batch_left(job: Job) -> Config | Use | None:
     if found is None:
         return None
     (name, key), world, _ = found
-    return Use(namespace(job), name, key, world)
+    return Use(namespace_of(job), name, key, world)
 
 
-def batch_sizes(left: Mapping[int, Config | Use], again: Again) -> Iterator[tuple[int, Hit]]:
+def batch_sizes(left: Mapping[int, Config | Use], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """Sizes that do not multiply. Values: ``batch``, ``micro``, ``steps``, ``world``, ``product``."""
     configs = {
         (one.namespace, one.name, key): (number, sizes)
@@ -104,26 +113,28 @@ def batch_sizes(left: Mapping[int, Config | Use], again: Again) -> Iterator[tupl
             yield number, _hit(again(number), again(other).groups[0].doc, one.key, values)
 
 
-def _hit(job: Job, config: Doc, key: str, values: Mapping[str, Any]) -> Hit:
+def _hit(job: LoweredJob, config: TracedDocument, key: str, values: Mapping[str, Any]) -> Violation:
     found = _use(job)
     assert found is not None
     doc, path = found[2]
-    related: list[tuple[Doc, Path, str]] = [(config, ("data", key), "the batch sizes")]
+    related: list[tuple[TracedDocument, Path, str]] = [(config, ("data", key), "the batch sizes")]
     if kind_of(job) == "DeepSpeedJob" and job.cr is not None:
         slots: Path = ("spec", "config", "slotsPerWorker")
-        if written(job.cr.data, *slots) == slots:
+        if find_written_path(job.cr.data, *slots) == slots:
             related.append((job.cr, slots, "the processes of each worker"))
-    return Hit(path, values, [*related, *replicas_written(job)], doc=doc)
+    return Violation(path, values, [*related, *list_replica_places(job)], doc=doc)
 
 
 def _config(data: Any) -> Config | None:
     sizes = [
-        (key, *found) for key, value in mapping(data, "data").items() if (found := _sizes(value)) is not None
+        (key, *found)
+        for key, value in get_mapping(data, "data").items()
+        if (found := _sizes(value)) is not None
     ]
-    if text(data, "kind") != "ConfigMap" or not sizes:
+    if get_text(data, "kind") != "ConfigMap" or not sizes:
         return None
-    metadata = mapping(data, "metadata")
-    return Config(text(metadata, "namespace"), text(metadata, "name"), tuple(sizes))
+    metadata = get_mapping(data, "metadata")
+    return Config(get_text(metadata, "namespace"), get_text(metadata, "name"), tuple(sizes))
 
 
 def _sizes(value: object) -> tuple[int, int, int] | None:
@@ -134,7 +145,11 @@ def _sizes(value: object) -> tuple[int, int, int] | None:
         data = json.loads(value)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(data, dict) or any(_SPLITS.search(key) for key in data) or mapping(data, "elasticity"):
+    if (
+        not isinstance(data, dict)
+        or any(_SPLITS.search(key) for key in data)
+        or get_mapping(data, "elasticity")
+    ):
         return None
     batch, micro, steps = (data.get(name) for name in SIZES)
     if type(batch) is int and type(micro) is int and type(steps) is int:
@@ -142,27 +157,33 @@ def _sizes(value: object) -> tuple[int, int, int] | None:
     return None
 
 
-def _use(job: Job) -> tuple[tuple[str, str], int, tuple[Doc, Path]] | None:
+def _use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, Path]] | None:
     """The ConfigMap and key that a training reads its configuration from, its processes, and the place."""
-    if mode(job, "debug") or mapping(spec_of(job), "elastic").get("enabled") is True or job.cr is None:
+    if (
+        is_mode_enabled(job, "debug")
+        or get_mapping(spec_of(job), "elastic").get("enabled") is True
+        or job.cr is None
+    ):
         return None
     if kind_of(job) == "DeepSpeedJob":
-        line, hosts = line_of(job), pod_hosts.hostfile(job)
-        if line is None or line.custom or not is_plain(line.read):
+        line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
+        if line is None or line.is_custom or not is_plain(line.command_line):
             return None
         world = sum(each.replicas * (each.slots or 0) for each in hosts)
-        words: tuple[Word, ...] = line.read.line.arguments
+        words: tuple[Word, ...] = line.command_line.command_line.arguments
         found = _configuration(job, words)
-        return (found[0], world, (job.cr, line.place(found[1]))) if found is not None and world else None
-    for launch in launches(job):
+        return (
+            (found[0], world, (job.cr, line.locate_word(found[1]))) if found is not None and world else None
+        )
+    for launch in find_launches(job):
         world = world_of(launch.torchrun) if launch.torchrun is not None else 0
         found = _configuration(job, launch.invocation.arguments) if world else None
-        if found is not None and not launch.invocation.conditional:
-            return found[0], world, (launch.group.doc, launch.place(found[1]))
+        if found is not None and not launch.invocation.is_conditional:
+            return found[0], world, (launch.group.doc, launch.locate_word(found[1]))
     return None
 
 
-def _configuration(job: Job, words: tuple[Word, ...]) -> tuple[tuple[str, str], Word] | None:
+def _configuration(job: LoweredJob, words: tuple[Word, ...]) -> tuple[tuple[str, str], Word] | None:
     """The ConfigMap and the key of it that a script reads as configuration, and the word that names it."""
     options = list(given(words))
     if any(_SPLITS.search(one.key) for one in options):
@@ -170,9 +191,9 @@ def _configuration(job: Job, words: tuple[Word, ...]) -> tuple[tuple[str, str], 
     for one in options:
         value = one.value or ""
         for group in job.pods if one.last in _CONFIG and value.startswith("/") else ():
-            container = training(group)
+            container = find_training_container(group)
             key = (
-                _mounted(mapping(group.doc.data, "spec"), container[1], normpath(value))
+                _mounted(get_mapping(group.doc.data, "spec"), container[1], normpath(value))
                 if container
                 else None
             )
@@ -183,18 +204,18 @@ def _configuration(job: Job, words: tuple[Word, ...]) -> tuple[tuple[str, str], 
 
 def _mounted(spec: Mapping[str, Any], container: Mapping[str, Any], path: str) -> tuple[str, str] | None:
     """The ConfigMap and the key of it that are mounted as a file."""
-    for _, mount in entries(container, "volumeMounts"):
-        at = normpath(text(mount, "mountPath") or "/")
+    for _, mount in get_entries(container, "volumeMounts"):
+        at = normpath(get_text(mount, "mountPath") or "/")
         volume = next(
-            (one for _, one in entries(spec, "volumes") if one.get("name") == mount.get("name")), {}
+            (one for _, one in get_entries(spec, "volumes") if one.get("name") == mount.get("name")), {}
         )
-        source = mapping(volume, "configMap")
-        inside = text(mount, "subPath") if path == at else path.removeprefix(f"{at}/")
+        source = get_mapping(volume, "configMap")
+        inside = get_text(mount, "subPath") if path == at else path.removeprefix(f"{at}/")
         if not source or not inside or (path != at and not path.startswith(f"{at}/")):
             continue
         if path != at and "subPath" in mount:
             continue
-        keys = {text(item, "path"): text(item, "key") for _, item in entries(source, "items")}
+        keys = {get_text(item, "path"): get_text(item, "key") for _, item in get_entries(source, "items")}
         key = keys.get(inside, "") if keys else inside
-        return (text(source, "name"), key) if key else None
+        return (get_text(source, "name"), key) if key else None
     return None

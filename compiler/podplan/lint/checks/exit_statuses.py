@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import below
-from podplan.core.truncation import shortened
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any
 from podplan.launchers.exit_status import hidden_status
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
-from podplan.lint.analysis.resources import training
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.target import Target, Violation
 
 _INSTEAD = {
     "pipe": 'begin the script with "set -o pipefail" (in bash), or write to the file with "> FILE 2>&1"',
@@ -23,12 +23,12 @@ _INSTEAD = {
 }
 
 
-def hidden_exit_status(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A training whose failure its shell hides; values ``program``, ``how``, ``instead``."""
-    if mode(subject.job, "debug"):
+    if is_mode_enabled(subject.job, "debug"):
         return
     for group in subject.job.pods:
-        found = training(group)
+        found = find_training_container(group)
         hidden = hidden_status(process_of(found[1])) if found is not None else None
         if found is not None and hidden is not None:
             values = {
@@ -36,10 +36,10 @@ def hidden_exit_status(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
                 "how": hidden.how,
                 "instead": _INSTEAD[hidden.cause],
             }
-            yield Hit(below(found[0], hidden.words[0].place), values, doc=group.doc, group=group)
+            yield Violation(below(found[0], hidden.words[0].place), values, doc=group.doc, group=group)
 
 
 def command_name(words: tuple[Word, ...]) -> str:
     """A command as messages name it: the program, and its script."""
     script = words[1].text if len(words) > 1 and not words[1].text.startswith("-") else ""
-    return shortened(f"{words[0].name} {script}".strip(), 60)
+    return truncate(f"{words[0].base_name} {script}".strip(), 60)

@@ -9,30 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries
-from podplan.launchers.accelerate import Accelerate
-from podplan.lint.analysis.jobs import counted, gpus, mode, spec_of
-from podplan.lint.analysis.launches import Launch, launches
-from podplan.lint.target import Hit, Job, Subject
+from podplan.kubernetes.accessors import get_entries
+from podplan.launchers.accelerate import AccelerateCommand
+from podplan.lint.analysis.jobs import count_gpus, format_count, is_mode_enabled, spec_of
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.target import LoweredJob, Target, Violation
 
 
-def failure_rule_needs_all(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def failure_rule_needs_all(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Rules that are met only when several replicas of one training failed. Values: ``replicas``, ``gpus``,
     ``rules``: what to write."""
     job = subject.job
     together = _train_together(job)
-    rules = [(at, _listed(rule)) for at, rule in entries(spec_of(job), "failureRules")]
-    if not together or mode(job, "debug"):
+    rules = [(at, _listed(rule)) for at, rule in get_entries(spec_of(job), "failureRules")]
+    if not together or is_mode_enabled(job, "debug"):
         return
     if any(len(listed) == 1 and listed[0][0] in together for _, listed in rules):
         return  # that replica fails with the others, at the latest after its timeout
     for at, listed in rules:
         if len(listed) > 1 and all(type_ in together for type_, _ in listed):
-            held = sum(gpus(group) * group.replicas for group in job.pods if group.role in together)
+            held = sum(
+                count_gpus(group) * group.replicas for group in job.pods if group.replica_type in together
+            )
             single = ", ".join(f"{{{type_}: [{rank}]}}" for type_, rank in listed[:4])
             more = ", …" if len(listed) > 4 else ""
-            values = {"replicas": len(listed), "gpus": counted(held, "GPU"), "rules": f"[{single}{more}]"}
-            yield Hit(("spec", "failureRules", at), values)
+            values = {
+                "replicas": len(listed),
+                "gpus": format_count(held, "GPU"),
+                "rules": f"[{single}{more}]",
+            }
+            yield Violation(("spec", "failureRules", at), values)
             return
 
 
@@ -41,20 +47,20 @@ def _listed(rule: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(type_, str(rank)) for type_, ranks in rule.items() if isinstance(ranks, list) for rank in ranks]
 
 
-def _train_together(job: Job) -> frozenset[str]:
+def _train_together(job: LoweredJob) -> frozenset[str]:
     """The types whose replicas cannot train without each other."""
-    return frozenset(launch.group.role for launch in launches(job) if _needs_others(launch))
+    return frozenset(launch.group.replica_type for launch in find_launches(job) if _needs_others(launch))
 
 
-def _needs_others(launch: Launch) -> bool:
+def _needs_others(launch: ContainerLaunch) -> bool:
     """Whether a program trains only with all of a fixed number of nodes."""
-    if launch.invocation.conditional:
+    if launch.invocation.is_conditional:
         return False
-    torchrun, facts = launch.torchrun, launch.invocation.facts
+    torchrun, facts = launch.torchrun, launch.invocation.parsed
     if torchrun is not None:
-        nodes = torchrun.nodes
+        nodes = torchrun.node_range
         return nodes is not None and nodes[0] == nodes[1] > 1 and not torchrun.standalone
-    if isinstance(facts, Accelerate):
+    if isinstance(facts, AccelerateCommand):
         return (facts.machines or 1) > 1
     variables = launch.invocation.variables
     return (

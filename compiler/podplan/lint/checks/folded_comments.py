@@ -9,67 +9,67 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, TextPath, below
-from podplan.core.lazy_regex import pattern
-from podplan.core.truncation import shortened
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any
 from podplan.launchers import exec_form
 from podplan.launchers.endings import endless
-from podplan.launchers.exec_form import Line
+from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.exit_status import is_work
 from podplan.launchers.processes import of_words, steps
 from podplan.launchers.tokens import comments
-from podplan.lint.analysis.jobs import counted
-from podplan.lint.location import find_source
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.jobs import format_count
+from podplan.lint.location import find_source_location
+from podplan.lint.target import Target, Violation
 
 # What a line of a script has and a sentence has not: an option, a path, an operator, an assignment.
-_CODE = pattern(r"(?:\A|\s)--?[A-Za-z]|&&|\|\||[|;]|\w=\S|/\w|\$[\w({]|\.(?:py|sh)\b")
-_PROGRAM = pattern(
+_CODE = compile_lazily(r"(?:\A|\s)--?[A-Za-z]|&&|\|\||[|;]|\w=\S|/\w|\$[\w({]|\.(?:py|sh)\b")
+_PROGRAM = compile_lazily(
     r"(?:\S*/)?(?:python[0-9.]*|torchrun|accelerate|deepspeed|mpirun|bash|sh|exec|cd|export|set|source)\b"
 )
-_TRAINING = pattern(
+_TRAINING = compile_lazily(
     r"\s((?:\S*/)?(?:torchrun|deepspeed|mpirun|accelerate(?=\s+launch)|python[0-9.]*(?=\s+(?:-u\s+)?(?:-m\s|\S+\.py\b))))\s+\S"
 )
 _MAX_COMMENTS = 50  # of a script that are looked at
-_LINE_BREAK = pattern(r"\r\n?|\n")
+_LINE_BREAK = compile_lazily(r"\r\n?|\n")
 
 
-def comment_over_lines(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def comment_over_lines(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A comment that takes in commands behind it; value ``what`` it takes in."""
-    for line in exec_form.lines(subject.data):
-        shell = exec_form.shell(line)
-        script = line.texts[shell.script] if shell is not None else ""
+    for line in exec_form.list_exec_commands(subject.data):
+        shell = exec_form.find_shell_call(line)
+        script = line.texts[shell.script_index] if shell is not None else ""
         if shell is None or "#" not in script:
             continue
-        path = line.paths[shell.script]
+        path = line.paths[shell.script_index]
         for start, end in comments(script)[:_MAX_COMMENTS]:
-            what = _taken_in(subject, below(subject.base, TextPath(path, (start, end - 1))))
+            what = _taken_in(subject, below(subject.base_path, TextPath(path, (start, end - 1))))
             if not what and "\n" not in script.strip() and _does_nothing(line):
                 found = _TRAINING.search(script, start, end)
                 what = f"the rest of the text ({found[1]} …)" if found else ""
             if what:
-                yield Hit(TextPath(path, (start, start + 1)), {"what": what})
+                yield Violation(TextPath(path, (start, start + 1)), {"what": what})
                 break
 
 
-def _taken_in(subject: Subject, path: Path) -> str:
+def _taken_in(subject: Target, path: Path) -> str:
     """The lines below that a comment takes in, as a message names them; "" for none that has commands."""
     lost = _lost_lines(subject, path)
     if not lost or not (_CODE.search(" ".join(lost)) or _PROGRAM.match(lost[0])):
         return ""
-    return f"the next {counted(len(lost), 'line')} ({shortened(lost[0].split()[0], 60)} …)"
+    return f"the next {format_count(len(lost), 'line')} ({truncate(lost[0].split()[0], 60)} …)"
 
 
-def _does_nothing(line: Line) -> bool:
+def _does_nothing(line: ExecCommand) -> bool:
     """Whether a script does no work and ends, as far as it is no comment."""
     process = of_words(line.texts, ())
     works = any(is_work(inner) for _, inner in steps(process))
     return process.string is not None and not works and endless(process) is None
 
 
-def _lost_lines(subject: Subject, path: Path) -> list[str]:
+def _lost_lines(subject: Target, path: Path) -> list[str]:
     """The lines of the file that a comment takes in below its own, without those that are comments."""
-    found, whole = find_source(subject.doc, path), find_source(subject.doc, tuple(path))
+    found, whole = find_source_location(subject.doc, path), find_source_location(subject.doc, tuple(path))
     source = found.steps[-1].doc.source if found is not None else None
     if found is None or whole is None or source is None or found.location == whole.location:
         return []  # where the comment stands in the file is not known

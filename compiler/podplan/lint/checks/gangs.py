@@ -5,125 +5,135 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.analysis.cross_job import Again
-from podplan.lint.analysis.inventory import entry
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.cross_job import RebuildJob
+from podplan.lint.analysis.inventory import get_entry
 from podplan.lint.analysis.jobs import (
-    Instance,
-    Named,
-    counted,
-    gpu_pods,
-    gpus,
-    mode,
-    named,
-    pod_group,
-    pods,
+    JobIdentity,
+    JobNameSummary,
+    build_name_summary,
+    count_gpus,
+    count_pods,
+    count_pods_and_gpus,
+    find_gpu_pods,
+    find_pod_group,
+    find_written_path,
+    format_count,
+    get_replica_specs,
+    has_isolated_replicas,
+    is_mode_enabled,
     queue_of,
-    roles,
-    strangers,
-    total,
-    written,
 )
-from podplan.lint.analysis.resources import effective, shown
-from podplan.lint.target import Hit, Job, Subject, for_one
+from podplan.lint.analysis.resources import format_amount, get_effective_request
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
-GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
-ROLE_LABEL = "scheduler.tensorstack.dev/role"
-SECTION: Path = ("spec", "scheduler", "t9kScheduler")
+POD_GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
+POD_GROUP_ROLE_LABEL = "scheduler.tensorstack.dev/role"
+SCHEDULER_PATH: Path = ("spec", "scheduler", "t9kScheduler")
 
 
-def no_gang(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def no_gang(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Several Pods with GPUs that know each other, and no PodGroup. Values: ``pods``, ``gpus``.
 
     No scheduler places a Pod that names its node.
     """
-    job = subject.job
-    if strangers(job):
+    job = target.job
+    if has_isolated_replicas(job):
         return
-    with_gpus = [group for group in gpu_pods(job) if not _pinned(group)[0]]
-    number, together = total(with_gpus)
-    by_hand = any(GROUP_LABEL in mapping(group.doc.data["metadata"], "labels") for group in job.pods)
-    if number > 1 and pod_group(job) is None and not by_hand:
-        yield Hit(written(subject.data, *SECTION), {"pods": number, "gpus": together})
+    with_gpus = [group for group in find_gpu_pods(job) if not _find_pinned_node(group)[0]]
+    pod_count, gpu_count = count_pods_and_gpus(with_gpus)
+    has_group_label = any(
+        POD_GROUP_LABEL in get_mapping(group.doc.data["metadata"], "labels") for group in job.pods
+    )
+    if pod_count > 1 and find_pod_group(job) is None and not has_group_label:
+        yield Violation(
+            find_written_path(target.data, *SCHEDULER_PATH), {"pods": pod_count, "gpus": gpu_count}
+        )
 
 
-def other_scheduler(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def other_scheduler(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A template that names another scheduler than the CR implies.
 
     Values: ``scheduler``, ``implied``, ``because``.
     """
-    gang = pod_group(subject.job)
-    for role in roles(subject.job):
-        template = mapping(role.data, "template")
-        named = text(mapping(template, "spec"), "schedulerName")
-        at = (*role.path, "template", "spec", "schedulerName")
-        because, implied = "", "t9k-scheduler"
-        if gang is not None and named and named != implied:
-            because = "spec.scheduler.t9kScheduler is there"
-        elif gang is None and _in_gang_by_hand(template) and named != implied:
-            because = f"the template puts the Pods into a PodGroup with the label {GROUP_LABEL}"
-            at = written(subject.data, *at)
-        if because:
-            values = {"scheduler": named or "the default one", "implied": implied, "because": because}
-            yield Hit(at, values)
+    gang = find_pod_group(target.job)
+    for replica_spec in get_replica_specs(target.job):
+        template = get_mapping(replica_spec.data, "template")
+        scheduler_name = get_text(get_mapping(template, "spec"), "schedulerName")
+        path = (*replica_spec.path, "template", "spec", "schedulerName")
+        reason, implied_scheduler = "", "t9k-scheduler"
+        if gang is not None and scheduler_name and scheduler_name != implied_scheduler:
+            reason = "spec.scheduler.t9kScheduler is there"
+        elif gang is None and _has_pod_group_label(template) and scheduler_name != implied_scheduler:
+            reason = f"the template puts the Pods into a PodGroup with the label {POD_GROUP_LABEL}"
+            path = find_written_path(target.data, *path)
+        if reason:
+            values = {
+                "scheduler": scheduler_name or "the default one",
+                "implied": implied_scheduler,
+                "because": reason,
+            }
+            yield Violation(path, values)
 
 
-def _in_gang_by_hand(template: Mapping[str, Any]) -> bool:
-    return GROUP_LABEL in mapping(mapping(template, "metadata"), "labels")
+def _has_pod_group_label(template: Mapping[str, Any]) -> bool:
+    return POD_GROUP_LABEL in get_mapping(get_mapping(template, "metadata"), "labels")
 
 
-def gang_over_quota(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def gang_over_quota(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A gang whose least Pods together ask for more than the quota of their queue.
 
     Values: ``queue``, ``resource``, ``needs``, ``quota``, ``members``, ``sum``: how the need comes about.
     """
-    gang = pod_group(subject.job)
-    if gang is None or subject.job.inventory is None:
+    gang = find_pod_group(target.job)
+    if gang is None or target.job.inventory is None:
         return
     queue, members = queue_of(gang), gang.doc.data["spec"]["minMember"]
-    quota = mapping(entry(subject.job, "queues", queue), "quota")
+    quota = get_mapping(get_entry(target.job, "queues", queue), "quota")
     for resource, amount in quota.items():
-        most = quantities.parse(amount)
-        needs, how = _least(subject.job.pods, members, resource)
-        if most is not None and needs > most:
+        limit = quantities.parse_quantity(amount)
+        requested, sum_text = _sum_smallest_requests(target.job.pods, members, resource)
+        if limit is not None and requested > limit:
             values = {
                 "queue": queue,
                 "resource": resource,
-                "needs": shown(needs, resource),
-                "quota": shown(most, resource),
+                "needs": format_amount(requested, resource),
+                "quota": format_amount(limit, resource),
                 "members": members,
-                "sum": how,
+                "sum": sum_text,
             }
             quota_at: Path = ("spec", "queues", queue, "quota", resource)
-            related = [(subject.job.inventory, quota_at, "the quota of the queue")]
-            yield Hit(("spec", "minMember"), values, related=related, doc=gang.doc, group=gang)
+            related = [(target.job.inventory, quota_at, "the quota of the queue")]
+            yield Violation(("spec", "minMember"), values, related=related, doc=gang.doc, group=gang)
 
 
-def _least(groups: list[Group], members: int, resource: str) -> tuple[int, str]:
+def _sum_smallest_requests(groups: list[ReplicaGroup], members: int, resource: str) -> tuple[int, str]:
     """What the ``members`` Pods that ask for least ask for together, in 10⁻⁹, and the sum as text."""
-    left, by_size = members, dict[int, int]()
-    for each, group in sorted(((effective(g, resource), g) for g in groups), key=lambda pair: pair[0]):
-        number = min(left, group.replicas)
+    remaining, by_size = members, dict[int, int]()
+    for request, group in sorted(
+        ((get_effective_request(g, resource), g) for g in groups), key=lambda pair: pair[0]
+    ):
+        number = min(remaining, group.replicas)
         if number <= 0:
             continue
-        left -= number
-        by_size[each] = by_size.get(each, 0) + number
-    terms = [f"{number} × {shown(each, resource)}" for each, number in by_size.items() if each]
+        remaining -= number
+        by_size[request] = by_size.get(request, 0) + number
+    terms = [f"{number} × {format_amount(each, resource)}" for each, number in by_size.items() if each]
     return sum(each * number for each, number in by_size.items()), " + ".join(terms)
 
 
-class Wanted(NamedTuple):
+class MinimumMembers(NamedTuple):
     """As many Pods as a PodGroup waits for, of a role ("" for all), and where in the PodGroup that stands."""
 
     role: str
-    number: int
+    minimum: int
     path: Path
 
 
-class Carried(NamedTuple):
+class LabeledPods(NamedTuple):
     """Pods of a replica type that carry the label of a PodGroup, and the label of a role in it."""
 
     type: str
@@ -133,135 +143,157 @@ class Carried(NamedTuple):
     pods: int
 
 
-class Members(NamedTuple):
+class PodGroupSummary(NamedTuple):
     """What a job, or an object, has to do with the PodGroups that somebody wrote.
 
     ``job`` is None for an object. ``group`` is the namespace and name of an object that is a PodGroup.
     """
 
-    job: Named | None
-    carried: tuple[Carried, ...] = ()
+    job: JobNameSummary | None
+    labeled_pods: tuple[LabeledPods, ...] = ()
     group: tuple[str, str] | None = None
-    wants: tuple[Wanted, ...] = ()
+    minimums: tuple[MinimumMembers, ...] = ()
 
     @property
     def keys(self) -> set[Hashable]:
         if self.group is not None:
             return {self.group}
-        places = [one.namespace for one in self.carried]
+        places = [one.namespace for one in self.labeled_pods]
         if self.job is not None:  # a Pod that somebody wrote is of no job
             places.append(self.job.namespace)
-        return {(where, one.group) for where in places for one in self.carried}
+        return {(where, one.group) for where in places for one in self.labeled_pods}
 
     @property
-    def party(self) -> Hashable:
+    def owner(self) -> Hashable:
         return "jobs" if self.group is None else "PodGroup"
 
 
-def members_left(job: Job) -> Members | None:
+def summarize_pod_groups(job: LoweredJob) -> PodGroupSummary | None:
     """The PodGroups of a job or an object; None where it has nothing to do with any that somebody wrote."""
-    gang = pod_group(job) if job.cr is None else None
+    gang = find_pod_group(job) if job.cr is None else None
     if gang is not None:
-        metadata = mapping(gang.doc.data, "metadata")
-        group = text(metadata, "namespace"), text(metadata, "name")
-        return Members(None, (), group, tuple(_wanted(mapping(gang.doc.data, "spec"))))
-    carried = tuple(_carried(job))
-    return Members(named(job) if job.cr is not None else None, carried) if carried else None
+        metadata = get_mapping(gang.doc.data, "metadata")
+        group = get_text(metadata, "namespace"), get_text(metadata, "name")
+        return PodGroupSummary(None, (), group, tuple(_iter_minimums(get_mapping(gang.doc.data, "spec"))))
+    labeled_pods = tuple(_iter_labeled_pods(job))
+    return (
+        PodGroupSummary(build_name_summary(job) if job.cr is not None else None, labeled_pods)
+        if labeled_pods
+        else None
+    )
 
 
-def _carried(job: Job) -> Iterator[Carried]:
+def _iter_labeled_pods(job: LoweredJob) -> Iterator[LabeledPods]:
     for group in job.pods:
-        metadata = mapping(group.doc.data, "metadata")
-        labels = mapping(metadata, "labels")
-        if text(labels, GROUP_LABEL):
-            where, role = text(metadata, "namespace"), text(labels, ROLE_LABEL)
-            yield Carried(group.role, where, text(labels, GROUP_LABEL), role, group.replicas)
+        metadata = get_mapping(group.doc.data, "metadata")
+        labels = get_mapping(metadata, "labels")
+        if get_text(labels, POD_GROUP_LABEL):
+            namespace, role = get_text(metadata, "namespace"), get_text(labels, POD_GROUP_ROLE_LABEL)
+            yield LabeledPods(
+                group.replica_type, namespace, get_text(labels, POD_GROUP_LABEL), role, group.replicas
+            )
 
 
-def _wanted(spec: Mapping[str, Any]) -> Iterator[Wanted]:
-    wanted: list[tuple[str, object, Path]] = [("", spec.get("minMember"), ("spec", "minMember"))]
-    wanted += [
-        (text(role, "name"), role.get("minMember"), ("spec", "roles", number, "minMember"))
-        for number, role in entries(spec, "roles")
+def _iter_minimums(spec: Mapping[str, Any]) -> Iterator[MinimumMembers]:
+    candidates: list[tuple[str, object, Path]] = [("", spec.get("minMember"), ("spec", "minMember"))]
+    candidates += [
+        (get_text(role, "name"), role.get("minMember"), ("spec", "roles", number, "minMember"))
+        for number, role in get_entries(spec, "roles")
     ]
-    return (Wanted(role, number, path) for role, number, path in wanted if isinstance(number, int))
+    return (
+        MinimumMembers(role, number, path) for role, number, path in candidates if isinstance(number, int)
+    )
 
 
-def pod_group_never_full(left: Mapping[int, Members], again: Again) -> Iterator[tuple[int, Hit]]:
+def pod_group_never_full(
+    summaries: Mapping[int, PodGroupSummary], rebuild_job: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
     """Pods in a PodGroup of the repository that wants more of them than there are.
 
     Values: ``group``, ``wanted``, ``pods``, how many there are.
     """
-    by_hand: dict[tuple[str, str], list[tuple[int, tuple[Wanted, ...]]]] = {}
-    for number, one in left.items():
-        if one.group is not None:
-            by_hand.setdefault(one.group, []).append((number, one.wants))
-    members = _members(left) if by_hand else {}
-    for number, one in left.items():
-        if one.job is None:
+    pod_groups: dict[tuple[str, str], list[tuple[int, tuple[MinimumMembers, ...]]]] = {}
+    for number, summary in summaries.items():
+        if summary.group is not None:
+            pod_groups.setdefault(summary.group, []).append((number, summary.minimums))
+    member_counts = _count_members(summaries) if pod_groups else {}
+    for number, summary in summaries.items():
+        if summary.job is None:
             continue
-        for type_, label in {carried.type: carried.group for carried in one.carried}.items():
-            for other, wants in by_hand.get((one.job.namespace, label), ()):
-                for wanted in wants:
-                    there = members.get((one.job.namespace, label, wanted.role), 0)
-                    if wanted.number > there:
-                        yield number, _never_full(again(number), type_, wanted, there, again(other))
+        for type_, label in {carried.type: carried.group for carried in summary.labeled_pods}.items():
+            for group_number, minimums in pod_groups.get((summary.job.namespace, label), ()):
+                for minimum in minimums:
+                    pod_count = member_counts.get((summary.job.namespace, label, minimum.role), 0)
+                    if minimum.minimum > pod_count:
+                        yield (
+                            number,
+                            _build_violation(
+                                rebuild_job(number), type_, minimum, pod_count, rebuild_job(group_number)
+                            ),
+                        )
 
 
-def _never_full(job: Job, type_: str, wanted: Wanted, there: int, by_hand: Job) -> Hit:
-    group = {group.role: group for group in job.pods}[type_]
-    path: Path = ("metadata", "labels", GROUP_LABEL)
+def _build_violation(
+    job: LoweredJob, type_: str, minimum: MinimumMembers, pod_count: int, pod_group_job: LoweredJob
+) -> Violation:
+    group = {group.replica_type: group for group in job.pods}[type_]
+    path: Path = ("metadata", "labels", POD_GROUP_LABEL)
     values = {
-        "group": group.doc.data["metadata"]["labels"][GROUP_LABEL],
-        "wanted": counted(wanted.number, f"{wanted.role} Pod".lstrip()),
-        "pods": there,
+        "group": group.doc.data["metadata"]["labels"][POD_GROUP_LABEL],
+        "wanted": format_count(minimum.minimum, f"{minimum.role} Pod".lstrip()),
+        "pods": pod_count,
     }
-    related = [(by_hand.groups[0].doc, wanted.path, "what the PodGroup wants")]
-    return Hit(path, values, related=related, doc=group.doc, group=group)
+    related = [(pod_group_job.groups[0].doc, minimum.path, "what the PodGroup wants")]
+    return Violation(path, values, related=related, doc=group.doc, group=group)
 
 
-def _members(left: Mapping[int, Members]) -> dict[tuple[str, str, str], int]:
+def _count_members(summaries: Mapping[int, PodGroupSummary]) -> dict[tuple[str, str, str], int]:
     """How many Pods carry the label of a PodGroup, by namespace, PodGroup and role ("" for all roles).
 
     Of a job's variants the one with most counts.
     """
-    largest: dict[tuple[tuple[str, str, str], Instance | int], int] = {}
-    for number, one in left.items():
-        here: dict[tuple[str, str, str], int] = {}
-        for _, where, group, role, count in one.carried:
-            for key in dict.fromkeys(((where, group, ""), (where, group, role))):
-                here[key] = here.get(key, 0) + count
-        which = one.job.instance if one.job is not None else number
-        for key, count in here.items():
-            largest[key, which] = max(count, largest.get((key, which), 0))
-    members: dict[tuple[str, str, str], int] = {}
+    largest: dict[tuple[tuple[str, str, str], JobIdentity | int], int] = {}
+    for number, summary in summaries.items():
+        counts: dict[tuple[str, str, str], int] = {}
+        for _, namespace, group, role, count in summary.labeled_pods:
+            for key in dict.fromkeys(((namespace, group, ""), (namespace, group, role))):
+                counts[key] = counts.get(key, 0) + count
+        identity = summary.job.identity if summary.job is not None else number
+        for key, count in counts.items():
+            largest[key, identity] = max(count, largest.get((key, identity), 0))
+    totals: dict[tuple[str, str, str], int] = {}
     for (key, _), count in largest.items():
-        members[key] = members.get(key, 0) + count
-    return members
+        totals[key] = totals.get(key, 0) + count
+    return totals
 
 
-def pinned_to_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def pinned_to_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Several Pods with GPUs that may all run on one node only. Values: ``pods``, ``node``, ``gpus``."""
-    group = subject.group
-    if group is None or not gpus(group) or pods(subject.job) < 2 or mode(subject.job, "debug"):
+    group = target.group
+    if (
+        group is None
+        or not count_gpus(group)
+        or count_pods(target.job) < 2
+        or is_mode_enabled(target.job, "debug")
+    ):
         return
-    name, selected = _pinned(group)
+    name, selected = _find_pinned_node(group)
     if name or selected:
-        number, together = total(_by_node(subject.job)[name, selected])
-        at: Path = ("spec", "nodeName") if name else ("spec", "nodeSelector", "kubernetes.io/hostname")
-        yield Hit(at, {"pods": number, "node": name or selected, "gpus": together})
+        pod_count, gpu_count = count_pods_and_gpus(_group_pods_by_node(target.job)[name, selected])
+        path: Path = ("spec", "nodeName") if name else ("spec", "nodeSelector", "kubernetes.io/hostname")
+        yield Violation(path, {"pods": pod_count, "node": name or selected, "gpus": gpu_count})
 
 
-@for_one
-def _by_node(job: Job) -> Mapping[tuple[str, str], list[Group]]:
+@cache_latest
+def _group_pods_by_node(job: LoweredJob) -> Mapping[tuple[str, str], list[ReplicaGroup]]:
     """The Pods by the node that they are for."""
-    found: dict[tuple[str, str], list[Group]] = {}
+    pods_by_node: dict[tuple[str, str], list[ReplicaGroup]] = {}
     for group in job.pods:
-        found.setdefault(_pinned(group), []).append(group)
-    return found
+        pods_by_node.setdefault(_find_pinned_node(group), []).append(group)
+    return pods_by_node
 
 
-def _pinned(group: Group) -> tuple[str, str]:
+def _find_pinned_node(group: ReplicaGroup) -> tuple[str, str]:
     """The node that a Pod names, and the one that it selects by host name."""
-    spec = mapping(group.doc.data, "spec")
-    return text(spec, "nodeName"), text(mapping(spec, "nodeSelector"), "kubernetes.io/hostname")
+    spec = get_mapping(group.doc.data, "spec")
+    return get_text(spec, "nodeName"), get_text(get_mapping(spec, "nodeSelector"), "kubernetes.io/hostname")

@@ -9,23 +9,23 @@ import re
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, number, text, texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text, get_texts
 from podplan.launchers import exec_form
-from podplan.lint.analysis.jobs import mode, roles, shown_list, spec_of
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.jobs import format_list, get_replica_specs, is_mode_enabled, spec_of
+from podplan.lint.target import LoweredJob, Target, Violation
 
-_RULES = ("successRules", "failureRules")
+_RULE_SECTIONS = ("successRules", "failureRules")
 # $$ is an escape; what has a blank is a command of a shell.
-_REFERENCE = pattern(r"\$\$|\$\((?P<inner>[^()$\s]+)\)")
-_REPLICAS = pattern(r"replicas\[(?P<type>[^\[\]]+)\]")
-_HOST = pattern(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
-_PORT = pattern(r"service\.port\[(?P<name>[^\[\]]+)\]")
+_REFERENCE_PATTERN = compile_lazily(r"\$\$|\$\((?P<inner>[^()$\s]+)\)")
+_REPLICAS_PATTERN = compile_lazily(r"replicas\[(?P<type>[^\[\]]+)\]")
+_HOST_PATTERN = compile_lazily(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
+_PORT_PATTERN = compile_lazily(r"service\.port\[(?P<name>[^\[\]]+)\]")
 # The same forms with letters of either case.
-_ANY_CASE = tuple(
-    (pattern(form, re.IGNORECASE), written)
+_CASE_INSENSITIVE_FORMS = tuple(
+    (compile_lazily(form, re.IGNORECASE), written)
     for form, written in (
         (r"type", "type"),
         (r"rank", "rank"),
@@ -37,145 +37,158 @@ _ANY_CASE = tuple(
         ),
     )
 )
-_ADDRESS = pattern(
+_ADDRESS_PATTERN = compile_lazily(
     r"\$\(service\.(?P<type>[^\[\].()]+)\[\d{1,9}\]\.host\)"
     r"(?::(?:\$\(service\.port\[(?P<name>[^\[\]()]+)\]\)|(?P<number>\d{2,5})(?!\d)))?"
 )
 MOST_PLACES = 3  # that a finding points at besides its own
-_SPELLED_FOR_SHELL = pattern(
+_SHELL_SPELLING = compile_lazily(
     r"\$\$?(?:\{(?P<braced>rank|type|replicas\[[^\[\]{}]+\]|service\.[^{}$]+)\}|(?P<plain>rank|type)(?!\w))"
 )
-_ALIKE = pattern(r"(?:replicas?|services?|rank|type)[.\[].*")
-_FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
+_SIMILAR_VARIABLE = compile_lazily(r"(?:replicas?|services?|rank|type)[.\[].*")
+_KNOWN_FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
 _NO_SERVICE = "the job has no spec.service, so its replicas have neither host nor port"
 # Fields of a container in which variables are replaced.
-_REPLACED = ("command", "args", "env")
+_REPLACED_FIELDS = ("command", "args", "env")
 
 
-def rules_unreachable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def rules_unreachable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A rule that names a type or a rank that the job does not have; values ``rules`` and ``what``."""
-    job = subject.job
-    replicas = _replicas(job)
-    for section, path, type_, ranks in _rules(job):
+    job = target.job
+    replicas = _count_replicas(job)
+    for section, path, type_, ranks in _iter_rules(job):
         if type_ not in replicas:
-            what = f"there is no type {type_}; the job has {shown_list(list(replicas))}"
-            yield Hit((*path, type_), {"rules": section, "what": what}, on_key=True)
+            message = f"there is no type {type_}; the job has {format_list(list(replicas))}"
+            yield Violation((*path, type_), {"rules": section, "what": message}, at_key=True)
             continue
-        for at, rank in enumerate(ranks if isinstance(ranks, list) else ()):
+        for rank_index, rank in enumerate(ranks if isinstance(ranks, list) else ()):
             count = replicas[type_]
             if str(rank).isdigit() and int(rank) >= count:
                 ranks_ = (
                     f"the ranks 0 to {count - 1}" if count > 1 else "rank 0 only" if count else "no replicas"
                 )
-                yield Hit(
-                    (*path, type_, at), {"rules": section, "what": f"{type_} has {ranks_}, no rank {rank}"}
+                yield Violation(
+                    (*path, type_, rank_index),
+                    {"rules": section, "what": f"{type_} has {ranks_}, no rank {rank}"},
                 )
 
 
-def no_success_rule(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def no_success_rule(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Nothing that says when the job has succeeded; values ``what``, and ``rule``: one that could."""
-    spec = spec_of(subject.job)
-    first = next((role.type for role in roles(subject.job) if role.type), "worker")
-    could = {"rule": f"{{{first}: [0]}}"}
+    spec = spec_of(target.job)
+    first = next((role.type for role in get_replica_specs(target.job) if role.type), "worker")
+    example = {"rule": f"{{{first}: [0]}}"}
     if not spec.get("successRules"):
         path: Path = ("spec", "successRules") if "successRules" in spec else ("spec",)
-        yield Hit(path, {**could, "what": "the job has no successRules"})
+        yield Violation(path, {**example, "what": "the job has no successRules"})
         return
-    for at, rule in entries(spec, "successRules"):
+    for index, rule in get_entries(spec, "successRules"):
         if not any(rule.values()):
-            yield Hit(("spec", "successRules", at), {**could, "what": "this rule names no replica"})
+            yield Violation(
+                ("spec", "successRules", index), {**example, "what": "this rule names no replica"}
+            )
 
 
-def generic_variable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def generic_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables that the controller leaves as they are; values ``left``, ``why`` and ``instead``."""
-    job = subject.job
-    for role in roles(job):
-        spec = mapping(mapping(role.data, "template"), "spec")
-        base = (*role.path, "template", "spec")
-        for listed in ("initContainers", "containers"):
-            for at, container in entries(spec, listed):
-                yield from _in_container(job, (*base, listed, at), container)
-        rest = {key: value for key, value in spec.items() if key not in ("initContainers", "containers")}
-        yield from _elsewhere(rest, base, frozenset())
-        yield from _elsewhere(
-            mapping(mapping(role.data, "template"), "metadata"), (*base[:-1], "metadata"), frozenset()
+    job = target.job
+    for replica_spec in get_replica_specs(job):
+        spec = get_mapping(get_mapping(replica_spec.data, "template"), "spec")
+        base = (*replica_spec.path, "template", "spec")
+        for list_key in ("initContainers", "containers"):
+            for index, container in get_entries(spec, list_key):
+                yield from _iter_container_violations(job, (*base, list_key, index), container)
+        other_fields = {
+            key: value for key, value in spec.items() if key not in ("initContainers", "containers")
+        }
+        yield from _iter_unreplaced_fields(other_fields, base, frozenset())
+        yield from _iter_unreplaced_fields(
+            get_mapping(get_mapping(replica_spec.data, "template"), "metadata"),
+            (*base[:-1], "metadata"),
+            frozenset(),
         )
 
 
-def _in_container(job: Job, base: Path, container: Mapping[str, Any]) -> Iterator[Hit]:
-    names = frozenset(text(entry, "name") for _, entry in entries(container, "env"))
+def _iter_container_violations(
+    job: LoweredJob, base: Path, container: Mapping[str, Any]
+) -> Iterator[Violation]:
+    names = frozenset(get_text(entry, "name") for _, entry in get_entries(container, "env"))
     complete = not container.get("envFrom")
-    for path, value in _replaced(job, container):
-        left: dict[str, list[str]] = {}
-        for found in _REFERENCE.finditer(value):
-            inner = found["inner"] or ""
-            why = _why(job, inner, names)
-            if not why and inner not in names and (complete or not inner.isidentifier()):
-                meant = _in_lower_case(inner)
-                why = f"the variables of the controller are in lower case; write $({meant})" if meant else ""
-            if why:
-                left.setdefault(why, []).append(found[0])
-        for why, variables in left.items():
+    for path, value in _iter_replaced_texts(job, container):
+        unreplaced: dict[str, list[str]] = {}
+        for match in _REFERENCE_PATTERN.finditer(value):
+            inner = match["inner"] or ""
+            reason = _explain_unreplaced(job, inner, names)
+            if not reason and inner not in names and (complete or not inner.isidentifier()):
+                lower_case = _to_lower_case(inner)
+                reason = (
+                    f"the variables of the controller are in lower case; write $({lower_case})"
+                    if lower_case
+                    else ""
+                )
+            if reason:
+                unreplaced.setdefault(reason, []).append(match[0])
+        for reason, variables in unreplaced.items():
             declared = (place for variable in variables for place in _declarations(job, variable[2:-1]))
             related = list({place[1]: place for place in declared}.values())
-            yield Hit((*base, *path), _left(variables, why), related[:MOST_PLACES])
-    for path, value in _unread(job, container):
-        for found in _SPELLED_FOR_SHELL.finditer(value):
-            inner = found["braced"] or found["plain"]
-            if inner not in names and not found[0].startswith("$$"):
-                why = f"the controller replaces $(NAME) only; write $({inner})"
-                yield Hit((*base, *path), _left([found[0]], why))
+            yield Violation((*base, *path), _build_values(variables, reason), related[:MOST_PLACES])
+    for path, value in _iter_literal_texts(job, container):
+        for match in _SHELL_SPELLING.finditer(value):
+            inner = match["braced"] or match["plain"]
+            if inner not in names and not match[0].startswith("$$"):
+                reason = f"the controller replaces $(NAME) only; write $({inner})"
+                yield Violation((*base, *path), _build_values([match[0]], reason))
                 break
-    yield from _elsewhere(
-        {key: value for key, value in container.items() if key not in _REPLACED}, base, names
+    yield from _iter_unreplaced_fields(
+        {key: value for key, value in container.items() if key not in _REPLACED_FIELDS}, base, names
     )
 
 
-def _unread(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _iter_literal_texts(job: LoweredJob, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """The words that no shell reads, and the values of env, in which variables are replaced."""
-    lines = [] if mode(job, "debug") else exec_form.lines(container)
+    lines = [] if is_mode_enabled(job, "debug") else exec_form.list_exec_commands(container)
     for line in lines:
         if line.expansion == "all":
-            for at in exec_form.literal_words(line):
-                yield line.paths[at], line.texts[at]
-    yield from ((path, value) for path, value in _texts(container) if path[0] == "env")
+            for index in exec_form.iter_literal_words(line):
+                yield line.paths[index], line.texts[index]
+    yield from ((path, value) for path, value in _iter_texts(container) if path[0] == "env")
 
 
-def _left(variables: list[str], why: str) -> dict[str, str]:
+def _build_values(variables: list[str], reason: str) -> dict[str, str]:
     """The values of a hit: variables of one text that nobody replaces, and the reason of them all."""
-    different = list(dict.fromkeys(variables))
-    stay = "stays as it is" if len(different) == 1 else "stay as they are"
+    distinct = list(dict.fromkeys(variables))
+    verb = "stays as it is" if len(distinct) == 1 else "stay as they are"
     instead = ""
-    if why == _NO_SERVICE:
-        ports = dict.fromkeys(found["name"] for text in different for found in _PORT.finditer(text))
+    if reason == _NO_SERVICE:
+        ports = dict.fromkeys(found["name"] for text in distinct for found in _PORT_PATTERN.finditer(text))
         named = ", ".join(f"{{name: {name}, port: PORT}}" for name in ports or ("NAME",))
         instead = f"write spec.service: {{ports: [{named}]}} (ports: in a profile)"
-    return {"left": f"{shown_list(different, 2)} {stay}", "why": why, "instead": instead}
+    return {"left": f"{format_list(distinct, 2)} {verb}", "why": reason, "instead": instead}
 
 
-def _replaced(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _iter_replaced_texts(job: LoweredJob, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """The strings of a container in which variables are replaced."""
-    debug = mode(job, "debug")
-    return ((path, value) for path, value in _texts(container) if path[0] == "env" or not debug)
+    debug = is_mode_enabled(job, "debug")
+    return ((path, value) for path, value in _iter_texts(container) if path[0] == "env" or not debug)
 
 
-def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _iter_texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """The command, the args and the values of env of a container."""
     for key in ("command", "args"):
-        for at, value in texts(container, key):
-            yield (key, at), value
-    for at, entry in entries(container, "env"):
-        yield ("env", at, "value"), text(entry, "value")
+        for index, value in get_texts(container, key):
+            yield (key, index), value
+    for index, entry in get_entries(container, "env"):
+        yield ("env", index, "value"), get_text(entry, "value")
 
 
-def _why(job: Job, inner: str, names: frozenset[str]) -> str:
+def _explain_unreplaced(job: LoweredJob, inner: str, names: frozenset[str]) -> str:
     """Why a variable is not replaced; "" where it is, or is a variable of the container."""
-    replicas = _replicas(job)
-    types = shown_list(list(replicas))
-    if found := _REPLICAS.fullmatch(inner):
-        return "" if found["type"] in replicas else f"there is no type {found['type']}; the job has {types}"
-    ports = [text(port, "name") for _, port in entries(mapping(spec_of(job), "service"), "ports")]
-    host, port = _HOST.fullmatch(inner), _PORT.fullmatch(inner)
+    replicas = _count_replicas(job)
+    types = format_list(list(replicas))
+    if match := _REPLICAS_PATTERN.fullmatch(inner):
+        return "" if match["type"] in replicas else f"there is no type {match['type']}; the job has {types}"
+    ports = [get_text(port, "name") for _, port in get_entries(get_mapping(spec_of(job), "service"), "ports")]
+    host, port = _HOST_PATTERN.fullmatch(inner), _PORT_PATTERN.fullmatch(inner)
     if (host or port) and not ports:
         return _NO_SERVICE
     if host:
@@ -187,158 +200,183 @@ def _why(job: Job, inner: str, names: frozenset[str]) -> str:
             f"{type_} has {count} replica{'s' if count != 1 else ''}, ranks from 0" if rank >= count else ""
         )
     if port:
-        known = shown_list([name for name in ports if name])
+        port_names = format_list([name for name in ports if name])
         return (
             ""
             if port["name"] in ports
-            else f"spec.service has no port {port['name']}; it has {known or 'none with a name'}"
+            else f"spec.service has no port {port['name']}; it has {port_names or 'none with a name'}"
         )
-    if inner not in names and _ALIKE.fullmatch(inner):
-        return f"the controller knows {_FORMS}"
+    if inner not in names and _SIMILAR_VARIABLE.fullmatch(inner):
+        return f"the controller knows {_KNOWN_FORMS}"
     return ""
 
 
-def _declarations(job: Job, inner: str) -> list[tuple[Doc, Path, str]]:
+def _declarations(job: LoweredJob, inner: str) -> list[tuple[TracedDocument, Path, str]]:
     """Where the job declares what a variable that is not replaced should name: its ports, or its types."""
     if job.cr is None:
         return []
-    if _PORT.fullmatch(inner):
-        ports = entries(mapping(spec_of(job), "service"), "ports")
+    if _PORT_PATTERN.fullmatch(inner):
+        ports = get_entries(get_mapping(spec_of(job), "service"), "ports")
         path: Path = ("spec", "service", "ports")
         return [
-            (job.cr, (*path, at, "name"), f"port {text(port, 'name')}")
+            (job.cr, (*path, at, "name"), f"port {get_text(port, 'name')}")
             for at, port in ports
             if "name" in port
         ]
-    of_service = _HOST.fullmatch(inner) if mapping(spec_of(job), "service") else None
-    named = of_service or _REPLICAS.fullmatch(inner)
+    of_service = _HOST_PATTERN.fullmatch(inner) if get_mapping(spec_of(job), "service") else None
+    named = of_service or _REPLICAS_PATTERN.fullmatch(inner)
     if named is None:
         return []
-    same = [role for role in roles(job) if role.type == named["type"] and "replicas" in role.data]
+    same = [role for role in get_replica_specs(job) if role.type == named["type"] and "replicas" in role.data]
     if same:
         return [(job.cr, (*same[0].path, "replicas"), f"the replicas of {same[0].type}")]
-    return [(job.cr, (*role.path, "type"), f"type {role.type}") for role in roles(job) if role.type]
+    return [
+        (job.cr, (*role.path, "type"), f"type {role.type}") for role in get_replica_specs(job) if role.type
+    ]
 
 
-def _in_lower_case(inner: str) -> str:
+def _to_lower_case(inner: str) -> str:
     """The variable of the controller that is written in another case; "" where it is none."""
-    for form, written in _ANY_CASE:
-        found = form.fullmatch(inner)
-        if found:
-            meant = written.format(**found.groupdict())
-            return meant if meant != inner else ""
+    for form, template in _CASE_INSENSITIVE_FORMS:
+        match = form.fullmatch(inner)
+        if match:
+            lower_case = template.format(**match.groupdict())
+            return lower_case if lower_case != inner else ""
     return ""
 
 
-def variable_in_init_container(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def variable_in_init_container(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of the controller that stay in the init containers of a Pod; value ``left``."""
-    for group in subject.job.pods:
-        for at, container in entries(mapping(group.doc.data, "spec"), "initContainers"):
-            names = frozenset(text(entry, "name") for _, entry in entries(container, "env"))
-            for path, value in _texts(container):
-                variables = (found["inner"] or "" for found in _REFERENCE.finditer(value))
-                left = [f"$({inner})" for inner in variables if inner not in names and _is_variable(inner)]
-                if left:
-                    where = ("spec", "initContainers", at, *path)
-                    yield Hit(where, _left(left, ""), doc=group.doc, group=group)
+    for group in target.job.pods:
+        for index, container in get_entries(get_mapping(group.doc.data, "spec"), "initContainers"):
+            names = frozenset(get_text(entry, "name") for _, entry in get_entries(container, "env"))
+            for path, value in _iter_texts(container):
+                variables = (found["inner"] or "" for found in _REFERENCE_PATTERN.finditer(value))
+                unreplaced = [
+                    f"$({inner})"
+                    for inner in variables
+                    if inner not in names and _is_controller_variable(inner)
+                ]
+                if unreplaced:
+                    violation_path = ("spec", "initContainers", index, *path)
+                    yield Violation(violation_path, _build_values(unreplaced, ""), doc=group.doc, group=group)
 
 
-def port_without_listener(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def port_without_listener(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port at which one replica is said to reach another, whose containers declare other ports only.
 
     Values: ``type``, ``port``, and the ports ``declared``.
     """
-    job = subject.job
-    services = {text(port, "name"): port for _, port in entries(mapping(spec_of(job), "service"), "ports")}
-    by_type = {role.type: role for role in reversed(roles(job))}
-    seen: set[tuple[str, int]] = set()
-    for role in roles(job):
-        for at, container in entries(mapping(mapping(role.data, "template"), "spec"), "containers"):
-            for path, type_, name, port in _reached(job, container, services):
-                if type_ not in by_type or (type_, port) in seen or _is_mapped(services.get(name, {}), port):
+    job = target.job
+    service_ports = {
+        get_text(port, "name"): port for _, port in get_entries(get_mapping(spec_of(job), "service"), "ports")
+    }
+    by_type = {role.type: role for role in reversed(get_replica_specs(job))}
+    reported: set[tuple[str, int]] = set()
+    for replica_spec in get_replica_specs(job):
+        for index, container in get_entries(
+            get_mapping(get_mapping(replica_spec.data, "template"), "spec"), "containers"
+        ):
+            for path, type_, name, port in _iter_reached_ports(job, container, service_ports):
+                if (
+                    type_ not in by_type
+                    or (type_, port) in reported
+                    or _has_target_port(service_ports.get(name, {}), port)
+                ):
                     continue
-                target = mapping(mapping(by_type[type_].data, "template"), "spec")
-                declared = _declared(target)
-                if not declared or port in declared or _mentions(target, name, port):
+                target_spec = get_mapping(get_mapping(by_type[type_].data, "template"), "spec")
+                declared_ports = _find_declared_ports(target_spec)
+                if not declared_ports or port in declared_ports or _mentions_port(target_spec, name, port):
                     continue
-                seen.add((type_, port))
-                values = {"type": type_, "port": port, "declared": shown_list([str(one) for one in declared])}
-                yield Hit((*role.path, "template", "spec", "containers", at, *path), values)
+                reported.add((type_, port))
+                values = {
+                    "type": type_,
+                    "port": port,
+                    "declared": format_list([str(one) for one in declared_ports]),
+                }
+                yield Violation((*replica_spec.path, "template", "spec", "containers", index, *path), values)
 
 
-def _reached(
-    job: Job, container: Mapping[str, Any], services: Mapping[str, Mapping[str, Any]]
+def _iter_reached_ports(
+    job: LoweredJob, container: Mapping[str, Any], services: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[Path, str, str, int]]:
     """Where a container names the host and the port of a replica: path, type, name of the port, port."""
     hosts: set[str] = set()
     ports: list[tuple[Path, str]] = []
-    for path, value in _replaced(job, container):
-        for found in _ADDRESS.finditer(value):
-            hosts.add(found["type"])
-            name = found["name"] or ""
-            port = number(services.get(name, {}), "port") if name else int(found["number"] or 0)
+    for path, value in _iter_replaced_texts(job, container):
+        for match in _ADDRESS_PATTERN.finditer(value):
+            hosts.add(match["type"])
+            name = match["name"] or ""
+            port = get_number(services.get(name, {}), "port") if name else int(match["number"] or 0)
             if port:
-                yield path, found["type"], name, port
-        ports += [(path, found["name"]) for found in _PORT.finditer(value)]
+                yield path, match["type"], name, port
+        ports += [(path, found["name"]) for found in _PORT_PATTERN.finditer(value)]
     if len(hosts) == 1:
         for path, name in ports:
-            if port := number(services.get(name, {}), "port"):
+            if port := get_number(services.get(name, {}), "port"):
                 yield path, next(iter(hosts)), name, port
 
 
-def _is_mapped(service: Mapping[str, Any], port: int) -> bool:
+def _has_target_port(service: Mapping[str, Any], port: int) -> bool:
     """Whether a port of the Service has a target of its own, which NET010 reports."""
     return bool(service.get("targetPort", port) != port)
 
 
-def _declared(spec: Mapping[str, Any]) -> list[int]:
+def _find_declared_ports(spec: Mapping[str, Any]) -> list[int]:
     """The TCP ports that the containers of a Pod declare."""
     return [
-        number(port, "containerPort")
+        get_number(port, "containerPort")
         for listed in ("initContainers", "containers")
-        for _, container in entries(spec, listed)
-        for _, port in entries(container, "ports")
-        if (text(port, "protocol") or "TCP") == "TCP"
+        for _, container in get_entries(spec, listed)
+        for _, port in get_entries(container, "ports")
+        if (get_text(port, "protocol") or "TCP") == "TCP"
     ]
 
 
-def _mentions(spec: Mapping[str, Any], name: str, port: int) -> bool:
+def _mentions_port(spec: Mapping[str, Any], name: str, port: int) -> bool:
     """Whether the containers of a Pod are told of a port, so that they may well listen on it."""
-    told = re.compile(rf"(?<!\d){port}(?!\d)" + (rf"|\$\(service\.port\[{re.escape(name)}\]" if name else ""))
+    port_pattern = re.compile(
+        rf"(?<!\d){port}(?!\d)" + (rf"|\$\(service\.port\[{re.escape(name)}\]" if name else "")
+    )
     return any(
-        told.search(value)
+        port_pattern.search(value)
         for listed in ("initContainers", "containers")
-        for _, container in entries(spec, listed)
-        for _, value in _texts(container)
+        for _, container in get_entries(spec, listed)
+        for _, value in _iter_texts(container)
     )
 
 
-def _elsewhere(data: Any, path: Path, names: frozenset[str]) -> Iterator[Hit]:
+def _iter_unreplaced_fields(data: Any, path: Path, names: frozenset[str]) -> Iterator[Violation]:
     """Variables in fields where nobody replaces them."""
     if isinstance(data, str):
-        for found in _REFERENCE.finditer(data):
-            inner = found["inner"] or ""
-            if inner not in names and _is_variable(inner):
-                why = "variables are replaced in command, args and values of env only"
-                yield Hit(path, _left([found[0]], why))
+        for match in _REFERENCE_PATTERN.finditer(data):
+            inner = match["inner"] or ""
+            if inner not in names and _is_controller_variable(inner):
+                reason = "variables are replaced in command, args and values of env only"
+                yield Violation(path, _build_values([match[0]], reason))
     elif isinstance(data, dict | list):
         for step, value in data.items() if isinstance(data, dict) else enumerate(data):
             if isinstance(value, dict | list) or (isinstance(value, str) and "$(" in value):
-                yield from _elsewhere(value, (*path, step), names)
+                yield from _iter_unreplaced_fields(value, (*path, step), names)
 
 
-def _is_variable(inner: str) -> bool:
-    return inner in ("type", "rank") or any(form.fullmatch(inner) for form in (_REPLICAS, _HOST, _PORT))
+def _is_controller_variable(inner: str) -> bool:
+    return inner in ("type", "rank") or any(
+        form.fullmatch(inner) for form in (_REPLICAS_PATTERN, _HOST_PATTERN, _PORT_PATTERN)
+    )
 
 
-def _replicas(job: Job) -> dict[str, int]:
+def _count_replicas(job: LoweredJob) -> dict[str, int]:
     """The types of the job with their numbers of replicas."""
-    return {role.type: number(role.data, "replicas") if "replicas" in role.data else 1 for role in roles(job)}
+    return {
+        role.type: get_number(role.data, "replicas") if "replicas" in role.data else 1
+        for role in get_replica_specs(job)
+    }
 
 
-def _rules(job: Job) -> Iterator[tuple[str, Path, str, Any]]:
+def _iter_rules(job: LoweredJob) -> Iterator[tuple[str, Path, str, Any]]:
     """Each type of each rule: section, path of the rule, type, ranks."""
-    for section in _RULES:
-        for at, rule in entries(spec_of(job), section):
+    for section in _RULE_SECTIONS:
+        for index, rule in get_entries(spec_of(job), section):
             for type_, ranks in rule.items():
-                yield section, ("spec", section, at), type_, ranks
+                yield section, ("spec", section, index), type_, ranks

@@ -11,24 +11,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.jobs import gpus, kind_of, mode
-from podplan.lint.analysis.launches import launches
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.jobs import count_gpus, is_mode_enabled, kind_of
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.script_options import Given, of_program
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # The compute capability of what values of node labels name, times ten.
 _PRODUCTS = (
-    (pattern(r"(?:.*[^a-z0-9])?(?:v100|titan[-_ ]?v)s?(?:[^0-9].*)?"), 70),
-    (pattern(r"(?:.*[^a-z0-9])?(?:t4|rtx[-_ ]?20\d0|quadro[-_ ]rtx[-_ ]?[4-8]000)(?:[^0-9a-z].*)?"), 75),
-    (pattern(r"(?:.*[^a-z0-9])?p(?:100|40|4)(?:[^0-9a-z].*)?"), 60),
-    (pattern(r"(?:.*[^a-z0-9])?(?:a100|a800|a30)(?:[^0-9].*)?"), 80),
-    (pattern(r"(?:.*[^a-z0-9])?(?:a10g?|a16|a40|rtx[-_ ]?30\d0|rtx[-_ ]?a[4-6]000)(?:[^0-9a-z].*)?"), 86),
+    (compile_lazily(r"(?:.*[^a-z0-9])?(?:v100|titan[-_ ]?v)s?(?:[^0-9].*)?"), 70),
+    (
+        compile_lazily(r"(?:.*[^a-z0-9])?(?:t4|rtx[-_ ]?20\d0|quadro[-_ ]rtx[-_ ]?[4-8]000)(?:[^0-9a-z].*)?"),
+        75,
+    ),
+    (compile_lazily(r"(?:.*[^a-z0-9])?p(?:100|40|4)(?:[^0-9a-z].*)?"), 60),
+    (compile_lazily(r"(?:.*[^a-z0-9])?(?:a100|a800|a30)(?:[^0-9].*)?"), 80),
+    (
+        compile_lazily(
+            r"(?:.*[^a-z0-9])?(?:a10g?|a16|a40|rtx[-_ ]?30\d0|rtx[-_ ]?a[4-6]000)(?:[^0-9a-z].*)?"
+        ),
+        86,
+    ),
 )
-_GPU_LABEL = pattern(r".*(?:gpu|accelerator|nvidia|product|card|device).*")
+_GPU_LABEL = compile_lazily(r".*(?:gpu|accelerator|nvidia|product|card|device).*")
 _AMPERE, _ADA = 80, 89
 LONGEST = 200
 
@@ -40,15 +48,15 @@ class Need(NamedTuple):
     fails: str
 
 
-def gpu_too_old(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that the GPUs of the nodes do not know. Values: ``option``, ``gpu``, ``fails``."""
     job = subject.job
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return
-    for launch in launches(job):
+    for launch in find_launches(job):
         workers = _worker(job, launch.group)
-        found = _oldest(workers) if gpus(workers) else None
-        if found is None or launch.invocation.conditional:
+        found = _oldest(workers) if count_gpus(workers) else None
+        if found is None or launch.invocation.is_conditional:
             continue
         product, capability, place, group = found
         for option, doc, path in of_program(job, launch):
@@ -57,14 +65,14 @@ def gpu_too_old(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
                 shown = f"{option.name} {option.value}" if option.value is not None else option.name
                 values = {"option": shown, "gpu": product, "fails": need.fails}
                 related = [(group.doc, place, "the GPUs of the nodes")]
-                yield Hit(path, values, related, doc=doc, group=launch.group)
+                yield Violation(path, values, related, doc=doc, group=launch.group)
 
 
-def _worker(job: Job, group: Group) -> Group:
+def _worker(job: LoweredJob, group: ReplicaGroup) -> ReplicaGroup:
     """The Pods that train: of a launcher without GPUs, its workers."""
     if kind_of(job) != "ColossalAIJob":
         return group
-    return next((each for each in job.pods if each.role == "worker"), group)
+    return next((each for each in job.pods if each.replica_type == "worker"), group)
 
 
 def _need(option: Given) -> Need | None:
@@ -83,20 +91,20 @@ def _need(option: Given) -> Need | None:
     return None
 
 
-def _oldest(group: Group) -> tuple[str, int, Path, Group] | None:
+def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
     """The newest GPU that the nodes of a Pod may have, as its label names it; None where it is not known."""
-    spec = mapping(group.doc.data, "spec")
-    for key, value in mapping(spec, "nodeSelector").items():
+    spec = get_mapping(group.doc.data, "spec")
+    for key, value in get_mapping(spec, "nodeSelector").items():
         capability = _capability(key, value)
         if capability:
             return value, capability, ("spec", "nodeSelector", key), group
     base: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    required = mapping(mapping(mapping(spec, base[0]), base[1]), base[2])  # type: ignore[arg-type]
-    terms = entries(required, "nodeSelectorTerms")
-    for at, expression in entries(terms[0][1], "matchExpressions") if len(terms) == 1 else ():
-        values = [value for _, value in texts(expression, "values")]
-        known = [_capability(text(expression, "key"), value) for value in values]
-        if text(expression, "operator") == "In" and known and all(known):
+    required = get_mapping(get_mapping(get_mapping(spec, base[0]), base[1]), base[2])  # type: ignore[arg-type]
+    terms = get_entries(required, "nodeSelectorTerms")
+    for at, expression in get_entries(terms[0][1], "matchExpressions") if len(terms) == 1 else ():
+        values = [value for _, value in get_texts(expression, "values")]
+        known = [_capability(get_text(expression, "key"), value) for value in values]
+        if get_text(expression, "operator") == "In" and known and all(known):
             newest = max(known)
             path = (
                 "spec",

@@ -9,20 +9,20 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, texts
+from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers import processes
 from podplan.launchers.durations import Duration, durations
-from podplan.lint.target import Hit, Subject
+from podplan.lint.target import Target, Violation
 
 DEFAULT_GRACE = 30  # seconds, the default of terminationGracePeriodSeconds
 _HOOK: Path = ("lifecycle", "preStop", "exec", "command")
 
 
-def hook_longer_than_grace(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def hook_longer_than_grace(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A preStop hook that may take longer than the grace period. Values: ``seconds``, ``grace``, ``said``."""
-    hook = mapping(mapping(mapping(subject.data, "lifecycle"), "preStop"), "exec")
-    words = [word for _, word in texts(hook, "command")]
-    spec = mapping(subject.doc.data, "spec")
+    hook = get_mapping(get_mapping(get_mapping(subject.data, "lifecycle"), "preStop"), "exec")
+    words = [word for _, word in get_texts(hook, "command")]
+    spec = get_mapping(subject.doc.data, "spec")
     given = spec.get("terminationGracePeriodSeconds")
     grace = given if isinstance(given, int) else DEFAULT_GRACE
     found = durations(processes.of_words(words, _HOOK)) if words else ()
@@ -33,4 +33,4 @@ def hook_longer_than_grace(subject: Subject, _: Mapping[str, Any]) -> Iterator[H
     if isinstance(given, int):
         related = [(subject.doc, ("spec", "terminationGracePeriodSeconds"), "the grace period of the Pod")]
     said = "" if isinstance(given, int) else ", the default"
-    yield Hit(path, {"seconds": seconds, "grace": grace, "said": said}, related=related)
+    yield Violation(path, {"seconds": seconds, "grace": grace, "said": said}, related=related)

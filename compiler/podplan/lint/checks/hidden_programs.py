@@ -9,31 +9,33 @@ from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.jobs import kind_of, mode
-from podplan.lint.analysis.launches import Launch
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of
+from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.programs import programs_read
-from podplan.lint.analysis.resources import containers, init_containers, training
+from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
 from podplan.lint.checks.outputs import Where, mount_of, trainings, volume_of
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # How people call volumes and folders with the code of a training.
-_CODE = pattern(
+_CODE = compile_lazily(
     r"(?:\w+[-_.])*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)(?:[-_.](?:pvc|claim|vol|volume|dir))?"
 )
-_CODE_FOLDER = pattern(r"/(?:[\w.-]+/)*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)")
+_CODE_FOLDER = compile_lazily(
+    r"/(?:[\w.-]+/)*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)"
+)
 
 
-def program_hidden(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def program_hidden(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A program of the image that a mount without it hides. Values: ``path``, ``folder``, ``volume``."""
     group = subject.group
     if group is None:
         return
-    for base, container in (*containers(group), *init_containers(group)):
+    for base, container in (*list_containers(group), *list_init_containers(group)):
         reported: set[int] = set()
         for program in programs_read(group, base, container):
             found = mount_of(container, program.path)
@@ -43,42 +45,42 @@ def program_hidden(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             what = _lacks(group, base, container, mount, program.path)
             if what:
                 reported.add(number)
-                values = {"path": program.path, "folder": text(mount, "mountPath"), "volume": what}
+                values = {"path": program.path, "folder": get_text(mount, "mountPath"), "volume": what}
                 related = [(subject.doc, program.place, "runs it")]
-                yield Hit((*base, "volumeMounts", number, "mountPath"), values, related=related)
+                yield Violation((*base, "volumeMounts", number, "mountPath"), values, related=related)
 
 
 def _lacks(
-    group: Group, base: Path, container: Mapping[str, Any], mount: Mapping[str, Any], path: str
+    group: ReplicaGroup, base: Path, container: Mapping[str, Any], mount: Mapping[str, Any], path: str
 ) -> str:
     """The volume of a mount, where it surely has no file at a path; "" where it may."""
-    name = text(mount, "name")
+    name = get_text(mount, "name")
     volume = volume_of(group, name)
     if "emptyDir" in volume:
         others = (
             one
-            for other, each in (*init_containers(group), *containers(group))
-            for _, one in entries(each, "volumeMounts")
+            for other, each in (*list_init_containers(group), *list_containers(group))
+            for _, one in get_entries(each, "volumeMounts")
             if other != base
         )
-        is_filled = any(text(one, "name") == name for one in others)
-        has_hook = "postStart" in mapping(container, "lifecycle")
+        is_filled = any(get_text(one, "name") == name for one in others)
+        has_hook = "postStart" in get_mapping(container, "lifecycle")
         return "" if is_filled or has_hook else f'the emptyDir "{name}", which is empty'
     if "subPath" in mount or "subPathExpr" in mount:
         return ""
-    below = path.removeprefix(normpath(text(mount, "mountPath")).rstrip("/") + "/")
+    below = path.removeprefix(normpath(get_text(mount, "mountPath")).rstrip("/") + "/")
     for field, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
-        source = mapping(volume, field)
+        source = get_mapping(volume, field)
         if not source:
             continue
-        items = [text(item, "path") for _, item in entries(source, "items")]
+        items = [get_text(item, "path") for _, item in get_entries(source, "items")]
         if (items and below not in items) or (not items and "/" in below):
             has = "which has " + ", ".join(items[:3]) if items else "which has no folders"
-            return f'the {kind} "{text(source, "name") or text(source, "secretName")}", {has}'
+            return f'the {kind} "{get_text(source, "name") or get_text(source, "secretName")}", {has}'
     return ""
 
 
-def code_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def code_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A relative script, with the code of the job mounted where nothing looks for it.
 
     Values: ``script``, ``folder``, ``volume``, ``mount``.
@@ -87,65 +89,69 @@ def code_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for launch, where in trainings(job):
         script = launch.invocation.script
         folder, place, given = _folder(job, launch, where)
-        if script is None or not script.known or not script.text.endswith(".py") or not folder:
+        if script is None or not script.is_known or not script.text.endswith(".py") or not folder:
             continue
         path = normpath(f"{folder}/{script.text}")
         if script.text.startswith("/") or mount_of(where.container, path) is not None:
             continue
-        for number, mount in entries(where.container, "volumeMounts"):
-            at = normpath(text(mount, "mountPath") or "/")
-            own = text(where.container, "workingDir")  # of the workers, which script-in-worker-folder reports
+        for number, mount in get_entries(where.container, "volumeMounts"):
+            at = normpath(get_text(mount, "mountPath") or "/")
+            own = get_text(
+                where.container, "workingDir"
+            )  # of the workers, which script-in-worker-folder reports
             is_own = given is not where.group and f"{own}/".startswith(f"{at}/")
             if is_own or not _is_code(where.group, mount) or _is_named(at, launch, where):
                 continue
-            values = {"script": script.text, "folder": folder, "volume": text(mount, "name"), "mount": at}
+            values = {"script": script.text, "folder": folder, "volume": get_text(mount, "name"), "mount": at}
             related = [
                 (
                     where.group.doc,
                     (*where.base, "volumeMounts", number, "mountPath"),
                     "the mount of the code",
                 ),
-                (launch.group.doc, launch.place(script), "the script"),
+                (launch.group.doc, launch.locate_word(script), "the script"),
             ]
-            yield Hit(place, values, related, doc=given.doc, group=given)
+            yield Violation(place, values, related, doc=given.doc, group=given)
             break
 
 
-def _folder(job: Job, launch: Launch, where: Where) -> tuple[str, Path, Group]:
+def _folder(job: LoweredJob, launch: ContainerLaunch, where: Where) -> tuple[str, Path, ReplicaGroup]:
     """The working directory of a training that a field names, with its place; "" where the image has it.
 
     The workers of a ColossalAIJob change to that of the launcher.
     """
     group, base, container = where
     if kind_of(job) == "ColossalAIJob":
-        group = next((one for one in job.pods if one.role == "launcher"), group)
-        found = training(group)
+        group = next((one for one in job.pods if one.replica_type == "launcher"), group)
+        found = find_training_container(group)
         base, container = found if found is not None else (base, container)
     changes = any(process.name == "cd" for _, process in programs_of(launch.container))
-    folder = text(container, "workingDir")
-    is_known = folder.startswith("/") and not changes and not mode(job, "debug")
+    folder = get_text(container, "workingDir")
+    is_known = folder.startswith("/") and not changes and not is_mode_enabled(job, "debug")
     return (normpath(folder) if is_known else ""), (*base, "workingDir"), group
 
 
-def _is_code(group: Group, mount: Mapping[str, Any]) -> bool:
+def _is_code(group: ReplicaGroup, mount: Mapping[str, Any]) -> bool:
     """Whether a mount is called code, and so is its volume or claim."""
-    volume = volume_of(group, text(mount, "name"))
-    claim = text(mapping(volume, "persistentVolumeClaim"), "claimName")
-    names = (text(mount, "name").lower(), claim.lower())
+    volume = volume_of(group, get_text(mount, "name"))
+    claim = get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")
+    names = (get_text(mount, "name").lower(), claim.lower())
     is_kept = "persistentVolumeClaim" in volume or "emptyDir" in volume or "nfs" in volume
     return (
         is_kept
-        and _CODE_FOLDER.fullmatch(text(mount, "mountPath").rstrip("/").lower()) is not None
+        and _CODE_FOLDER.fullmatch(get_text(mount, "mountPath").rstrip("/").lower()) is not None
         and any(_CODE.fullmatch(name) for name in names)
     )
 
 
-def _is_named(folder: str, launch: Launch, where: Where) -> bool:
+def _is_named(folder: str, launch: ContainerLaunch, where: Where) -> bool:
     """Whether a container names a folder in its command or variables, so that it may be read."""
-    every = [word for key in ("command", "args") for _, word in texts(where.container, key)]
-    every += [word for key in ("command", "args") for _, word in texts(launch.container, key)]
+    every = [word for key in ("command", "args") for _, word in get_texts(where.container, key)]
+    every += [word for key in ("command", "args") for _, word in get_texts(launch.container, key)]
     every += [
-        text(one, "value") for each in (where.container, launch.container) for _, one in entries(each, "env")
+        get_text(one, "value")
+        for each in (where.container, launch.container)
+        for _, one in get_entries(each, "env")
     ]
     every += [word.text for word in launch.invocation.words]
     return any(folder in word for word in every)

@@ -11,24 +11,24 @@ from itertools import pairwise
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.processes import Process
 from podplan.launchers.shell import Block
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of, programs_of
-from podplan.lint.analysis.resources import containers, init_containers
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.target import Target, Violation
 
 DEEPEST = 20  # folders of a path that others are compared with
-_PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
+_PATH_IN_TEXT = compile_lazily(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 # What images have of their own, or what is no data.
-_OF_SYSTEM = pattern(r"/(?:bin|sbin|usr|lib|lib64|etc|dev|proc|sys|run|var/run)(?:/.*)?|/")
+_OF_SYSTEM = compile_lazily(r"/(?:bin|sbin|usr|lib|lib64|etc|dev|proc|sys|run|var/run)(?:/.*)?|/")
 # Folders that every image has, and that programs name without reading what others left there.
 _COMMON = frozenset(("/tmp", "/var/tmp", "/var", "/root", "/home", "/opt", "/mnt", "/srv"))
-_REMOTE = pattern(r"[a-z][a-z0-9+.-]*://|[\w.-]+:/?[\w.*-]|git@")
+_REMOTE = compile_lazily(r"[a-z][a-z0-9+.-]*://|[\w.-]+:/?[\w.*-]|git@")
 # Programs that copy what they name to the last path, and the commands of those that have many.
 _PLAIN_COPIES = frozenset(("cp", "mv", "rsync", "install"))
 _MANY_COMMANDS = """
@@ -52,17 +52,17 @@ _INTO = {
 }
 _HELPERS = ": [ cd chmod chown date df du echo exit export ln ls mkdir printf rm set test touch true umask"
 _SETS_UP = frozenset(_HELPERS.split())
-_ENDLESS_OPTIONS = pattern(r"--(?:watch|daemon|continuous|follow|loop|period|interval|poll)\b.*")
+_ENDLESS_OPTIONS = compile_lazily(r"--(?:watch|daemon|continuous|follow|loop|period|interval|poll)\b.*")
 
 
-def prepared_outside_volume(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def prepared_outside_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Files that an init container writes to its own file system and that another container reads.
 
     Values: ``init``, ``path``, ``container``, ``used``.
     """
     group = subject.group
-    inits = init_containers(group) if group is not None else []
-    if group is None or not inits or mode(subject.job, "debug"):
+    inits = list_init_containers(group) if group is not None else []
+    if group is None or not inits or is_mode_enabled(subject.job, "debug"):
         return
     used: Mapping[str, tuple[Path, str, str]] | None = None
     for base, init in inits:
@@ -70,7 +70,7 @@ def prepared_outside_volume(subject: Subject, _: Mapping[str, Any]) -> Iterator[
         for word, path in _written(init):
             if path in reported or _OF_SYSTEM.fullmatch(path) or _is_mounted(init, path):
                 continue
-            used = _used(subject.data, inits, containers(group)) if used is None else used
+            used = _used(subject.data, inits, list_containers(group)) if used is None else used
             user = next(
                 (used[one] for one in _folders(path) if one in used and _reads(used[one], path)), None
             )
@@ -78,11 +78,11 @@ def prepared_outside_volume(subject: Subject, _: Mapping[str, Any]) -> Iterator[
                 continue
             reported.add(path)
             place, name, found = user
-            values = {"init": text(init, "name"), "path": path, "container": name, "used": found}
+            values = {"init": get_text(init, "name"), "path": path, "container": name, "used": found}
             related = [(subject.doc, place, f"reads {found}")]
             if "volumeMounts" in init:
                 related.append((subject.doc, (*base, "volumeMounts"), "the mounts of the init container"))
-            yield Hit((*base, *word.path), values, related=related)
+            yield Violation((*base, *word.path), values, related=related)
 
 
 def _written(container: Mapping[str, Any]) -> Iterator[tuple[Word, str]]:
@@ -119,16 +119,16 @@ def _copies(process: Process) -> bool:
 def _last_path(words: Sequence[Word]) -> Iterator[tuple[Word, str]]:
     """The last word that is no option, where it is a path and another one before it may be a source."""
     plain = [word for word in words if not word.text.startswith("-")]
-    if len(plain) > 1 and plain[-1].known and plain[-1].text.startswith("/"):
+    if len(plain) > 1 and plain[-1].is_known and plain[-1].text.startswith("/"):
         yield plain[-1], normpath(plain[-1].text)
 
 
 def _is_mounted(container: Mapping[str, Any], path: str, empty: Collection[str] = ()) -> bool:
     """Whether a path lies in a volume, other than those that are empty."""
     mounts = {
-        text(mount, "mountPath").rstrip("/")
-        for _, mount in entries(container, "volumeMounts")
-        if text(mount, "name") not in empty
+        get_text(mount, "mountPath").rstrip("/")
+        for _, mount in get_entries(container, "volumeMounts")
+        if get_text(mount, "name") not in empty
     }
     return not (mounts - {""}).isdisjoint(_folders(path))
 
@@ -147,9 +147,9 @@ def _used(
 
     An emptyDir that no init container mounts has no files when the containers start.
     """
-    filled = {text(mount, "name") for _, init in inits for _, mount in entries(init, "volumeMounts")}
-    volumes = entries(mapping(pod, "spec"), "volumes")
-    empty = {text(one, "name") for _, one in volumes if "emptyDir" in one} - filled
+    filled = {get_text(mount, "name") for _, init in inits for _, mount in get_entries(init, "volumeMounts")}
+    volumes = get_entries(get_mapping(pod, "spec"), "volumes")
+    empty = {get_text(one, "name") for _, one in volumes if "emptyDir" in one} - filled
     used: dict[str, tuple[Path, str, str]] = {}
     for base, app in apps:
         made = {path for _, path in _written(app)}
@@ -157,16 +157,16 @@ def _used(
             for found in _PATH_IN_TEXT.findall(value):
                 if not _is_mounted(app, found, empty) and made.isdisjoint(_folders(found)):
                     for folder in _folders(found):
-                        used.setdefault(folder, ((*base, *at), text(app, "name"), found))
+                        used.setdefault(folder, ((*base, *at), get_text(app, "name"), found))
     return {path: user for path, user in used.items() if path not in _COMMON and user[2] not in _COMMON}
 
 
 def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for key in ("command", "args"):
-        for at, value in texts(container, key):
+        for at, value in get_texts(container, key):
             yield (key, at), value
-    for at, entry in entries(container, "env"):
-        yield ("env", at, "value"), text(entry, "value")
+    for at, entry in get_entries(container, "env"):
+        yield ("env", at, "value"), get_text(entry, "value")
 
 
 def _folders(path: str) -> list[str]:
@@ -175,20 +175,20 @@ def _folders(path: str) -> list[str]:
     return [path, *("/" + "/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1))]
 
 
-def preparation_as_sidecar(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def preparation_as_sidecar(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A sidecar of which all programs end. Values: ``container``, ``program``, ``effect``."""
     group = subject.group
-    if group is None or mode(subject.job, "debug"):
+    if group is None or is_mode_enabled(subject.job, "debug"):
         return
-    for base, container in init_containers(group):
+    for base, container in list_init_containers(group):
         if container.get("restartPolicy") != "Always":
             continue
         program = _that_ends(container)
         if program is None:
             continue
         probe = "once its startup probe succeeds" if "startupProbe" in container else "at once"
-        values = {"container": text(container, "name"), "program": program, "when": probe}
-        yield Hit((*base, "restartPolicy"), values)
+        values = {"container": get_text(container, "name"), "program": program, "when": probe}
+        yield Violation((*base, "restartPolicy"), values)
 
 
 def _that_ends(container: Mapping[str, Any]) -> str | None:

@@ -9,109 +9,149 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.launchers.arguments import Line
-from podplan.launchers.joined_options import Joined, find_joined
-from podplan.launchers.scripts import find_script_fault
+from podplan.launchers.arguments import CommandLine
+from podplan.launchers.joined_options import JoinedWord, find_unsplit_words
+from podplan.launchers.scripts import find_script_error
 from podplan.launchers.words import Word
-from podplan.lint.analysis.deepspeed_line import line_of
-from podplan.lint.analysis.jobs import kind_of, mode
-from podplan.lint.analysis.launches import launches
-from podplan.lint.target import Hit, Job, Subject, for_one
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 # They start Python with the script; colossalai run does too, and looks at its name first.
-_RUN_SCRIPTS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed")
+_SCRIPT_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed")
 
 
 class LauncherLine(NamedTuple):
     """A line of a launcher: its words behind the name, what the launcher reads of them, and their places."""
 
-    by: str
+    launcher: str
     words: tuple[Word, ...]
-    line: Line
-    place: Callable[[Word], Path]
-    doc: Doc | None = None
-    group: Group | None = None
+    line: CommandLine
+    locate_word: Callable[[Word], Path]
+    doc: TracedDocument | None = None
+    group: ReplicaGroup | None = None
     container: Mapping[str, Any] = {}
 
 
-def not_a_script(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def not_a_script(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A word in the place of the script that Python cannot run; value ``what``."""
-    for each in launcher_lines(subject.job):
-        script, options = each.line.script, each.line.options
-        if each.by not in _RUN_SCRIPTS or not each.line.sure or script is None or "no_python" in options:
+    for launcher_line in iter_launcher_lines(target.job):
+        script, options = launcher_line.line.script, launcher_line.line.options
+        if (
+            launcher_line.launcher not in _SCRIPT_LAUNCHERS
+            or not launcher_line.line.is_certain
+            or script is None
+            or "no_python" in options
+        ):
             continue
-        fault = find_script_fault(each.by, script, each.line.arguments, module="module" in options)
-        if fault is None:
+        error = find_script_error(
+            launcher_line.launcher, script, launcher_line.line.arguments, is_module="module" in options
+        )
+        if error is None:
             continue
-        path = each.place(script)
-        removable = fault.superfluous and _is_entry(each, script)
+        path = launcher_line.locate_word(script)
+        removable = error.is_superfluous and _is_whole_entry(launcher_line, script)
         change = ("remove", path, None) if removable else None
         # Safe: Python cannot run a file of that name, so no process trained.
-        yield Hit(path, {"what": fault.sentence}, change=change, safe=True, doc=each.doc, group=each.group)
-
-
-def options_in_one_word(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """A word of options that holds several of them; values ``word``, ``by`` and ``effect``."""
-    for each in launcher_lines(subject.job):
-        for joined in find_joined(each.by, each.words, each.line.script):
-            values = {"word": joined.word.text, "by": each.by, "effect": _effect(each, joined)}
-            yield Hit(each.place(joined.word), values, doc=each.doc, group=each.group)
-
-
-@for_one
-def reported_places(job: Job) -> frozenset[tuple[int, Path]]:
-    """The places of words that the two checks above report, each with the id of its document."""
-    hits = [*not_a_script(_subject(job), {}), *options_in_one_word(_subject(job), {})]
-    return frozenset((id(hit.doc), hit.path) for hit in hits)
-
-
-def _subject(job: Job) -> Subject:
-    assert job.cr is not None
-    return Subject(job.cr, job, data=job.cr.data)
-
-
-def joined_words(by: str, words: tuple[Word, ...], line: Line) -> frozenset[Word]:
-    """The words of a line that are reported as several options in one word."""
-    return frozenset(joined.word for joined in find_joined(by, words, line.script))
-
-
-def launcher_lines(job: Job) -> Iterator[LauncherLine]:
-    """The lines of launchers in the training containers, and that of a DeepSpeedJob as the CR has it."""
-    if mode(job, "debug"):
-        return
-    of_controller = line_of(job)
-    if of_controller is not None:
-        read = of_controller.read
-        yield LauncherLine("deepspeed", of_controller.words, read.line, of_controller.place, job.cr)
-    for launch in launches(job):
-        found = launch.invocation
-        if found.facts is None or (kind_of(job) == "DeepSpeedJob" and found.launcher == "deepspeed"):
-            continue
-        line, group = found.facts.line, launch.group
-        yield LauncherLine(
-            found.launcher, found.words, line, launch.place, group.doc, group, launch.container
+        yield Violation(
+            path,
+            {"what": error.message},
+            change=change,
+            safe=True,
+            doc=launcher_line.doc,
+            group=launcher_line.group,
         )
 
 
-def _effect(each: LauncherLine, joined: Joined) -> str:
+def options_in_one_word(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A word of options that holds several of them; values ``word``, ``by`` and ``effect``."""
+    for launcher_line in iter_launcher_lines(target.job):
+        for joined in find_unsplit_words(
+            launcher_line.launcher, launcher_line.words, launcher_line.line.script
+        ):
+            values = {
+                "word": joined.word.text,
+                "by": launcher_line.launcher,
+                "effect": _describe_effect(launcher_line, joined),
+            }
+            yield Violation(
+                launcher_line.locate_word(joined.word),
+                values,
+                doc=launcher_line.doc,
+                group=launcher_line.group,
+            )
+
+
+@cache_latest
+def find_reported_places(job: LoweredJob) -> frozenset[tuple[int, Path]]:
+    """The places of words that the two checks above report, each with the id of its document."""
+    hits = [*not_a_script(_build_target(job), {}), *options_in_one_word(_build_target(job), {})]
+    return frozenset((id(hit.doc), hit.path) for hit in hits)
+
+
+def _build_target(job: LoweredJob) -> Target:
+    assert job.cr is not None
+    return Target(job.cr, job, data=job.cr.data)
+
+
+def find_joined_words(launcher: str, words: tuple[Word, ...], line: CommandLine) -> frozenset[Word]:
+    """The words of a line that are reported as several options in one word."""
+    return frozenset(joined.word for joined in find_unsplit_words(launcher, words, line.script))
+
+
+def iter_launcher_lines(job: LoweredJob) -> Iterator[LauncherLine]:
+    """The lines of launchers in the training containers, and that of a DeepSpeedJob as the CR has it."""
+    if is_mode_enabled(job, "debug"):
+        return
+    deepspeed_line = find_deepspeed_line(job)
+    if deepspeed_line is not None:
+        command_line = deepspeed_line.command_line
+        yield LauncherLine(
+            "deepspeed", deepspeed_line.words, command_line.command_line, deepspeed_line.locate_word, job.cr
+        )
+    for launch in find_launches(job):
+        invocation = launch.invocation
+        if invocation.parsed is None or (
+            kind_of(job) == "DeepSpeedJob" and invocation.launcher == "deepspeed"
+        ):
+            continue
+        line, group = invocation.parsed.command_line, launch.group
+        yield LauncherLine(
+            invocation.launcher,
+            invocation.words,
+            line,
+            launch.locate_word,
+            group.doc,
+            group,
+            launch.container,
+        )
+
+
+def _describe_effect(launcher_line: LauncherLine, joined: JoinedWord) -> str:
     """What the launcher takes a word for."""
-    if joined.word is each.line.script:
+    if joined.word is launcher_line.line.script:
         return "which takes it for the script"
-    for option in each.line.options.values():
+    for option in launcher_line.line.options.values():
         if option.word is joined.word:
             return f'which takes "{option.value}" for the value of {option.flag.text.partition("=")[0]}'
     return "which refuses it"
 
 
-def _is_entry(each: LauncherLine, word: Word) -> bool:
+def _is_whole_entry(launcher_line: LauncherLine, word: Word) -> bool:
     """Whether a word is a whole entry of a list, and no part of a string that a shell splits."""
-    if not each.container:
-        return each.place(word)[-1:] != ("customCommand",)
-    key, *rest = word.path
-    listed = each.container.get(str(key))
-    if not isinstance(listed, list) or not rest or not isinstance(rest[0], int) or rest[0] >= len(listed):
+    if not launcher_line.container:
+        return launcher_line.locate_word(word)[-1:] != ("customCommand",)
+    key, *indexes = word.path
+    words = launcher_line.container.get(str(key))
+    if (
+        not isinstance(words, list)
+        or not indexes
+        or not isinstance(indexes[0], int)
+        or indexes[0] >= len(words)
+    ):
         return False
-    return word.start == 0 and word.end == len(str(listed[rest[0]]))
+    return word.start == 0 and word.end == len(str(words[indexes[0]]))

@@ -8,52 +8,66 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping
+from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.launchers import endings
 from podplan.launchers.endings import Endless
-from podplan.lint.analysis.jobs import counted, gpu_pods, kind_of, mode, spec_of, total, written
+from podplan.lint.analysis.jobs import (
+    count_pods_and_gpus,
+    find_gpu_pods,
+    find_written_path,
+    format_count,
+    is_mode_enabled,
+    kind_of,
+    spec_of,
+)
 from podplan.lint.analysis.processes import process_of
-from podplan.lint.analysis.resources import training
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.target import LoweredJob, Target, Violation
 
 
-def leaves_servers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def leaves_servers(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that run on after the job. Values: ``pods``, ``gpus``, ``program``, ``field``."""
     job, spec = subject.job, spec_of(subject.job)
     within: Path = () if kind_of(job) == "GenericJob" else ("runPolicy",)
-    section = mapping(spec, "runPolicy") if within else spec
-    if mode(job, "debug") or mode(job, "pause") or section.get("cleanUpPolicy", "None") != "None":
+    section = get_mapping(spec, "runPolicy") if within else spec
+    if (
+        is_mode_enabled(job, "debug")
+        or is_mode_enabled(job, "pause")
+        or section.get("cleanUpPolicy", "None") != "None"
+    ):
         return
     left = [
-        (group, *found) for group in gpu_pods(job) if not _ends_job(job, group) and (found := _endless(group))
+        (group, *found)
+        for group in find_gpu_pods(job)
+        if not _ends_job(job, group) and (found := _endless(group))
     ]
     if not left:
         return
-    number, gpus = total([group for group, *_ in left])
+    number, gpus = count_pods_and_gpus([group for group, *_ in left])
     related = [(group.doc, place, "it never ends by itself") for group, _, place in left]
     values = {
-        "pods": counted(number, "Pod"),
-        "gpus": counted(gpus, "GPU"),
+        "pods": format_count(number, "Pod"),
+        "gpus": format_count(gpus, "GPU"),
         "program": left[0][1].text,
         "field": ".".join((*map(str, within), "cleanUpPolicy")),
     }
-    yield Hit(written(subject.data, "spec", *within, "cleanUpPolicy"), values, related)
+    yield Violation(find_written_path(subject.data, "spec", *within, "cleanUpPolicy"), values, related)
 
 
-def _endless(group: Group) -> tuple[Endless, Path] | None:
+def _endless(group: ReplicaGroup) -> tuple[Endless, Path] | None:
     """What in the training container never ends, and its place in the Pod."""
-    found = training(group)
+    found = find_training_container(group)
     endless = endings.endless(process_of(found[1])) if found is not None else None
     if found is None or endless is None or endless.after_training:
         return None
     return endless, (*found[0], *endless.words[0].path)
 
 
-def _ends_job(job: Job, group: Group) -> bool:
+def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the job cannot succeed before Pods of a group complete, so that none is left."""
     if kind_of(job) != "GenericJob":
         return group is job.pods[0]
-    rules = [rule for _, rule in entries(spec_of(job), "successRules")]
-    return not rules or all(group.role in rule for rule in rules)
+    rules = [rule for _, rule in get_entries(spec_of(job), "successRules")]
+    return not rules or all(group.replica_type in rule for rule in rules)

@@ -10,28 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping
+from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     SSH_KINDS,
-    counted,
-    gpu_pods,
-    gpus,
+    count_gpus,
+    count_pods_and_gpus,
+    find_gpu_pods,
+    find_training_pods,
+    find_written_path,
+    format_count,
+    get_replica_specs,
+    has_isolated_replicas,
+    is_mode_enabled,
     kind_of,
-    mode,
-    roles,
     spec_of,
-    strangers,
-    total,
-    training_pods,
-    written,
 )
-from podplan.lint.analysis.launches import launches
-from podplan.lint.checks.restarts import by_torchrun
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.checks.restarts import is_launched_by_torchrun
+from podplan.lint.target import Target, Violation
 
-ELASTIC: Path = ("spec", "elastic")
+ELASTIC_PATH: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.
 ELASTIC_FIELDS = {
     "minReplicas": "elastic.min",
@@ -40,211 +40,223 @@ ELASTIC_FIELDS = {
 }
 
 
-def elastic_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Bounds of an elastic job that contradict each other. Values: ``what``, ``fields`` in their order."""
-    elastic = mapping(spec_of(subject.job), "elastic")
+    elastic = get_mapping(spec_of(target.job), "elastic")
     if elastic.get("enabled") is not True:
         return
-    least, expected, most = ELASTIC_FIELDS
+    minimum, expected, maximum = ELASTIC_FIELDS
     empty = [field for field in ELASTIC_FIELDS if isinstance(elastic.get(field), int) and elastic[field] < 1]
     for field in empty:
-        what = f"{_called(subject, field)} is {elastic[field]}, and a job has at least 1 replica"
-        yield _bound(subject, field, what, [])
-    for low, high, compared in (
-        (least, most, "above"),
-        (least, expected, "below"),
-        (expected, most, "above"),
+        message = f"{_get_field_label(target, field)} is {elastic[field]}, and a job has at least 1 replica"
+        yield _build_bounds_violation(target, field, message, [])
+    for low, high, relation in (
+        (minimum, maximum, "above"),
+        (minimum, expected, "below"),
+        (expected, maximum, "above"),
     ):
         smaller, larger = elastic.get(low), elastic.get(high)
         if low in empty or high in empty:
             continue
         if isinstance(smaller, int) and isinstance(larger, int) and smaller > larger:
-            field, other = (low, high) if compared == "above" else (high, low)
-            said = f"{_called(subject, field)} {elastic[field]} is {compared} "
-            what = f"{said}{_called(subject, other)} {elastic[other]}"
-            yield _bound(subject, field, what, [(subject.doc, (*ELASTIC, other), "the other bound")])
+            field, other_field = (low, high) if relation == "above" else (high, low)
+            comparison = f"{_get_field_label(target, field)} {elastic[field]} is {relation} "
+            message = f"{comparison}{_get_field_label(target, other_field)} {elastic[other_field]}"
+            yield _build_bounds_violation(
+                target, field, message, [(target.doc, (*ELASTIC_PATH, other_field), "the other bound")]
+            )
             break
 
 
-def elastic_missing_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic section that lacks numbers, so that replicas counts. Value ``what``."""
-    job = subject.job
-    elastic = mapping(spec_of(job), "elastic")
-    if elastic.get("enabled") is not True or not (by_torchrun(job) or kind_of(job) == "DeepSpeedJob"):
+    job = target.job
+    elastic = get_mapping(spec_of(job), "elastic")
+    if elastic.get("enabled") is not True or not (
+        is_launched_by_torchrun(job) or kind_of(job) == "DeepSpeedJob"
+    ):
         return
-    least, expected, most = (_called(subject, field) for field in ELASTIC_FIELDS)
-    count = sum(number for role in roles(job) if isinstance(number := role.data.get("replicas", 1), int))
-    if "expectedReplicas" not in elastic and roles(job):
-        side, bound = _outside(elastic, count)
+    minimum, expected, maximum = (_get_field_label(target, field) for field in ELASTIC_FIELDS)
+    count = sum(
+        number for role in get_replica_specs(job) if isinstance(number := role.data.get("replicas", 1), int)
+    )
+    if "expectedReplicas" not in elastic and get_replica_specs(job):
+        side, bound = _find_exceeded_bound(elastic, count)
         if bound:
-            what = (
-                f"the job has {counted(count, 'replica')}, {side} {_called(subject, bound)} "
+            message = (
+                f"the job has {format_count(count, 'replica')}, {side} {_get_field_label(target, bound)} "
                 f"{elastic[bound]}; {expected} is not set, so replicas counts"
             )
-            related = [(subject.doc, (*ELASTIC, bound), "the bound")]
-            path = written(subject.data, *roles(job)[0].path, "replicas")
-            yield Hit(path, {"what": what}, related)
+            related = [(target.doc, (*ELASTIC_PATH, bound), "the bound")]
+            path = find_written_path(target.data, *get_replica_specs(job)[0].path, "replicas")
+            yield Violation(path, {"what": message}, related)
             return
-    created = counted(elastic.get("expectedReplicas", count), "replica")
+    created = format_count(elastic.get("expectedReplicas", count), "replica")
     effects = {
-        "minReplicas": f"{least} is not set, so the job does not start with fewer than its {created}",
-        "maxReplicas": f"{most} is not set, so the job does not grow above its {created}",
+        "minReplicas": f"{minimum} is not set, so the job does not start with fewer than its {created}",
+        "maxReplicas": f"{maximum} is not set, so the job does not grow above its {created}",
     }
     missing = [effect for field, effect in effects.items() if field not in elastic]
     if len(missing) > 1:
-        missing = [f"{least} and {most} are not set, so the job keeps its {created}"]
-    for what in missing:
-        yield Hit((*ELASTIC, "enabled"), {"what": what})
+        missing = [f"{minimum} and {maximum} are not set, so the job keeps its {created}"]
+    for message in missing:
+        yield Violation((*ELASTIC_PATH, "enabled"), {"what": message})
 
 
-def _outside(elastic: Mapping[str, Any], count: int) -> tuple[str, str]:
+def _find_exceeded_bound(elastic: Mapping[str, Any], count: int) -> tuple[str, str]:
     """On which side of which bound a number of replicas is; empty where it is within them."""
-    least, most = elastic.get("minReplicas"), elastic.get("maxReplicas")
-    if isinstance(least, int) and count < least:
+    minimum, maximum = elastic.get("minReplicas"), elastic.get("maxReplicas")
+    if isinstance(minimum, int) and count < minimum:
         return "below", "minReplicas"
-    if isinstance(most, int) and count > most:
+    if isinstance(maximum, int) and count > maximum:
         return "above", "maxReplicas"
     return "", ""
 
 
-def _called(subject: Subject, field: str) -> str:
+def _get_field_label(target: Target, field: str) -> str:
     """A field of the elastic section as it is called where people write it: in a profile or in a CR."""
-    return ELASTIC_FIELDS[field] if subject.job.profile is not None else field
+    return ELASTIC_FIELDS[field] if target.job.profile is not None else field
 
 
-def _bound(subject: Subject, field: str, what: str, related: list[tuple[Doc, Path, str]]) -> Hit:
-    fields = " ≤ ".join(("1", *(_called(subject, field) for field in ELASTIC_FIELDS)))
-    return Hit((*ELASTIC, field), {"what": what, "fields": fields}, related)
+def _build_bounds_violation(
+    target: Target, field: str, message: str, related: list[tuple[TracedDocument, Path, str]]
+) -> Violation:
+    fields = " ≤ ".join(("1", *(_get_field_label(target, field) for field in ELASTIC_FIELDS)))
+    return Violation((*ELASTIC_PATH, field), {"what": message, "fields": fields}, related)
 
 
-def elastic_without_effect(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic PyTorchTrainingJob that torchrun does not start."""
-    spec = spec_of(subject.job)
-    if mapping(spec, "elastic").get("enabled") is True and not by_torchrun(subject.job):
-        yield Hit((*ELASTIC, "enabled"))
+    spec = spec_of(target.job)
+    if get_mapping(spec, "elastic").get("enabled") is True and not is_launched_by_torchrun(target.job):
+        yield Violation((*ELASTIC_PATH, "enabled"))
 
 
-def elastic_static(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic job whose nodes meet in a static rendezvous. Value ``nodes``: how many it waits for."""
-    job = subject.job
-    if mapping(spec_of(job), "elastic").get("enabled") is not True or not by_torchrun(job):
+    job = target.job
+    if get_mapping(spec_of(job), "elastic").get("enabled") is not True or not is_launched_by_torchrun(job):
         return
-    for launch in launches(job):
+    for launch in find_launches(job):
         facts = launch.torchrun
-        if facts is not None and facts.backend == "static" and facts.nodes is not None:
-            path = launch.place(facts.where("rdzv_backend", launch.invocation.word))
-            related = [(subject.doc, ELASTIC, "the elastic section")]
-            values = {"nodes": counted(facts.nodes[1], "node")}
-            yield Hit(path, values, related, doc=launch.group.doc, group=launch.group)
+        if facts is not None and facts.backend == "static" and facts.node_range is not None:
+            path = launch.locate_word(facts.find_option_word("rdzv_backend", launch.invocation.program_word))
+            related = [(target.doc, ELASTIC_PATH, "the elastic section")]
+            values = {"nodes": format_count(facts.node_range[1], "node")}
+            yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
             return
 
 
-def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
-    spec = spec_of(subject.job)
-    expected = mapping(spec, "elastic").get("expectedReplicas")
-    torchrun = by_torchrun(subject.job)
-    if mapping(spec, "elastic").get("enabled") is not True or not isinstance(expected, int):
+    spec = spec_of(target.job)
+    expected = get_mapping(spec, "elastic").get("expectedReplicas")
+    uses_torchrun = is_launched_by_torchrun(target.job)
+    if get_mapping(spec, "elastic").get("enabled") is not True or not isinstance(expected, int):
         return
-    counted = [role for role in roles(subject.job) if isinstance(role.data.get("replicas"), int)]
-    number = sum(role.data["replicas"] for role in counted)
-    if counted and number != expected and (torchrun or kind_of(subject.job) == "DeepSpeedJob"):
-        related = [(subject.doc, (*ELASTIC, "expectedReplicas"), "what counts instead")]
-        field = _called(subject, "expectedReplicas")
+    counted_specs = [
+        role for role in get_replica_specs(target.job) if isinstance(role.data.get("replicas"), int)
+    ]
+    number = sum(role.data["replicas"] for role in counted_specs)
+    if counted_specs and number != expected and (uses_torchrun or kind_of(target.job) == "DeepSpeedJob"):
+        related = [(target.doc, (*ELASTIC_PATH, "expectedReplicas"), "what counts instead")]
+        field = _get_field_label(target, "expectedReplicas")
         values = {"written": number, "expected": expected, "field": field}
-        where = (*counted[0].path, "replicas")
-        change = ("set", where, expected) if len(counted) == 1 else None
-        yield Hit(where, values, related=related, change=change, safe=True)
+        replicas_path = (*counted_specs[0].path, "replicas")
+        change = ("set", replicas_path, expected) if len(counted_specs) == 1 else None
+        yield Violation(replicas_path, values, related=related, change=change, safe=True)
 
 
-def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods with GPUs that run sshd and go on when the job has ended.
 
     Values: ``pods``, ``gpus``, ``field``: what to set, and ``value``: to what.
     """
-    if kind_of(subject.job) in SSH_KINDS:
-        yield from _left(subject)
+    if kind_of(target.job) in SSH_KINDS:
+        yield from _iter_leftover_pods(target)
 
 
-def leaves_waiting(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
     Values: as of ``leaves_gpus``.
     """
-    if kind_of(subject.job) not in SSH_KINDS and not strangers(subject.job):
-        yield from _left(subject)
+    if kind_of(target.job) not in SSH_KINDS and not has_isolated_replicas(target.job):
+        yield from _iter_leftover_pods(target)
 
 
-def _left(subject: Subject) -> Iterator[Hit]:
+def _iter_leftover_pods(target: Target) -> Iterator[Violation]:
     """Pods with GPUs that the clean-up of a job leaves running."""
-    job, spec = subject.job, spec_of(subject.job)
-    if mode(job, "debug"):
+    job, spec = target.job, spec_of(target.job)
+    if is_mode_enabled(job, "debug"):
         return
-    with_gpus = gpu_pods(job)
-    left = [group for group in training_pods(job) if group in with_gpus]
-    number, together = total(left)
-    if kind_of(job) == "DeepSpeedJob" and left:  # worker-0 runs deepspeed, and ends with it
-        number, together = number - 1, together - gpus(left[0])
+    with_gpus = find_gpu_pods(job)
+    leftover = [group for group in find_training_pods(job) if group in with_gpus]
+    pod_count, gpu_count = count_pods_and_gpus(leftover)
+    if kind_of(job) == "DeepSpeedJob" and leftover:  # worker-0 runs deepspeed, and ends with it
+        pod_count, gpu_count = pod_count - 1, gpu_count - count_gpus(leftover[0])
     if kind_of(job) == "ColossalAIJob":
-        at: Path = ("spec", "runPolicy", "cleanUpWorkers")
-        field, value, kept = "runPolicy.cleanUpWorkers", "true", number > 0
-        kept = kept and mapping(spec, "runPolicy").get("cleanUpWorkers") is not True
+        path: Path = ("spec", "runPolicy", "cleanUpWorkers")
+        field, value, is_kept = "runPolicy.cleanUpWorkers", "true", pod_count > 0
+        is_kept = is_kept and get_mapping(spec, "runPolicy").get("cleanUpWorkers") is not True
     else:
         within = () if kind_of(job) == "GenericJob" else ("runPolicy",)
-        section = mapping(spec, "runPolicy") if within else spec
-        at = ("spec", *within, "cleanUpPolicy")
+        section = get_mapping(spec, "runPolicy") if within else spec
+        path = ("spec", *within, "cleanUpPolicy")
         field, value = ".".join((*within, "cleanUpPolicy")), "Unfinished"
-        kept = (
-            number > (0 if kind_of(job) == "DeepSpeedJob" else 1)
+        is_kept = (
+            pod_count > (0 if kind_of(job) == "DeepSpeedJob" else 1)
             and section.get("cleanUpPolicy", "None") == "None"
         )
-    if kept:
-        held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
-        yield Hit(written(subject.data, *at), {**held, "field": field, "value": value})
+    if is_kept:
+        counts = {"pods": format_count(pod_count, "Pod"), "gpus": format_count(gpu_count, "GPU")}
+        yield Violation(find_written_path(target.data, *path), {**counts, "field": field, "value": value})
 
 
-def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs. Values: ``pods``, ``gpus``."""
-    if not mode(subject.job, "debug"):
+    if not is_mode_enabled(target.job, "debug"):
         return
-    number, together = total(gpu_pods(subject.job))
-    if together:
-        held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
-        yield Hit(("spec", "runMode", "debug", "enabled"), held)
+    pod_count, gpu_count = count_pods_and_gpus(find_gpu_pods(target.job))
+    if gpu_count:
+        counts = {"pods": format_count(pod_count, "Pod"), "gpus": format_count(gpu_count, "GPU")}
+        yield Violation(("spec", "runMode", "debug", "enabled"), counts)
 
 
-def debug_without_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs in several Pods that no deadline ends. Values: ``pods``, ``gpus``."""
     job = subject.job
-    if not mode(job, "debug") or mode(job, "pause"):
+    if not is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
-    holders = gpu_pods(job)
-    number, together = total(holders)
-    is_limited = mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None or any(
-        mapping(group.doc.data, "spec").get("activeDeadlineSeconds") is not None for group in holders
+    holders = find_gpu_pods(job)
+    number, together = count_pods_and_gpus(holders)
+    is_limited = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None or any(
+        get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds") is not None for group in holders
     )
     if number > 1 and together and not is_limited:
-        held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
-        yield Hit(("spec", "runMode", "debug", "enabled"), held)
+        held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
+        yield Violation(("spec", "runMode", "debug", "enabled"), held)
 
 
-def deadline_in_pod_template(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
-    job = subject.job
-    if mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None:
+    job = target.job
+    if get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None:
         return
-    for role in roles(job):
-        seconds = mapping(mapping(role.data, "template"), "spec").get("activeDeadlineSeconds")
+    for replica_spec in get_replica_specs(job):
+        seconds = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("activeDeadlineSeconds")
         if seconds is not None:
-            path = (*role.path, "template", "spec", "activeDeadlineSeconds")
-            yield Hit(path, {"seconds": seconds, "type": role.type})
+            path = (*replica_spec.path, "template", "spec", "activeDeadlineSeconds")
+            yield Violation(path, {"seconds": seconds, "type": replica_spec.type})
 
 
-def no_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def no_deadline(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
-    deadline = mapping(spec_of(subject.job), "runPolicy").get("activeDeadlineSeconds")
-    if deadline is not None or mode(subject.job, "debug"):
+    deadline = get_mapping(spec_of(target.job), "runPolicy").get("activeDeadlineSeconds")
+    if deadline is not None or is_mode_enabled(target.job, "debug"):
         return
-    _, together = total(gpu_pods(subject.job))
-    if together:
-        yield Hit(written(subject.data, "spec", "runPolicy"), {"gpus": counted(together, "GPU")})
+    _, gpu_count = count_pods_and_gpus(find_gpu_pods(target.job))
+    if gpu_count:
+        yield Violation(
+            find_written_path(target.data, "spec", "runPolicy"), {"gpus": format_count(gpu_count, "GPU")}
+        )

@@ -8,38 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.launchers.deepspeed import DeepSpeed
+from podplan.launchers.deepspeed import DeepSpeedCommand
 from podplan.launchers.words import Word
-from podplan.lint.analysis.deepspeed_line import line_of
-from podplan.lint.analysis.jobs import mode
-from podplan.lint.analysis.launches import LAUNCHERS, Launch, launches
-from podplan.lint.analysis.pod_hosts import hostfile
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_hosts import read_hostfile
+from podplan.lint.target import Target, Violation
 
-_OPTION = pattern(r"--local[-_]rank(?:=(.*))?")
-_VALUE = pattern(r"-?\d+|\$(?:LOCAL_RANK|\{LOCAL_RANK\S*)")
+_OPTION = compile_lazily(r"--local[-_]rank(?:=(.*))?")
+_VALUE = compile_lazily(r"-?\d+|\$(?:LOCAL_RANK|\{LOCAL_RANK\S*)")
 
 
-def local_rank_argument(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def local_rank_argument(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """One local rank for all processes. Values: ``argument``, ``by`` whom they are started, ``effect``."""
     job = subject.job
-    line = line_of(job)
+    line = find_deepspeed_line(job)
     if line is not None:
-        slots = max((hosts.slots or 0 for hosts in hostfile(job)), default=0)
-        passes = "no_local_rank" not in line.read.flags
-        if (line.read.processes or slots) != 1:
-            for word, argument in _given(line.read.line.arguments, passes):
-                yield Hit(line.place(word), _values(argument, "deepspeed", passes))
-    for launch in launches(job) if line is None and not mode(job, "debug") else ():
-        by = launch.invocation.under or launch.invocation.launcher
-        if by not in (*LAUNCHERS, "mpirun", "horovodrun") or _is_single(launch):
+        slots = max((hosts.slots or 0 for hosts in read_hostfile(job)), default=0)
+        passes = "no_local_rank" not in line.command_line.flags
+        if (line.command_line.processes or slots) != 1:
+            for word, argument in _given(line.command_line.command_line.arguments, passes):
+                yield Violation(line.locate_word(word), _values(argument, "deepspeed", passes))
+    for launch in find_launches(job) if line is None and not is_mode_enabled(job, "debug") else ():
+        by = launch.invocation.started_by or launch.invocation.launcher
+        if by not in (*TRAINING_LAUNCHERS, "mpirun", "horovodrun") or _is_single(launch):
             continue
         passes = _passes(launch)
         for word, argument in _given(launch.invocation.arguments, passes):
-            yield Hit(
-                launch.place(word), _values(argument, by, passes), doc=launch.group.doc, group=launch.group
+            yield Violation(
+                launch.locate_word(word),
+                _values(argument, by, passes),
+                doc=launch.group.doc,
+                group=launch.group,
             )
 
 
@@ -68,14 +71,14 @@ def _values(argument: str, by: str, passes: bool) -> dict[str, str]:
     return {"argument": argument, "by": by, "effect": effect}
 
 
-def _passes(launch: Launch) -> bool:
+def _passes(launch: ContainerLaunch) -> bool:
     """Whether a launcher gives the script an argument with the local rank."""
     found = launch.invocation
-    if isinstance(found.facts, DeepSpeed):
-        return "no_local_rank" not in found.facts.flags
+    if isinstance(found.parsed, DeepSpeedCommand):
+        return "no_local_rank" not in found.parsed.flags
     return found.launcher == "torch.distributed.launch" and "use_env" not in found.options
 
 
-def _is_single(launch: Launch) -> bool:
+def _is_single(launch: ContainerLaunch) -> bool:
     """Whether a launcher starts one process in each Pod."""
     return launch.torchrun is not None and launch.torchrun.processes == "1"

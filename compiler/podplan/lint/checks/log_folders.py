@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.jobs import shown_list
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.jobs import format_list
 from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
-from podplan.lint.checks.tensorboard_logs import SCHEME
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.checks.tensorboard_logs import FILESET_SCHEME
+from podplan.lint.target import LoweredJob, Target, Violation
 
-_CLAIMS = f"{SCHEME}pvc/"
+_CLAIMS = f"{FILESET_SCHEME}pvc/"
 
 
 class Source(NamedTuple):
@@ -34,18 +34,18 @@ class Logs(NamedTuple):
     claim: str
     folder: str
     option: str
-    group: Group
+    group: ReplicaGroup
     place: Path
 
 
-def logs_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def logs_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A TensorBoard that reads where the training does not write. Values: ``claim``, ``what``."""
     job = subject.job
     board = next((one for one in job.groups if one.doc.data["kind"] == "TensorBoard"), None)
     if board is None:
         return
-    sources = list(_sources(mapping(board.doc.data, "spec")))
-    if not sources or _reads_elsewhere(mapping(board.doc.data, "spec")):
+    sources = list(_sources(get_mapping(board.doc.data, "spec")))
+    if not sources or _reads_elsewhere(get_mapping(board.doc.data, "spec")):
         return
     written = list(_written(job))
     mounted = {claim for group in job.pods for claim in _claims(group)}
@@ -62,17 +62,17 @@ def logs_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             what = f"{first.option} writes the logs to {where}"
             related = [(first.group.doc, first.place, "where the logs are written")]
         elif mounted and mounted.isdisjoint(one.claim for one in sources):
-            claims = shown_list(sorted(f'"{claim}"' for claim in mounted))
+            claims = format_list(sorted(f'"{claim}"' for claim in mounted))
             what, related = f"no Pod of the job mounts that claim; they mount {claims}", []
         else:
             return
         values = {"source": _shown(source), "what": what}
-        yield Hit(source.path, values, related, doc=board.doc, group=board)
+        yield Violation(source.path, values, related, doc=board.doc, group=board)
         return
 
 
 def _sources(spec: Mapping[str, Any]) -> Iterator[Source]:
-    for number, fileset in texts(spec, "trainingLogFilesets"):
+    for number, fileset in get_texts(spec, "trainingLogFilesets"):
         if fileset.startswith(_CLAIMS):
             claim, _, folder = fileset.removeprefix(_CLAIMS).partition("/")
             yield Source(
@@ -80,31 +80,34 @@ def _sources(spec: Mapping[str, Any]) -> Iterator[Source]:
                 (normpath(folder).strip("/.") if folder else "",),
                 ("spec", "trainingLogFilesets", number),
             )
-    for number, one in entries(mapping(spec, "logDir"), "pvc"):
-        folders = tuple(normpath(folder).strip("/.") for _, folder in texts(one, "subPath")) or ("",)
-        yield Source(text(one, "name"), folders, ("spec", "logDir", "pvc", number, "name"))
+    for number, one in get_entries(get_mapping(spec, "logDir"), "pvc"):
+        folders = tuple(normpath(folder).strip("/.") for _, folder in get_texts(one, "subPath")) or ("",)
+        yield Source(get_text(one, "name"), folders, ("spec", "logDir", "pvc", number, "name"))
 
 
 def _reads_elsewhere(spec: Mapping[str, Any]) -> bool:
     """Whether a TensorBoard reads from something else than claims too."""
-    others = mapping(spec, "logDir").keys() - {"pvc"}
-    return bool(others) or any(not one.startswith(_CLAIMS) for _, one in texts(spec, "trainingLogFilesets"))
+    others = get_mapping(spec, "logDir").keys() - {"pvc"}
+    return bool(others) or any(
+        not one.startswith(_CLAIMS) for _, one in get_texts(spec, "trainingLogFilesets")
+    )
 
 
-def _written(job: Job) -> Iterator[Logs]:
+def _written(job: LoweredJob) -> Iterator[Logs]:
     for launch, where in trainings(job):
         for output in outputs_of(launch, where):
             found = mount_of(where.container, output.path) if output.kind == "log" else None
             if found is None:
                 continue
             mount = found[1]
-            claim = text(
-                mapping(volume_of(where.group, text(mount, "name")), "persistentVolumeClaim"), "claimName"
+            claim = get_text(
+                get_mapping(volume_of(where.group, get_text(mount, "name")), "persistentVolumeClaim"),
+                "claimName",
             )
             if not claim or "subPathExpr" in mount:
                 continue
-            below = output.path.removeprefix(normpath(text(mount, "mountPath"))).strip("/")
-            folder = normpath(f"{text(mount, 'subPath')}/{below}").strip("/.")
+            below = output.path.removeprefix(normpath(get_text(mount, "mountPath"))).strip("/")
+            folder = normpath(f"{get_text(mount, 'subPath')}/{below}").strip("/.")
             yield Logs(claim, folder, output.name, launch.group, output.place)
 
 
@@ -121,9 +124,9 @@ def _is_near(one: str, other: str) -> bool:
     return not one or not other or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
-def _claims(group: Group) -> Iterator[str]:
-    for _, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
-        claim = text(mapping(volume, "persistentVolumeClaim"), "claimName")
+def _claims(group: ReplicaGroup) -> Iterator[str]:
+    for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes"):
+        claim = get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")
         if claim:
             yield claim
 
@@ -131,5 +134,5 @@ def _claims(group: Group) -> Iterator[str]:
 def _shown(source: Source) -> str:
     folders = [folder for folder in source.folders if folder]
     return (
-        f'{shown_list(folders)} of the claim "{source.claim}"' if folders else f'the claim "{source.claim}"'
+        f'{format_list(folders)} of the claim "{source.claim}"' if folders else f'the claim "{source.claim}"'
     )

@@ -10,41 +10,41 @@ from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, text
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.processes import Process
-from podplan.lint.analysis.jobs import mode, roles, spec_of
-from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_of
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.script_options import Given, Placed, of_program
 from podplan.lint.checks.outputs import written_paths
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 _RESTARTS = ("OnFailure", "ExitCode", "Always")
-_OVERWRITES = pattern(r"overwrite_(?:output|save|work|ckpt|checkpoint)s?_?(?:dir|path|folder)?")
-_RESUMES = pattern(
+_OVERWRITES = compile_lazily(r"overwrite_(?:output|save|work|ckpt|checkpoint)s?_?(?:dir|path|folder)?")
+_RESUMES = compile_lazily(
     r"(?:auto_?)?resume(?:_latest|_training|_from(?:_checkpoint|_ckpt|_latest|_last)?)?|load_latest"
     r"|continue_training"
 )
-_REFUSES_RESUME = pattern(
+_REFUSES_RESUME = compile_lazily(
     r"no_(?:auto_?)?resume|(?:ignore|reset|delete|clear|discard)_(?:ckpt|checkpoint|old_checkpoint)s?"
 )
 _REFUSED = frozenset(("false", "no", "0", "off", "never"))  # null and none are the defaults of many configs
-_SAVES_NOTHING = pattern(r"save_strategy|evaluation_only|eval_only|only_eval|test_only")
+_SAVES_NOTHING = compile_lazily(r"save_strategy|evaluation_only|eval_only|only_eval|test_only")
 
 
-def restart_discards_progress(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+def restart_discards_progress(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """What makes a training begin anew after each restart, in a job that allows restarts.
 
     Values: ``what``, ``restarts``.
     """
     job = subject.job
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return
-    for launch in launches(job):
-        if launch.invocation.conditional or launch.invocation.under:
+    for launch in find_launches(job):
+        if launch.invocation.is_conditional or launch.invocation.started_by:
             continue
         by_controller, by_torchrun = (
             _restarts(subject, launch, params["default"]),
@@ -60,32 +60,40 @@ def restart_discards_progress(subject: Subject, params: Mapping[str, Any]) -> It
 
 
 def _hit(
-    launch: Launch, doc: Doc, path: Path, what: str, allowed: tuple[Doc, Path, str] | None
-) -> Iterator[Hit]:
+    launch: ContainerLaunch,
+    doc: TracedDocument,
+    path: Path,
+    what: str,
+    allowed: tuple[TracedDocument, Path, str] | None,
+) -> Iterator[Violation]:
     if allowed is not None:
-        yield Hit(path, {"what": what, "restarts": allowed[2]}, [allowed], doc=doc, group=launch.group)
+        yield Violation(path, {"what": what, "restarts": allowed[2]}, [allowed], doc=doc, group=launch.group)
 
 
-def _restarts(subject: Subject, launch: Launch, default: int) -> tuple[Doc, Path, str] | None:
+def _restarts(
+    subject: Target, launch: ContainerLaunch, default: int
+) -> tuple[TracedDocument, Path, str] | None:
     """Where the CR allows that Pods of a type are started again, and how; None where it does not."""
     job = subject.job
-    role = next((role for role in roles(job) if role.type == launch.group.role), None)
+    role = next((role for role in get_replica_specs(job) if role.type == launch.group.replica_type), None)
     if role is None:
         return None
-    own = mapping(role.data, "restartPolicy")
-    policy = text(own, "policy") or text(role.data, "restartPolicy")
-    retries = own.get("limit", 0) if own else mapping(spec_of(job), "runPolicy").get("backoffLimit", default)
+    own = get_mapping(role.data, "restartPolicy")
+    policy = get_text(own, "policy") or get_text(role.data, "restartPolicy")
+    retries = (
+        own.get("limit", 0) if own else get_mapping(spec_of(job), "runPolicy").get("backoffLimit", default)
+    )
     if policy not in _RESTARTS or not isinstance(retries, int) or retries < 1:
         return None
     return subject.doc, (*role.path, "restartPolicy"), f"restartPolicy {policy}, {_times(retries)}"
 
 
-def _restarts_of_torchrun(launch: Launch) -> tuple[Doc, Path, str] | None:
+def _restarts_of_torchrun(launch: ContainerLaunch) -> tuple[TracedDocument, Path, str] | None:
     """Where torchrun is told to start its processes again, and how often; None where it is not."""
     facts = launch.torchrun
-    if facts is None or not facts.max_restarts or "max_restarts" not in facts.given:
+    if facts is None or not facts.max_restarts or "max_restarts" not in facts.value_origins:
         return None
-    place = launch.place(facts.where("max_restarts", launch.invocation.word))
+    place = launch.locate_word(facts.find_option_word("max_restarts", launch.invocation.program_word))
     return launch.group.doc, place, f"max_restarts of torchrun, {_times(facts.max_restarts)}"
 
 
@@ -93,7 +101,7 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"up to {number} times"
 
 
-def _by_options(job: Job, launch: Launch) -> Iterator[tuple[Placed, str]]:
+def _by_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[Placed, str]]:
     """The options of the script that switch off that it goes on where it was."""
     placed = list(of_program(job, launch))
     options = [one.option for one in placed]
@@ -114,11 +122,11 @@ def _shown(one: Given) -> str:
     return f"{one.name}={one.value}" if one.value is not None else one.name
 
 
-def _by_deletion(launch: Launch) -> Iterator[tuple[Path, str]]:
+def _by_deletion(launch: ContainerLaunch) -> Iterator[tuple[Path, str]]:
     """The commands of the container that delete where the training writes."""
     outputs = written_paths(launch)
     for command, process in programs_of(launch.container) if outputs else ():
-        if command is None or command.conditional or command.before == "||":
+        if command is None or command.is_conditional or command.operator_before == "||":
             continue
         for path in _deleted(process):
             if any(output == path or output.startswith(f"{path}/") for output in outputs):
@@ -127,7 +135,7 @@ def _by_deletion(launch: Launch) -> Iterator[tuple[Path, str]]:
 
 def _deleted(process: Process) -> list[str]:
     """The folders that ``rm -r`` deletes; one whose content is deleted counts as well."""
-    words = [word.text if word.known else "" for word in process.words[1:]]
+    words = [word.text if word.is_known else "" for word in process.words[1:]]
     flags = [word for word in words if word.startswith("-")]
     is_recursive = any(flag == "--recursive" or (flag[1:2] != "-" and "r" in flag.lower()) for flag in flags)
     if process.name != "rm" or not is_recursive:

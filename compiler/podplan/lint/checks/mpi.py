@@ -8,89 +8,101 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.launchers.mpirun import Mpirun
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
-from podplan.lint.analysis.launches import Launch, counted, launches
-from podplan.lint.target import Hit, Job, Subject, for_one
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 # Open MPI 5 starts processes by PRRTE, which has parameters of its own.
-_OLD = pattern(r"OMPI_MCA_(?:orte_\w+|plm_rsh_\w+)")
-_NEW = {
+_OPEN_MPI_4_VARIABLE = compile_lazily(r"OMPI_MCA_(?:orte_\w+|plm_rsh_\w+)")
+_REPLACEMENTS = {
     "OMPI_MCA_orte_default_hostfile": "PRTE_MCA_prte_default_hostfile",
     "OMPI_MCA_orte_set_default_slots": "PRTE_MCA_prte_set_default_slots",
     "OMPI_MCA_plm_rsh_args": "PRTE_MCA_plm_ssh_args",
     "OMPI_MCA_plm_rsh_agent": "PRTE_MCA_plm_ssh_agent",
 }
-_VERSION = pattern(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
-_HOSTS_BY_ENV = pattern(r"(?:OMPI_MCA_orte|PRTE_MCA_prte)_default_hostfile|(?:I_MPI_)?HYDRA_HOST_FILE")
+_VERSION_PATTERN = compile_lazily(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
+_HOSTFILE_VARIABLE = compile_lazily(
+    r"(?:OMPI_MCA_orte|PRTE_MCA_prte)_default_hostfile|(?:I_MPI_)?HYDRA_HOST_FILE"
+)
 
 
-def openmpi5_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables that Open MPI 5 does not read; values ``name``, ``version``, ``instead``."""
-    for launch, _facts in _mpirun(subject.job):
-        found = _VERSION.findall(text(launch.container, "image").lower())
-        if not found or int(found[-1]) < 5:
+    for launch, _facts in _iter_mpirun_launches(target.job):
+        versions = _VERSION_PATTERN.findall(get_text(launch.container, "image").lower())
+        if not versions or int(versions[-1]) < 5:
             continue
-        for at, entry in entries(launch.container, "env"):
-            name = text(entry, "name")
-            if _OLD.fullmatch(name):
+        for index, entry in get_entries(launch.container, "env"):
+            name = get_text(entry, "name")
+            if _OPEN_MPI_4_VARIABLE.fullmatch(name):
                 values = {
                     "name": name,
-                    "version": found[-1],
-                    "instead": _NEW.get(name, "the variable PRTE_MCA_…"),
+                    "version": versions[-1],
+                    "instead": _REPLACEMENTS.get(name, "the variable PRTE_MCA_…"),
                 }
-                path = (*launch.path, "env", at, "name")
-                yield Hit(path, values, doc=launch.group.doc, group=launch.group)
+                path = (*launch.path, "env", index, "name")
+                yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
-def mpirun_without_hosts(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def mpirun_without_hosts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """mpirun that knows no hosts, beside Pods that wait for it; values ``waiting``."""
-    job = subject.job
-    for launch, facts in _mpirun(job):
+    job = target.job
+    for launch, facts in _iter_mpirun_launches(job):
         variables = launch.invocation.variables
-        if facts.hosts or facts.hostfile is not None or any(map(_HOSTS_BY_ENV.fullmatch, variables)):
+        if facts.hosts or facts.hostfile is not None or any(map(_HOSTFILE_VARIABLE.fullmatch, variables)):
             continue
-        waiting = _with_sshd(job) - (launch.group.replicas if _runs_sshd(launch.group) else 0)
-        if waiting and facts.line.sure and launch.group.replicas == 1:
-            place = launch.place(launch.invocation.word)
-            yield Hit(place, {"waiting": counted(waiting, "Pod")}, doc=launch.group.doc, group=launch.group)
+        waiting = _count_sshd_pods(job) - (launch.group.replicas if _runs_sshd(launch.group) else 0)
+        if waiting and facts.command_line.is_certain and launch.group.replicas == 1:
+            path = launch.locate_word(launch.invocation.program_word)
+            yield Violation(
+                path, {"waiting": pluralize(waiting, "Pod")}, doc=launch.group.doc, group=launch.group
+            )
 
 
-def too_few_slots(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More processes than the hosts have slots; values ``processes`` and ``slots``."""
-    for launch, facts in _mpirun(subject.job):
+    for launch, facts in _iter_mpirun_launches(target.job):
         options = launch.invocation.options
-        spread = any("oversubscribe" in f"{name} {option.value}".lower() for name, option in options.items())
-        spread = spread or any("oversubscribe" in name for name in (*facts.mca, *launch.invocation.variables))
-        if facts.processes is None or not facts.hosts or facts.hostfile is not None or spread:
+        oversubscribes = any(
+            "oversubscribe" in f"{name} {option.value}".lower() for name, option in options.items()
+        )
+        oversubscribes = oversubscribes or any(
+            "oversubscribe" in name for name in (*facts.mca_parameters, *launch.invocation.variables)
+        )
+        if facts.processes is None or not facts.hosts or facts.hostfile is not None or oversubscribes:
             continue
         slots = [host.partition(":")[2] or "1" for host in facts.hosts]
         if not all(slot.isdigit() for slot in slots) or "$" in "".join(facts.hosts):
             continue
-        total = sum(map(int, slots))
-        if facts.processes > total:
-            values = {"processes": facts.processes, "slots": counted(total, "slot")}
-            where = (launch.group.doc, launch.place(options["host"].word), counted(total, "slot"))
-            place = launch.place(options["np"].word)
-            yield Hit(place, values, [where], doc=launch.group.doc, group=launch.group)
+        slot_count = sum(map(int, slots))
+        if facts.processes > slot_count:
+            values = {"processes": facts.processes, "slots": pluralize(slot_count, "slot")}
+            related = (
+                launch.group.doc,
+                launch.locate_word(options["host"].word),
+                pluralize(slot_count, "slot"),
+            )
+            path = launch.locate_word(options["np"].word)
+            yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
 
 
-def _mpirun(job: Job) -> Iterator[tuple[Launch, Mpirun]]:
-    for launch in launches(job):
-        facts = launch.invocation.facts
-        if isinstance(facts, Mpirun):
+def _iter_mpirun_launches(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, MpirunCommand]]:
+    for launch in find_launches(job):
+        facts = launch.invocation.parsed
+        if isinstance(facts, MpirunCommand):
             yield launch, facts
 
 
-@for_one
-def _with_sshd(job: Job) -> int:
+@cache_latest
+def _count_sshd_pods(job: LoweredJob) -> int:
     """How many Pods run sshd."""
     return sum(group.replicas for group in job.pods if _runs_sshd(group))
 
 
 def _runs_sshd(group: Any) -> bool:
-    containers = entries(mapping(group.doc.data, "spec"), "containers")
+    containers = get_entries(get_mapping(group.doc.data, "spec"), "containers")
     return any(starts_sshd(each) for _, each in containers)

@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import mapping
-from podplan.launchers.mpirun import Mpirun
-from podplan.launchers.words import Variables
-from podplan.lint.analysis.launches import Launch, launches, variable_path
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_mapping
+from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.words import EnvVariables
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_variable_path
+from podplan.lint.target import Target, Violation
 
 _PREFIXES = ("OMPI", "PRTE")  # the second is that of the program that starts processes in Open MPI 5
 
 
-def mpirun_as_root(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def mpirun_as_root(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """One of the two variables without the other, or another value than 1. Values: ``what``, ``name``."""
-    for launch in launches(subject.job):
-        facts = launch.invocation.facts
-        if not isinstance(facts, Mpirun) or "allow_run_as_root" in facts.line.options or not facts.line.sure:
+    for launch in find_launches(subject.job):
+        facts = launch.invocation.parsed
+        if (
+            not isinstance(facts, MpirunCommand)
+            or "allow_run_as_root" in facts.command_line.options
+            or not facts.command_line.is_certain
+        ):
             continue
         if not _may_be_root(launch):
             continue
@@ -35,10 +39,12 @@ def mpirun_as_root(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         for pair in names:
             fault = _fault(pair, variables)
             if fault is not None:
-                path = variable_path(launch, fault.place) or launch.place(launch.invocation.word)
-                related = [(launch.group.doc, launch.place(launch.invocation.word), "mpirun")]
+                path = find_variable_path(launch, fault.place) or launch.locate_word(
+                    launch.invocation.program_word
+                )
+                related = [(launch.group.doc, launch.locate_word(launch.invocation.program_word), "mpirun")]
                 values = {"what": fault.what, "name": fault.name}
-                yield Hit(path, values, related, doc=launch.group.doc, group=launch.group)
+                yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
 
 
 class Fault(NamedTuple):
@@ -49,7 +55,7 @@ class Fault(NamedTuple):
     name: str
 
 
-def _fault(pair: tuple[str, str], variables: Variables) -> Fault | None:
+def _fault(pair: tuple[str, str], variables: EnvVariables) -> Fault | None:
     """What is wrong with a pair of which not both are 1; None where neither is set."""
     given = [name for name in pair if name in variables]
     for name in given:
@@ -61,9 +67,9 @@ def _fault(pair: tuple[str, str], variables: Variables) -> Fault | None:
     return Fault(f"{given[0]} is set and {missing} is not", given[0], missing)
 
 
-def _may_be_root(launch: Launch) -> bool:
+def _may_be_root(launch: ContainerLaunch) -> bool:
     """Whether the container runs as root as far as the Pod tells: it does not name another user."""
-    own = mapping(launch.container, "securityContext")
-    pod = mapping(mapping(launch.group.doc.data, "spec"), "securityContext")
+    own = get_mapping(launch.container, "securityContext")
+    pod = get_mapping(get_mapping(launch.group.doc.data, "spec"), "securityContext")
     context = {**pod, **own}
     return not context.get("runAsUser") and context.get("runAsNonRoot") is not True

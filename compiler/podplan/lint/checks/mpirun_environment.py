@@ -4,65 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import texts
-from podplan.launchers.mpirun import Mpirun
+from podplan.kubernetes.accessors import get_texts
+from podplan.launchers.mpirun import MpirunCommand
 from podplan.lint.analysis.jobs import kind_of
-from podplan.lint.analysis.launches import programs
-from podplan.lint.analysis.ssh_names import handed_on_by_itself
-from podplan.lint.analysis.training import env
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.launches import find_invocations
+from podplan.lint.analysis.ssh_names import is_exported_automatically
+from podplan.lint.analysis.training import iter_env
+from podplan.lint.target import Target, Violation
 
 # Options that only the mpirun of Open MPI has; that of MPICH and Intel MPI hands on every variable.
-_OF_OPEN_MPI = frozenset({"mca", "allow_run_as_root", "map_by", "bind_to", "oversubscribe", "prtemca"})
-_MOST_SHOWN = 3
-_REFERENCE = pattern(r"\$[({]?([A-Za-z_][A-Za-z0-9_]*)")
+_OPEN_MPI_OPTIONS = frozenset({"mca", "allow_run_as_root", "map_by", "bind_to", "oversubscribe", "prtemca"})
+_MAX_SHOWN = 3
+_REFERENCE_PATTERN = compile_lazily(r"\$[({]?([A-Za-z_][A-Za-z0-9_]*)")
 # What libraries read in each process, whatever else reads it.
-_OF_LIBRARIES = pattern(
+_LIBRARY_VARIABLE = compile_lazily(
     r"(?:NCCL|RCCL|UCX|FI|GLOO|TORCH|CUDA|HF|HUGGINGFACE|TRANSFORMERS|WANDB|MLFLOW|OMP|MKL|LD|XLA|TF)_|PYTHON|"
     r"(?i:https?_proxy|no_proxy)$"
 )
 
 
-def mpirun_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Lines of Open MPI that start processes on other hosts without the variables; value ``names``."""
-    if kind_of(subject.job) != "GenericJob":
+    if kind_of(target.job) != "GenericJob":
         return
-    names = [name for _, name, _ in env(subject.data) if not handed_on_by_itself(name)]
-    read = _read_by_the_line(subject.data)
-    names = [name for name in names if name not in read or _OF_LIBRARIES.match(name)]
+    names = [name for _, name, _ in iter_env(target.data) if not is_exported_automatically(name)]
+    referenced_names = _find_referenced_variables(target.data)
+    names = [name for name in names if name not in referenced_names or _LIBRARY_VARIABLE.match(name)]
     if not names:
         return
-    for invocation in programs(subject):
-        facts = invocation.facts
-        if not isinstance(facts, Mpirun) or not _on_other_hosts(facts):
+    for invocation in find_invocations(target):
+        facts = invocation.parsed
+        if not isinstance(facts, MpirunCommand) or not _starts_remote_processes(facts):
             continue
-        lost = [name for name in names if name not in facts.exported]
-        if lost and facts.line.sure:
-            more = f" and {len(lost) - _MOST_SHOWN} more" if len(lost) > _MOST_SHOWN else ""
-            listed = ", ".join(lost[:_MOST_SHOWN]) + more
-            yield Hit(invocation.path, {"names": listed, "options": " ".join(f"-x {n}" for n in lost)})
+        lost_names = [name for name in names if name not in facts.exported_variables]
+        if lost_names and facts.command_line.is_certain:
+            more_text = f" and {len(lost_names) - _MAX_SHOWN} more" if len(lost_names) > _MAX_SHOWN else ""
+            names_text = ", ".join(lost_names[:_MAX_SHOWN]) + more_text
+            yield Violation(
+                invocation.path, {"names": names_text, "options": " ".join(f"-x {n}" for n in lost_names)}
+            )
 
 
-def _read_by_the_line(container: Mapping[str, Any]) -> frozenset[str]:
+def _find_referenced_variables(container: Mapping[str, Any]) -> frozenset[str]:
     """Variables that the command line replaces, as a host list, and those that these are made of.
 
     Nothing says that a process reads one of them as well.
     """
-    values = {name: entry.get("value") for _, name, entry in env(container)}
-    left = [text for key in ("command", "args") for _, text in texts(container, key)]
-    read: set[str] = set()
-    while left:
-        found = {match[1] for match in _REFERENCE.finditer(left.pop())} & values.keys() - read
-        read |= found
-        left += [value for name in found if isinstance(value := values[name], str)]
-    return frozenset(read)
+    values = {name: entry.get("value") for _, name, entry in iter_env(container)}
+    pending = [text for key in ("command", "args") for _, text in get_texts(container, key)]
+    referenced_names: set[str] = set()
+    while pending:
+        new_names = {
+            match[1] for match in _REFERENCE_PATTERN.finditer(pending.pop())
+        } & values.keys() - referenced_names
+        referenced_names |= new_names
+        pending += [value for name in new_names if isinstance(value := values[name], str)]
+    return frozenset(referenced_names)
 
 
-def _on_other_hosts(facts: Mpirun) -> bool:
+def _starts_remote_processes(facts: MpirunCommand) -> bool:
     """Whether Open MPI is told of other hosts."""
-    told = bool(facts.hostfile) or len(facts.hosts) > 1
-    given = facts.line.options
-    by_dash_x = any(option.flag.text == "-x" for option in given.values())
-    return told and (by_dash_x or not _OF_OPEN_MPI.isdisjoint(given))
+    has_hosts = bool(facts.hostfile) or len(facts.hosts) > 1
+    options = facts.command_line.options
+    exports_variables = any(option.flag.text == "-x" for option in options.values())
+    return has_hosts and (exports_variables or not _OPEN_MPI_OPTIONS.isdisjoint(options))

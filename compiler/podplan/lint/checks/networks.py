@@ -5,255 +5,282 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes import accessors
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.inventory import entry, section
-from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, namespace, pods, shown_list, spec_of, strangers
-from podplan.lint.analysis.resources import place as place_of
-from podplan.lint.analysis.resources import resources
-from podplan.lint.analysis.words import options, options_in
-from podplan.lint.target import Hit, Job, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.inventory import get_entry, get_section
+from podplan.lint.analysis.jobs import (
+    SSH_KINDS,
+    count_pods,
+    format_list,
+    has_isolated_replicas,
+    kind_of,
+    namespace_of,
+    spec_of,
+)
+from podplan.lint.analysis.resources import find_resource_path as place_of
+from podplan.lint.analysis.resources import list_resources
+from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
+from podplan.lint.target import LoweredJob, Target, Violation
 
-RDMA = pattern(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")
+RDMA_RESOURCE = compile_lazily(
+    r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa"
+)
 # Its nodes come without a limit on locked memory (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
 EFA = "vpc.amazonaws.com/efa"
-EPHEMERAL = range(32768, 61000)
-INJECT = "sidecar.istio.io/inject"
-NETWORKS = "k8s.v1.cni.cncf.io/networks"
-OF_NODE = pattern(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*")
-_PORT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
-PORT = pattern(rf"{_PORT}(?:=(.*))?")
-PORT_IN_SHELL = pattern(rf"\s{_PORT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
-HOSTNAME = "kubernetes.io/hostname"
-APART = f"keep the Pods apart with a required podAntiAffinity by {HOSTNAME}, and have a node for each"
-SECOND_NETWORK = f"give the Pods a second network ({NETWORKS})"
+EPHEMERAL_PORTS = range(32768, 61000)
+ISTIO_INJECT_KEY = "sidecar.istio.io/inject"
+NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
+NODE_INTERFACE = compile_lazily(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*")
+_PORT_OPTION_TEXT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
+PORT_OPTION = compile_lazily(rf"{_PORT_OPTION_TEXT}(?:=(.*))?")
+PORT_IN_SHELL = compile_lazily(rf"\s{_PORT_OPTION_TEXT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+ANTI_AFFINITY_ADVICE = (
+    f"keep the Pods apart with a required podAntiAffinity by {HOSTNAME_LABEL}, and have a node for each"
+)
+SECOND_NETWORK_ADVICE = f"give the Pods a second network ({NETWORKS_ANNOTATION})"
 
 
-def host_network_ports(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods in the network of the node whose ports exclude each other there. Values: ``why``, ``instead``.
 
     The scheduler keeps Pods apart that declare the same port, and knows nothing of other ports.
     """
-    group, job = subject.group, subject.job
-    spec = mapping(subject.data, "spec")
+    group, job = target.group, target.job
+    spec = get_mapping(target.data, "spec")
     if group is None or spec.get("hostNetwork") is not True or job.cr is None:
         return
-    declared = _declared_ports(spec)
+    declared_ports = _list_declared_ports(spec)
     if kind_of(job) in SSH_KINDS:
-        why = "the sshd of each Pod wants port 22, which the sshd of the node has"
-    elif pods(job) < 2 or _apart(spec) or (strangers(job) and not declared):
+        reason = "the sshd of each Pod wants port 22, which the sshd of the node has"
+    elif (
+        count_pods(job) < 2
+        or _has_host_anti_affinity(spec)
+        or (has_isolated_replicas(job) and not declared_ports)
+    ):
         return
-    elif declared:
-        ports, are = ("ports", "are some") if len(declared) > 1 else ("port", "is one")
-        why = (
-            f"{ports} {shown_list(declared, 3)}, which the Pod declares, {are} of its node, and of the "
-            f"{pods(job)} Pods of the job those that find no node with the {ports} free stay Pending"
+    elif declared_ports:
+        ports, verb = ("ports", "are some") if len(declared_ports) > 1 else ("port", "is one")
+        reason = (
+            f"{ports} {format_list(declared_ports, 3)}, which the Pod declares, {verb} of its node, and of"
+            f" the {count_pods(job)} Pods of the job those that find no node with the {ports} free stay"
+            " Pending"
         )
     else:
-        why = (
-            f"the containers declare no port, so that two of the {pods(job)} Pods may share a node and open "
-            "the same port, such as that of the rendezvous"
+        reason = (
+            f"the containers declare no port, so that two of the {count_pods(job)} Pods may share a node and"
+            " open the same port, such as that of the rendezvous"
         )
-    instead = SECOND_NETWORK if kind_of(job) in SSH_KINDS else APART
-    yield Hit(("spec", "hostNetwork"), {"why": why, "instead": instead})
+    instead = SECOND_NETWORK_ADVICE if kind_of(job) in SSH_KINDS else ANTI_AFFINITY_ADVICE
+    yield Violation(("spec", "hostNetwork"), {"why": reason, "instead": instead})
 
 
-def _declared_ports(spec: Mapping[str, Any]) -> list[str]:
+def _list_declared_ports(spec: Mapping[str, Any]) -> list[str]:
     """The ports that the containers of a Pod declare, each once."""
     ports = (
         port.get("containerPort")
-        for _, container in entries(spec, "containers")
-        for _, port in entries(container, "ports")
+        for _, container in get_entries(spec, "containers")
+        for _, port in get_entries(container, "ports")
     )
     return list(dict.fromkeys(str(port) for port in ports if port is not None))
 
 
-def _apart(spec: Mapping[str, Any]) -> bool:
+def _has_host_anti_affinity(spec: Mapping[str, Any]) -> bool:
     """Whether Pods may not share a node: required anti-affinity by host name."""
-    against = mapping(mapping(spec, "affinity"), "podAntiAffinity")
-    required = entries(against, "requiredDuringSchedulingIgnoredDuringExecution")
-    return any(text(term, "topologyKey") == HOSTNAME for _, term in required)
+    anti_affinity = get_mapping(get_mapping(spec, "affinity"), "podAntiAffinity")
+    required = get_entries(anti_affinity, "requiredDuringSchedulingIgnoredDuringExecution")
+    return any(get_text(term, "topologyKey") == HOSTNAME_LABEL for _, term in required)
 
 
-def host_network_dns(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod in the network of the node that cannot resolve the names of Services.
 
     Values: ``policy``, ``service``, one of the names that are not found.
     """
-    group, job = subject.group, subject.job
-    spec = mapping(subject.data, "spec")
-    if group is None or spec.get("hostNetwork") is not True or pods(job) < 2:
+    group, job = target.group, target.job
+    spec = get_mapping(target.data, "spec")
+    if group is None or spec.get("hostNetwork") is not True or count_pods(job) < 2:
         return
     services = [one for one in job.groups if one.doc.data["kind"] == "Service"]
-    policy = text(spec, "dnsPolicy") or "ClusterFirst"
+    policy = get_text(spec, "dnsPolicy") or "ClusterFirst"
     if services and policy in ("ClusterFirst", "Default"):
-        at: Path = ("spec", "dnsPolicy" if "dnsPolicy" in spec else "hostNetwork")
-        yield Hit(at, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
+        path: Path = ("spec", "dnsPolicy" if "dnsPolicy" in spec else "hostNetwork")
+        yield Violation(path, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
 
 
-def target_port_of_headless_service(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def target_port_of_headless_service(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A port of a headless Service with another port behind it. Values: ``port``, ``target``."""
-    group, spec = subject.group, mapping(subject.data, "spec")
-    if group is None or subject.job.cr is None or spec.get("clusterIP") != "None":
+    group, spec = target.group, get_mapping(target.data, "spec")
+    if group is None or target.job.cr is None or spec.get("clusterIP") != "None":
         return
-    for number, port in entries(spec, "ports"):
-        target = port.get("targetPort", port.get("port"))
-        if isinstance(target, str):
-            target = _port_called(subject.job, group.role, target)
-        if isinstance(target, int) and target not in (0, port.get("port")):
-            values = {"port": port.get("port"), "target": target}
-            yield Hit(("spec", "ports", number, "targetPort"), values)
+    for number, port in get_entries(spec, "ports"):
+        target_port = port.get("targetPort", port.get("port"))
+        if isinstance(target_port, str):
+            target_port = _find_port_number(target.job, group.replica_type, target_port)
+        if isinstance(target_port, int) and target_port not in (0, port.get("port")):
+            values = {"port": port.get("port"), "target": target_port}
+            yield Violation(("spec", "ports", number, "targetPort"), values)
 
 
-def _port_called(job: Job, role: str, name: str) -> int | None:
+def _find_port_number(job: LoweredJob, role: str, name: str) -> int | None:
     """The number of the port that a container of a replica type declares under a name."""
     for group in job.pods:
-        for _, container in entries(mapping(group.doc.data, "spec"), "containers"):
-            for _, port in entries(container, "ports"):
-                if group.role == role and text(port, "name") == name:
-                    return accessors.number(port, "containerPort")
+        for _, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):
+            for _, port in get_entries(container, "ports"):
+                if group.replica_type == role and get_text(port, "name") == name:
+                    return accessors.get_number(port, "containerPort")
     return None
 
 
-def ephemeral_port(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def ephemeral_port(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A rendezvous port among those that the kernel gives to outgoing connections. Values: ``port``."""
-    for number, variable in entries(subject.data, "env"):
-        if text(variable, "name") == "MASTER_PORT":
-            yield from _ephemeral(text(variable, "value"), ("env", number, "value"))
-    for value, path in options(subject.data, PORT):
-        yield from _ephemeral(value.rpartition(":")[2], path)
+    for number, variable in get_entries(target.data, "env"):
+        if get_text(variable, "name") == "MASTER_PORT":
+            yield from _iter_ephemeral_port(get_text(variable, "value"), ("env", number, "value"))
+    for value, path in iter_option_values(target.data, PORT_OPTION):
+        yield from _iter_ephemeral_port(value.rpartition(":")[2], path)
     for key in ("command", "args"):
-        for number, line in texts(subject.data, key):
+        for number, line in get_texts(target.data, key):
             for found in PORT_IN_SHELL.finditer(line):
-                yield from _ephemeral(found[1], (key, number), _other_args(subject, found[1]))
+                yield from _iter_ephemeral_port(
+                    found[1], (key, number), _find_in_other_args(target, found[1])
+                )
 
 
-def _other_args(subject: Subject, port: str) -> Hit | None:
+def _find_in_other_args(target: Target, port: str) -> Violation | None:
     """A port where otherArgs of a DeepSpeedJob say it; the command of the Pod has it from there."""
-    cr = subject.job.cr
-    words = list(texts(mapping(spec_of(subject.job), "config"), "otherArgs"))
-    for value, number in options_in(words, PORT):
+    cr = target.job.cr
+    words = list(get_texts(get_mapping(spec_of(target.job), "config"), "otherArgs"))
+    for value, number in iter_word_option_values(words, PORT_OPTION):
         if value == port:
-            return Hit(("spec", "config", "otherArgs", number), {"port": port}, doc=cr)
+            return Violation(("spec", "config", "otherArgs", number), {"port": port}, doc=cr)
     return None
 
 
-def _ephemeral(value: str, path: Path, instead: Hit | None = None) -> Iterator[Hit]:
-    if value.isascii() and value.isdecimal() and len(value) < 6 and int(value) in EPHEMERAL:
-        yield instead or Hit(path, {"port": value})
+def _iter_ephemeral_port(value: str, path: Path, replacement: Violation | None = None) -> Iterator[Violation]:
+    if value.isascii() and value.isdecimal() and len(value) < 6 and int(value) in EPHEMERAL_PORTS:
+        yield replacement or Violation(path, {"port": value})
 
 
-def mesh_sidecar(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods of a job that a service mesh puts a proxy into. Values: ``why``, ``pods``."""
-    group, job = subject.group, subject.job
+    group, job = target.group, target.job
     if group is None or job.cr is None:
         return
-    metadata = mapping(subject.data, "metadata")
-    for part in ("labels", "annotations"):
-        said = mapping(metadata, part).get(INJECT)
-        if said == "false":
+    metadata = get_mapping(target.data, "metadata")
+    for section_name in ("labels", "annotations"):
+        value = get_mapping(metadata, section_name).get(ISTIO_INJECT_KEY)
+        if value == "false":
             return
-        if said == "true":
-            values = {"why": f"{part} of the template ask for it", "pods": pods(job)}
-            yield Hit(("metadata", part, INJECT), values)
+        if value == "true":
+            values = {"why": f"{section_name} of the template ask for it", "pods": count_pods(job)}
+            yield Violation(("metadata", section_name, ISTIO_INJECT_KEY), values)
             return
-    where = namespace(job)
-    labels = mapping(entry(job, "namespaces", where), "labels")
+    job_namespace = namespace_of(job)
+    labels = get_mapping(get_entry(job, "namespaces", job_namespace), "labels")
     label = "istio-injection=enabled" if labels.get("istio-injection") == "enabled" else ""
     label = label or (f"istio.io/rev={labels['istio.io/rev']}" if labels.get("istio.io/rev") else "")
     if label and job.inventory is not None:
         key = label.partition("=")[0]
-        at: Path = ("spec", "namespaces", where, "labels", key)
-        values = {"why": f'the namespace "{where}" has the label {label}', "pods": pods(job)}
-        yield Hit(("metadata",), values, related=[(job.inventory, at, "the label of the namespace")])
+        label_path: Path = ("spec", "namespaces", job_namespace, "labels", key)
+        values = {"why": f'the namespace "{job_namespace}" has the label {label}', "pods": count_pods(job)}
+        yield Violation(
+            ("metadata",), values, related=[(job.inventory, label_path, "the label of the namespace")]
+        )
 
 
-def rdma_without_ipc_lock(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def rdma_without_ipc_lock(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A container with an RDMA device that may not lock memory. Values: ``resource``, ``container``.
 
     Hardware classes of the inventory that have the device and do not list IPC_LOCK say that it is not needed.
     """
-    found = rdma_device(subject.data)
-    if found is None or _privileged(subject.data) or "IPC_LOCK" in _added(subject.data):
+    device = find_rdma_device(target.data)
+    if device is None or _is_privileged(target.data) or "IPC_LOCK" in _find_added_capabilities(target.data):
         return
-    resource, at = found
+    resource, device_path = device
     if resource == EFA:
         return
-    listed = section(subject.job, "hardware")
-    classes = [mapping(listed, name) for name in listed]
-    having = [one for one in classes if resource in mapping(one, "resources")]
-    if having and not any("IPC_LOCK" in dict(texts(one, "capabilities")).values() for one in having):
+    hardware = get_section(target.job, "hardware")
+    classes = [get_mapping(hardware, name) for name in hardware]
+    matching_classes = [one for one in classes if resource in get_mapping(one, "resources")]
+    if matching_classes and not any(
+        "IPC_LOCK" in dict(get_texts(one, "capabilities")).values() for one in matching_classes
+    ):
         return
-    values = {"resource": resource, "container": text(subject.data, "name")}
-    yield Hit(at, values, on_key=True, by_choice=True)
+    values = {"resource": resource, "container": get_text(target.data, "name")}
+    yield Violation(device_path, values, at_key=True, report_at_selector=True)
 
 
-def ipc_lock_without_root(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """IPC_LOCK for a process that does not run as root, which it then does not get. Values: ``user``."""
-    context = mapping(subject.data, "securityContext")
-    of_pod = mapping(mapping(subject.doc.data, "spec"), "securityContext")
-    user = context.get("runAsUser", of_pod.get("runAsUser"))
-    if "IPC_LOCK" in _added(subject.data) and isinstance(user, int) and user > 0:
-        added = mapping(context, "capabilities")["add"]
-        at: Path = ("securityContext", "capabilities", "add", added.index("IPC_LOCK"))
-        yield Hit(at, {"user": user})
+    context = get_mapping(target.data, "securityContext")
+    pod_context = get_mapping(get_mapping(target.doc.data, "spec"), "securityContext")
+    user = context.get("runAsUser", pod_context.get("runAsUser"))
+    if "IPC_LOCK" in _find_added_capabilities(target.data) and isinstance(user, int) and user > 0:
+        added = get_mapping(context, "capabilities")["add"]
+        path: Path = ("securityContext", "capabilities", "add", added.index("IPC_LOCK"))
+        yield Violation(path, {"user": user})
 
 
-def nccl_ib_disabled(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def nccl_ib_disabled(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NCCL told not to use the RDMA device that the container has. Values: ``resource``."""
-    found = rdma_device(subject.data)
-    for number, variable in entries(subject.data, "env"):
-        if found is not None and text(variable, "name") == "NCCL_IB_DISABLE" and variable.get("value") == "1":
-            related = [(subject.doc, (*subject.base, *found[1]), "the device")]
-            yield Hit(("env", number, "value"), {"resource": found[0]}, related=related)
+    device = find_rdma_device(target.data)
+    for number, variable in get_entries(target.data, "env"):
+        if (
+            device is not None
+            and get_text(variable, "name") == "NCCL_IB_DISABLE"
+            and variable.get("value") == "1"
+        ):
+            related = [(target.doc, (*target.base_path, *device[1]), "the device")]
+            yield Violation(("env", number, "value"), {"resource": device[0]}, related=related)
 
 
-def interface_of_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def interface_of_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NCCL or Gloo told to use an interface of the node by a Pod with a network of its own.
 
     Values: ``name``, ``value``.
     """
-    data = subject.doc.data
-    if mapping(data, "spec").get("hostNetwork") is True or subject.job.cr is None:
+    data = target.doc.data
+    if get_mapping(data, "spec").get("hostNetwork") is True or target.job.cr is None:
         return
-    if NETWORKS in mapping(mapping(data, "metadata"), "annotations"):
+    if NETWORKS_ANNOTATION in get_mapping(get_mapping(data, "metadata"), "annotations"):
         return
-    for number, variable in entries(subject.data, "env"):
-        name, value = text(variable, "name"), text(variable, "value")
+    for number, variable in get_entries(target.data, "env"):
+        name, value = get_text(variable, "name"), get_text(variable, "value")
         if name not in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
             continue
         names = [one.strip() for one in value.removeprefix("=").split(",")]
-        if names and all(OF_NODE.fullmatch(one) for one in names):
-            yield Hit(("env", number, "value"), {"name": name, "value": value})
+        if names and all(NODE_INTERFACE.fullmatch(one) for one in names):
+            yield Violation(("env", number, "value"), {"name": name, "value": value})
 
 
-def rdma_on_single_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def rdma_on_single_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An RDMA device in a job of one Pod. Values: ``resource``."""
-    group = subject.group
-    if group is None or pods(subject.job) != 1:
+    group = target.group
+    if group is None or count_pods(target.job) != 1:
         return
-    for resource in resources(group):
-        at = place_of(group, resource)
-        if RDMA.fullmatch(resource) and at is not None:
-            yield Hit(at, {"resource": resource}, on_key=True, by_choice=True)
+    for resource in list_resources(group):
+        path = place_of(group, resource)
+        if RDMA_RESOURCE.fullmatch(resource) and path is not None:
+            yield Violation(path, {"resource": resource}, at_key=True, report_at_selector=True)
 
 
-def rdma_device(container: Mapping[str, Any]) -> tuple[str, Path] | None:
+def find_rdma_device(container: Mapping[str, Any]) -> tuple[str, Path] | None:
     """An RDMA device that a container asks for, and its place below it."""
-    listed = mapping(container, "resources")
-    for part in ("limits", "requests"):
-        for resource, amount in mapping(listed, part).items():
-            if RDMA.fullmatch(resource) and amount not in (0, "0"):
-                return resource, ("resources", part, resource)
+    container_resources = get_mapping(container, "resources")
+    for section_name in ("limits", "requests"):
+        for resource, amount in get_mapping(container_resources, section_name).items():
+            if RDMA_RESOURCE.fullmatch(resource) and amount not in (0, "0"):
+                return resource, ("resources", section_name, resource)
     return None
 
 
-def _privileged(container: Mapping[str, Any]) -> bool:
-    return mapping(container, "securityContext").get("privileged") is True
+def _is_privileged(container: Mapping[str, Any]) -> bool:
+    return get_mapping(container, "securityContext").get("privileged") is True
 
 
-def _added(container: Mapping[str, Any]) -> set[str]:
-    capabilities = mapping(mapping(container, "securityContext"), "capabilities")
-    return {name for _, name in texts(capabilities, "add")}
+def _find_added_capabilities(container: Mapping[str, Any]) -> set[str]:
+    capabilities = get_mapping(get_mapping(container, "securityContext"), "capabilities")
+    return {name for _, name in get_texts(capabilities, "add")}

@@ -10,120 +10,150 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.indexed_text import Indexed
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import mapping
-from podplan.launchers.accelerate import Accelerate
-from podplan.launchers.deepspeed import HOSTFILE, DeepSpeed
-from podplan.launchers.torchrun import Torchrun
+from podplan.kubernetes.accessors import get_mapping
+from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.deepspeed import DEFAULT_HOSTFILE, DeepSpeedCommand
+from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import kind_of, mode, replicas_written
-from podplan.lint.analysis.launches import Launch, counted, launches
-from podplan.lint.checks.restarts import by_torchrun
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, list_replica_places
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.checks.restarts import is_launched_by_torchrun
+from podplan.lint.target import LoweredJob, Target, Violation
 
 
-class Wanted(NamedTuple):
+class NodeCountRange(NamedTuple):
     """The fewest and the most nodes of a line, and the word that says so (None: nothing does)."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     word: Word | None
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         return (
-            counted(self.least, "node") if self.least == self.most else f"{self.least} to {self.most} nodes"
+            pluralize(self.minimum, "node")
+            if self.minimum == self.maximum
+            else f"{self.minimum} to {self.maximum} nodes"
         )
 
 
-def other_node_count(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several nodes, but not as many as there are Pods. Values: ``by``, ``nodes``, ``pods``."""
-    job = subject.job
-    lines = _lines(job)
-    total = sum(launch.group.replicas for launch, _ in lines)
-    for launch, wanted in lines:
+    job = target.job
+    launch_counts = _find_launch_node_counts(job)
+    pod_count = sum(launch.group.replicas for launch, _ in launch_counts)
+    for launch, node_count in launch_counts:
         # Types may train apart from each other, each with as many nodes as it has replicas.
-        if wanted.most < 2 or any(
-            wanted.least <= pods <= wanted.most for pods in (total, launch.group.replicas)
+        if node_count.maximum < 2 or any(
+            node_count.minimum <= pods <= node_count.maximum for pods in (pod_count, launch.group.replicas)
         ):
             continue
-        values = {"by": launch.invocation.launcher, "nodes": wanted.shown, "pods": counted(total, "Pod")}
-        word = wanted.word or launch.invocation.word
-        yield Hit(launch.place(word), values, replicas_written(job), doc=launch.group.doc, group=launch.group)
+        values = {
+            "by": launch.invocation.launcher,
+            "nodes": node_count.description,
+            "pods": pluralize(pod_count, "Pod"),
+        }
+        word = node_count.word or launch.invocation.program_word
+        yield Violation(
+            launch.locate_word(word),
+            values,
+            list_replica_places(job),
+            doc=launch.group.doc,
+            group=launch.group,
+        )
 
 
-def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def trains_alone(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher for one node in a job of several equal Pods. Values: ``by``, ``told``, ``pods``."""
-    job = subject.job
-    lines = _lines(job)
-    total = sum(launch.group.replicas for launch, _ in lines)
-    generic = kind_of(job) == "GenericJob"
-    for launch, wanted in lines:
-        pods = launch.group.replicas if generic else total
-        if wanted.most != 1 or pods < 2 or (generic and _differs_by_replica(launch)):
+    job = target.job
+    launch_counts = _find_launch_node_counts(job)
+    total = sum(launch.group.replicas for launch, _ in launch_counts)
+    is_generic = kind_of(job) == "GenericJob"
+    for launch, node_count in launch_counts:
+        pods = launch.group.replicas if is_generic else total
+        if node_count.maximum != 1 or pods < 2 or (is_generic and _varies_by_replica(launch)):
             continue
-        values = {"by": launch.invocation.launcher, "told": _told(launch, wanted), "pods": pods}
-        word = wanted.word or launch.invocation.word
-        yield Hit(launch.place(word), values, replicas_written(job), doc=launch.group.doc, group=launch.group)
+        values = {
+            "by": launch.invocation.launcher,
+            "told": _describe_node_count(launch, node_count),
+            "pods": pods,
+        }
+        word = node_count.word or launch.invocation.program_word
+        yield Violation(
+            launch.locate_word(word),
+            values,
+            list_replica_places(job),
+            doc=launch.group.doc,
+            group=launch.group,
+        )
 
 
-def _lines(job: Job) -> list[tuple[Launch, Wanted]]:
+def _find_launch_node_counts(job: LoweredJob) -> list[tuple[ContainerLaunch, NodeCountRange]]:
     """The lines that tell a number of nodes, and always run."""
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return []
-    found = []
-    for launch in launches(job):
+    launch_counts = []
+    for launch in find_launches(job):
         # The controller gives the numbers itself where it runs torchrun.
-        if by_torchrun(job) and not (launch.torchrun is not None and launch.torchrun.standalone):
+        if is_launched_by_torchrun(job) and not (launch.torchrun is not None and launch.torchrun.standalone):
             continue
-        wanted = _wanted(launch)
-        if wanted is not None and not launch.invocation.conditional and not launch.invocation.under:
-            found.append((launch, wanted))
-    groups = {id(launch.group) for launch, _ in found}
+        node_count = _find_node_count(launch)
+        if (
+            node_count is not None
+            and not launch.invocation.is_conditional
+            and not launch.invocation.started_by
+        ):
+            launch_counts.append((launch, node_count))
+    groups = {id(launch.group) for launch, _ in launch_counts}
     # Two trainings in one container, one after the other: nobody knows which of them is for all Pods.
-    return found if len(groups) == len(found) else []
+    return launch_counts if len(groups) == len(launch_counts) else []
 
 
-def _wanted(launch: Launch) -> Wanted | None:
-    facts = launch.invocation.facts
-    if isinstance(facts, Torchrun):
-        if facts.nodes is None or not facts.line.sure:
+def _find_node_count(launch: ContainerLaunch) -> NodeCountRange | None:
+    facts = launch.invocation.parsed
+    if isinstance(facts, TorchrunCommand):
+        if facts.node_range is None or not facts.command_line.is_certain:
             return None
-        if facts.standalone and facts.nodes == (1, 1):
-            return Wanted(1, 1, facts.where("standalone", launch.invocation.word))
-        option = facts.line.options.get("nnodes")
-        return Wanted(*facts.nodes, option.word if option is not None else None)
-    if isinstance(facts, Accelerate) and facts.machines is not None and facts.config_file is None:
-        return Wanted(facts.machines, facts.machines, facts.line.options["num_machines"].word)
-    if isinstance(facts, DeepSpeed) and facts.line.sure and _lacks_hostfile(launch, facts):
-        return Wanted(
+        if facts.standalone and facts.node_range == (1, 1):
+            return NodeCountRange(1, 1, facts.find_option_word("standalone", launch.invocation.program_word))
+        option = facts.command_line.options.get("nnodes")
+        return NodeCountRange(*facts.node_range, option.word if option is not None else None)
+    if isinstance(facts, AccelerateCommand) and facts.machines is not None and facts.config_file is None:
+        return NodeCountRange(facts.machines, facts.machines, facts.command_line.options["num_machines"].word)
+    if (
+        isinstance(facts, DeepSpeedCommand)
+        and facts.command_line.is_certain
+        and _lacks_hostfile(launch, facts)
+    ):
+        return NodeCountRange(
             1, 1, None
         )  # deepspeed then starts processes of this Pod only, whatever --num_nodes says
     return None
 
 
-def _lacks_hostfile(launch: Launch, facts: DeepSpeed) -> bool:
+def _lacks_hostfile(launch: ContainerLaunch, facts: DeepSpeedCommand) -> bool:
     """Whether deepspeed finds no hostfile, since nothing of the Pod can have put one there: it stays local.
 
     Asked for several nodes it refuses instead, and nothing trains.
     """
-    folder = HOSTFILE.rpartition("/")[0]
-    spec = mapping(launch.group.doc.data, "spec")
-    local = facts.hostfile == HOSTFILE and (facts.nodes is None or facts.nodes < 2)
+    folder = DEFAULT_HOSTFILE.rpartition("/")[0]
+    spec = get_mapping(launch.group.doc.data, "spec")
+    local = facts.hostfile == DEFAULT_HOSTFILE and (facts.nodes is None or facts.nodes < 2)
     return local and folder not in json.dumps(spec) and not spec.get("initContainers")
 
 
-def _told(launch: Launch, wanted: Wanted) -> str:
+def _describe_node_count(launch: ContainerLaunch, node_count: NodeCountRange) -> str:
     """What a launcher is told of its nodes."""
     if launch.torchrun is not None and launch.torchrun.standalone:
         return "--standalone"
-    if isinstance(launch.invocation.facts, DeepSpeed):
+    if isinstance(launch.invocation.parsed, DeepSpeedCommand):
         return "of no hostfile"
-    if wanted.word is None:
+    if node_count.word is None:
         return "no number of nodes"
     return "--num_machines=1" if launch.invocation.launcher == "accelerate" else "--nnodes=1"
 
 
-def _differs_by_replica(launch: Launch) -> bool:
+def _varies_by_replica(launch: ContainerLaunch) -> bool:
     """Whether the replicas get different words or variables: then each has work of its own."""
-    varies = launch.group.doc.varies
+    varies = launch.group.doc.replica_texts
     return any(isinstance(text, Indexed) and path[:3] == launch.path for path, text in varies.items())

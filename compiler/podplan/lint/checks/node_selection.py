@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import names
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.target import Target, Violation
 
 _SELECTOR: Path = ("spec", "nodeSelector")
 _REQUIRED: Path = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-_NUMBER = pattern(r"[+-]?\d{1,18}\Z")
+_NUMBER = compile_lazily(r"[+-]?\d{1,18}\Z")
 _PRESENT = ("In", "Exists", "Gt", "Lt")
 
 
@@ -33,8 +33,8 @@ class Requirement(NamedTuple):
     @property
     def shown(self) -> str:
         if self.path[:2] == _SELECTOR:
-            return f"nodeSelector requires {names.shown(self.values[0])}"
-        listed = ", ".join(names.shown(value) for value in self.values[:3])
+            return f"nodeSelector requires {names.format_value(self.values[0])}"
+        listed = ", ".join(names.format_value(value) for value in self.values[:3])
         more = f" and {len(self.values) - 3} more" if len(self.values) > 3 else ""
         return f"the required node affinity says {self.operator} {listed}{more}".rstrip()
 
@@ -46,9 +46,9 @@ class Conflict(NamedTuple):
     second: Requirement
 
 
-def contradictory_node_selection(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def contradictory_node_selection(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Requirements on nodes that exclude each other. Values: ``key``, ``first``, ``second``."""
-    spec = mapping(subject.data, "spec")
+    spec = get_mapping(subject.data, "spec")
     conflicts = []
     for term in _terms(spec):
         conflict = _conflict([*_selected(spec), *term])
@@ -57,11 +57,11 @@ def contradictory_node_selection(subject: Subject, _: Mapping[str, Any]) -> Iter
         conflicts.append(conflict)
     for first, second in conflicts[:1]:
         values = {"key": second.key, "first": first.shown, "second": second.shown}
-        yield Hit(second.path, values, related=[(subject.doc, first.path, first.shown)])
+        yield Violation(second.path, values, related=[(subject.doc, first.path, first.shown)])
 
 
 def _selected(spec: Mapping[str, Any]) -> list[Requirement]:
-    selector = mapping(spec, "nodeSelector")
+    selector = get_mapping(spec, "nodeSelector")
     return [
         Requirement(key, "In", (value,), (*_SELECTOR, key))
         for key, value in selector.items()
@@ -71,20 +71,20 @@ def _selected(spec: Mapping[str, Any]) -> list[Requirement]:
 
 def _terms(spec: Mapping[str, Any]) -> Iterator[list[Requirement]]:
     """The requirements of each term; an empty term selects no node and is left out."""
-    affinity = mapping(mapping(spec, "affinity"), "nodeAffinity")
-    required = mapping(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
-    for number, term in entries(required, "nodeSelectorTerms"):
+    affinity = get_mapping(get_mapping(spec, "affinity"), "nodeAffinity")
+    required = get_mapping(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
+    for number, term in get_entries(required, "nodeSelectorTerms"):
         base: Path = (*_REQUIRED, "nodeSelectorTerms", number, "matchExpressions")
         expressions = [
             Requirement(
-                text(one, "key"),
-                text(one, "operator"),
-                tuple(value for _, value in texts(one, "values")),
+                get_text(one, "key"),
+                get_text(one, "operator"),
+                tuple(value for _, value in get_texts(one, "values")),
                 (*base, at, "values" if "values" in one else "operator"),
             )
-            for at, one in entries(term, "matchExpressions")
+            for at, one in get_entries(term, "matchExpressions")
         ]
-        if expressions or entries(term, "matchFields"):
+        if expressions or get_entries(term, "matchFields"):
             yield expressions
 
 

@@ -4,230 +4,273 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.provenance import Doc, Path
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import Path, TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes import quantities
-from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.analysis.inventory import allocatable, eligible, entry, node_groups_with
-from podplan.lint.analysis.jobs import gpu_place, gpus, mode, replicas_of
-from podplan.lint.analysis.resources import accelerators, containers, effective, place, resources, shown
-from podplan.lint.target import Hit, Job, Subject
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.inventory import (
+    find_eligible_node_groups,
+    get_allocatable,
+    get_entry,
+    iter_node_groups_with,
+)
+from podplan.lint.analysis.jobs import count_gpus, find_gpu_path, find_replica_places, is_mode_enabled
+from podplan.lint.analysis.resources import (
+    count_accelerators,
+    find_resource_path,
+    format_amount,
+    get_effective_request,
+    list_containers,
+    list_resources,
+)
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # The largest servers that are sold with such GPUs; single machines with 16 are out of production.
 GPUS_OF_A_SERVER = 8
 
 
-def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def pod_beyond_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod that asks for more of something than the largest node that may run it has.
 
     Values: ``resource``, ``needs``, ``most``, ``node``. What no node of the inventory has is left to
     unknown-device, and Pods that the nodes with their devices keep away to no-node-admits.
     """
-    group, job = subject.group, subject.job
+    group, job = target.group, target.job
     if group is None:
         return
-    allowed = _with_devices(job, group)
-    for resource in resources(group):
-        known = [
-            (amount, name) for name in allowed if (amount := allocatable(job, name, resource)) is not None
+    allowed = _find_node_groups_with_devices(job, group)
+    for resource in list_resources(group):
+        amounts = [
+            (amount, name) for name in allowed if (amount := get_allocatable(job, name, resource)) is not None
         ]
-        most, node = max(known, default=(0, ""))
-        if len(known) < len(allowed) or not 0 < most < (needs := effective(group, resource)):
+        largest, node = max(amounts, default=(0, ""))
+        if len(amounts) < len(allowed) or not 0 < largest < (
+            requested := get_effective_request(group, resource)
+        ):
             continue
-        at = place(group, resource)
-        if at is not None:
+        path = find_resource_path(group, resource)
+        if path is not None:
             values = {
                 "resource": resource,
-                "needs": shown(needs, resource),
-                "most": shown(most, resource),
+                "needs": format_amount(requested, resource),
+                "most": format_amount(largest, resource),
                 "node": node,
             }
-            yield Hit(at, values, related=_node(job, node, resource), by_choice=True)
+            yield Violation(
+                path, values, related=_list_node_places(job, node, resource), report_at_selector=True
+            )
 
 
-def _with_devices(job: Job, group: Group) -> list[str]:
+def _find_node_groups_with_devices(job: LoweredJob, group: ReplicaGroup) -> list[str]:
     """The node groups that a Pod may run on and that have its devices, as far as the inventory says."""
-    devices = [resource for resource in resources(group) if "/" in resource]
-    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
-    return [name for name in allowed if all(allocatable(job, name, device) != 0 for device in devices)]
+    devices = [resource for resource in list_resources(group) if "/" in resource]
+    allowed, _ = find_eligible_node_groups(job, get_mapping(group.doc.data, "spec"))
+    return [name for name in allowed if all(get_allocatable(job, name, device) != 0 for device in devices)]
 
 
-def no_node_admits(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def no_node_admits(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod that no node of the inventory with its GPUs may run: labels, affinity or taints keep it away.
 
     Values: ``resource``, ``obstacle``.
     """
-    group, job = subject.group, subject.job
+    group, job = target.group, target.job
     if group is None:
         return
-    resource = _gpu_resource(group)
-    having = {name for name, _ in node_groups_with(job, resource)}
-    allowed, obstacle = eligible(_only(job, having), mapping(group.doc.data, "spec"))
-    at = gpu_place(group)
-    if having and not allowed and at is not None:
-        yield Hit(at, {"resource": resource, "obstacle": obstacle}, by_choice=True)
+    resource = _find_gpu_resource(group)
+    node_groups = {name for name, _ in iter_node_groups_with(job, resource)}
+    allowed, obstacle = find_eligible_node_groups(
+        _restrict_inventory(job, node_groups), get_mapping(group.doc.data, "spec")
+    )
+    path = find_gpu_path(group)
+    if node_groups and not allowed and path is not None:
+        yield Violation(path, {"resource": resource, "obstacle": obstacle}, report_at_selector=True)
 
 
-def _only(job: Job, names: set[str]) -> Job:
+def _restrict_inventory(job: LoweredJob, names: set[str]) -> LoweredJob:
     """The job with an inventory that has some of the node groups only."""
     assert job.inventory is not None
     data = job.inventory.data
-    spec = mapping(data, "spec")
-    nodes = {name: group for name, group in mapping(spec, "nodes").items() if name in names}
-    return job._replace(inventory=Doc(job.inventory.name, {**data, "spec": {**spec, "nodes": nodes}}))
+    spec = get_mapping(data, "spec")
+    nodes = {name: group for name, group in get_mapping(spec, "nodes").items() if name in names}
+    return job._replace(
+        inventory=TracedDocument(job.inventory.name, {**data, "spec": {**spec, "nodes": nodes}})
+    )
 
 
-def _gpu_resource(group: Group) -> str:
-    found = (accelerators(container) for _, container in containers(group))
-    return next((has.resource for has in found if has.number), "")
+def _find_gpu_resource(group: ReplicaGroup) -> str:
+    amounts = (count_accelerators(container) for _, container in list_containers(group))
+    return next((has.resource for has in amounts if has.number), "")
 
 
-def gpu_fragments_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def gpu_fragments_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """GPUs of a Pod that do not divide those of a node. Values: ``gpus``, ``on_node``, ``node``, ``left``."""
-    for group, node, on_node in _on_nodes(subject):
-        has = gpus(group)
-        at = gpu_place(group)
-        if at is not None and has < on_node and on_node % has:
-            values = {"gpus": has, "on_node": on_node, "node": node, "left": on_node % has}
-            related = _node(subject.job, node, _gpu_resource(group))
-            yield Hit(at, values, related=related, by_choice=True)
+    for group, node, on_node in _iter_best_nodes(target):
+        gpu_count = count_gpus(group)
+        path = find_gpu_path(group)
+        if path is not None and gpu_count < on_node and on_node % gpu_count:
+            values = {"gpus": gpu_count, "on_node": on_node, "node": node, "left": on_node % gpu_count}
+            related = _list_node_places(target.job, node, _find_gpu_resource(group))
+            yield Violation(path, values, related=related, report_at_selector=True)
 
 
-def gpu_share_exceeded(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def gpu_share_exceeded(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod with some of the GPUs of a node that takes more than their share of its cpu or memory.
 
     Values: ``resource``, ``needs``, ``share``, ``gpus``, ``on_node``, ``node``, ``idle``: the GPUs of a node
     that nobody can use beside such Pods.
     """
-    for group, node, on_node in _on_nodes(subject):
-        has = gpus(group)
+    for group, node, on_node in _iter_best_nodes(target):
+        gpu_count = count_gpus(group)
         for resource in ("cpu", "memory"):
-            whole, needs = allocatable(subject.job, node, resource), effective(group, resource)
-            at = place(group, resource)
-            if not whole or at is None or has >= on_node or needs > whole:
+            node_amount, requested = (
+                get_allocatable(target.job, node, resource),
+                get_effective_request(group, resource),
+            )
+            path = find_resource_path(group, resource)
+            if not node_amount or path is None or gpu_count >= on_node or requested > node_amount:
                 continue
-            fit = whole // needs if needs else on_node
-            idle = on_node - fit * has
-            if needs * on_node > whole * has and idle > on_node % has:
+            fitting_pods = node_amount // requested if requested else on_node
+            idle_gpus = on_node - fitting_pods * gpu_count
+            if requested * on_node > node_amount * gpu_count and idle_gpus > on_node % gpu_count:
                 values = {
                     "resource": resource,
-                    "needs": shown(needs, resource),
-                    "share": shown(whole * has // on_node, resource),
-                    "gpus": has,
+                    "needs": format_amount(requested, resource),
+                    "share": format_amount(node_amount * gpu_count // on_node, resource),
+                    "gpus": gpu_count,
                     "on_node": on_node,
                     "node": node,
-                    "idle": idle,
+                    "idle": idle_gpus,
                 }
-                yield Hit(at, values, related=_node(subject.job, node, resource), by_choice=True)
+                yield Violation(
+                    path,
+                    values,
+                    related=_list_node_places(target.job, node, resource),
+                    report_at_selector=True,
+                )
 
 
-def replicas_beyond_nodes(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def replicas_beyond_nodes(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """More Pods of a type that run together than all nodes hold, even when they are empty.
 
     Values: ``pods``, ``role``, ``room``.
     """
-    job, written = subject.job, replicas_of(subject.job)
-    by_role: dict[str, list[Group]] = {}
+    job, replica_places = target.job, find_replica_places(target.job)
+    by_role: dict[str, list[ReplicaGroup]] = {}
     for each in job.pods:
-        by_role.setdefault(each.role, []).append(each)
-    for role, of_role in by_role.items():
-        together, group = sum(one.replicas for one in of_role), of_role[0]
-        rooms = _rooms(job, group)
-        room = sum(rooms.values())
-        at = gpu_place(group)
-        if together < 2 or not room or at is None or together <= room:
+        by_role.setdefault(each.replica_type, []).append(each)
+    for replica_type, groups_of_type in by_role.items():
+        pod_count, group = sum(one.replicas for one in groups_of_type), groups_of_type[0]
+        capacities = _find_capacities(job, group)
+        capacity = sum(capacities.values())
+        path_of_gpus = find_gpu_path(group)
+        if pod_count < 2 or not capacity or path_of_gpus is None or pod_count <= capacity:
             continue
-        values = {"pods": together, "role": role, "room": room}
-        related = _counts(job, rooms)
-        if role in written:
-            doc, path, _ = written[role]
-            yield Hit(path, values, [(group.doc, at, "what each asks for"), *related], doc=doc)
+        values = {"pods": pod_count, "role": replica_type, "room": capacity}
+        related = _list_node_count_places(job, capacities)
+        if replica_type in replica_places:
+            doc, path, _ = replica_places[replica_type]
+            yield Violation(
+                path, values, [(group.doc, path_of_gpus, "what each asks for"), *related], doc=doc
+            )
         else:
-            yield Hit(at, values, related, doc=group.doc, group=group, by_choice=True)
+            yield Violation(
+                path_of_gpus, values, related, doc=group.doc, group=group, report_at_selector=True
+            )
 
 
-def _counts(job: Job, rooms: Mapping[str, int]) -> list[tuple[Doc, Path, str]]:
+def _list_node_count_places(
+    job: LoweredJob, capacities: Mapping[str, int]
+) -> list[tuple[TracedDocument, Path, str]]:
     """Where the inventory says how many nodes there are, with the Pods that they have room for."""
     if job.inventory is None:
         return []
     return [
-        (job.inventory, ("spec", "nodes", name, "count"), f"room for {room}") for name, room in rooms.items()
+        (job.inventory, ("spec", "nodes", name, "count"), f"room for {room}")
+        for name, room in capacities.items()
     ]
 
 
-def _rooms(job: Job, group: Group) -> dict[str, int]:
+def _find_capacities(job: LoweredJob, group: ReplicaGroup) -> dict[str, int]:
     """How many Pods of a group the nodes hold that may run them, if any; {} where that is unknown."""
-    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
-    rooms: dict[str, int] = {}
+    allowed, _ = find_eligible_node_groups(job, get_mapping(group.doc.data, "spec"))
+    capacities: dict[str, int] = {}
     for name in allowed:
-        count = entry(job, "nodes", name).get("count")
-        each = [
+        count = get_entry(job, "nodes", name).get("count")
+        pods_per_node = [
             amount // needs
-            for resource in resources(group)
-            if (needs := effective(group, resource))
-            and (amount := allocatable(job, name, resource)) is not None
+            for resource in list_resources(group)
+            if (needs := get_effective_request(group, resource))
+            and (amount := get_allocatable(job, name, resource)) is not None
         ]
-        if not isinstance(count, int) or not each:
+        if not isinstance(count, int) or not pods_per_node:
             return {}
-        rooms[name] = count * min(each)
-    return {name: room for name, room in rooms.items() if room}
+        capacities[name] = count * min(pods_per_node)
+    return {name: room for name, room in capacities.items() if room}
 
 
-def _on_nodes(subject: Subject) -> Iterator[tuple[Group, str, int]]:
+def _iter_best_nodes(target: Target) -> Iterator[tuple[ReplicaGroup, str, int]]:
     """The Pod with the node group that suits it best, by name and number of GPUs."""
-    group, job = subject.group, subject.job
-    if group is None or not gpus(group):
+    group, job = target.group, target.job
+    if group is None or not count_gpus(group):
         return
-    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
-    sizes = {name: amount // quantities.ONE for name, amount in node_groups_with(job, _gpu_resource(group))}
-    fitting = {name: size for name, size in sizes.items() if name in allowed and _fits(job, group, name)}
+    allowed, _ = find_eligible_node_groups(job, get_mapping(group.doc.data, "spec"))
+    sizes = {
+        name: amount // quantities.UNITS_PER_ONE
+        for name, amount in iter_node_groups_with(job, _find_gpu_resource(group))
+    }
+    fitting = {
+        name: size for name, size in sizes.items() if name in allowed and _fits_empty_node(job, group, name)
+    }
     if fitting:
         # The group with least left over is where a good scheduler puts it.
-        name = min(fitting, key=lambda one: (fitting[one] % gpus(group), fitting[one]))
+        name = min(fitting, key=lambda one: (fitting[one] % count_gpus(group), fitting[one]))
         yield group, name, fitting[name]
 
 
-def _fits(job: Job, group: Group, node: str) -> bool:
+def _fits_empty_node(job: LoweredJob, group: ReplicaGroup, node: str) -> bool:
     """Whether an empty node holds a Pod; what the inventory does not say is enough."""
-    needs = {resource: effective(group, resource) for resource in resources(group)}
+    requests = {resource: get_effective_request(group, resource) for resource in list_resources(group)}
     return all(
         amount <= have
-        for resource, amount in needs.items()
-        if (have := allocatable(job, node, resource)) is not None
+        for resource, amount in requests.items()
+        if (have := get_allocatable(job, node, resource)) is not None
     )
 
 
-def _node(job: Job, node: str, resource: str) -> list[tuple[Doc, Path, str]]:
+def _list_node_places(job: LoweredJob, node: str, resource: str) -> list[tuple[TracedDocument, Path, str]]:
     if job.inventory is None:
         return []
     return [(job.inventory, ("spec", "nodes", node, "allocatable", resource), "what a node has of it")]
 
 
-def named_node_too_small(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def named_node_too_small(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods that name one node, which cannot have as many GPUs as they ask for together.
 
     Values: ``pods``, ``gpus``, ``node``, ``most``, ``said``: by whom that is known.
     """
     group, job = subject.group, subject.job
-    node = text(mapping(subject.data, "spec"), "nodeName")
-    if group is None or not node or mode(job, "debug"):
+    node = get_text(get_mapping(subject.data, "spec"), "nodeName")
+    if group is None or not node or is_mode_enabled(job, "debug"):
         return
-    there = [one for one in job.pods if text(mapping(one.doc.data, "spec"), "nodeName") == node]
+    there = [one for one in job.pods if get_text(get_mapping(one.doc.data, "spec"), "nodeName") == node]
     pods = sum(one.replicas for one in there)
-    for resource in resources(group) if pods > 1 else ():
+    for resource in list_resources(group) if pods > 1 else ():
         most, said = most_on_a_node(job, resource)
-        asked = sum(effective(one, resource) * one.replicas for one in there) // quantities.ONE
+        asked = (
+            sum(get_effective_request(one, resource) * one.replicas for one in there)
+            // quantities.UNITS_PER_ONE
+        )
         if 0 < most < asked:
             values = {"pods": pods, "gpus": asked, "node": node, "most": most, "said": said}
-            yield Hit(("spec", "nodeName"), values, related=list(replicas_of(job).values()))
+            yield Violation(("spec", "nodeName"), values, related=list(find_replica_places(job).values()))
 
 
-def most_on_a_node(job: Job, resource: str) -> tuple[int, str]:
+def most_on_a_node(job: LoweredJob, resource: str) -> tuple[int, str]:
     """How many devices of a kind a node has at most, and who says so; 0 where that is not known."""
-    most = max((amount for _, amount in node_groups_with(job, resource)), default=0)
+    most = max((amount for _, amount in iter_node_groups_with(job, resource)), default=0)
     if most:
-        return most // quantities.ONE, "the nodes of the inventory have"
+        return most // quantities.UNITS_PER_ONE, "the nodes of the inventory have"
     if resource in ("nvidia.com/gpu", "amd.com/gpu"):
         return GPUS_OF_A_SERVER, "servers have"
     return 0, ""

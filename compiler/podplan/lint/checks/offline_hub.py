@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, text
+from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.analysis.resources import containers, init_containers
+from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.outputs import Where, mount_of, named_values, trainings, volume_of
-from podplan.lint.target import Hit, Subject
+from podplan.lint.target import Target, Violation
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
 _TRUE = frozenset(("1", "on", "yes", "true"))
@@ -29,24 +29,24 @@ _CACHES = (
     ("HOME", "/.cache/huggingface/hub"),
 )
 _ROOT_CACHE = "/root/.cache/huggingface/hub"
-_OF_DATASETS = pattern(r"(?:\w+[_-])?datasets?(?:[_-](?:name|path|id|repo))?")
-_OF_MODELS = pattern(
+_OF_DATASETS = compile_lazily(r"(?:\w+[_-])?datasets?(?:[_-](?:name|path|id|repo))?")
+_OF_MODELS = compile_lazily(
     r"(?:\w+[_-])?(?:model|tokenizer|processor|pretrained|base[_-]?model|teacher|student|reward[_-]?model)"
     r"(?:[_-](?:name|id|path|name[_-]or[_-]path|repo|model|name[_-]or[_-]path))*"
 )
-_HUB_ID = pattern(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*")
-_LOCAL = pattern(
+_HUB_ID = compile_lazily(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*")
+_LOCAL = compile_lazily(
     r"(?:checkpoints?|ckpts?|models?|outputs?|output_dir|runs?|data|datasets?|configs?|conf|src|weights|pretrained)/.*",
 )
-_FILE = pattern(r".*\.(?:pth?|ckpt|safetensors|bin|ya?ml|json|jsonl|txt|py|csv|parquet|gguf)")
+_FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|ya?ml|json|jsonl|txt|py|csv|parquet|gguf)")
 _ONLY_READS = frozenset(("ls", "du", "df", "mkdir", "echo", "chmod", "chown", "rm", "export", "set", "cd"))
 
 
-def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def offline_without_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Offline mode with an empty cache. Values: ``name``, ``cache``, ``volume``, ``id`` of a model."""
     for launch, where in trainings(subject.job):
         values = _variables(where.container)
-        if any(entries(where.container, "envFrom")):
+        if any(get_entries(where.container, "envFrom")):
             continue
         offline = next((name for name in _OFFLINE if values.get(name, ("", 0))[0].lower() in _TRUE), None)
         if offline is None or any(name in ("cache_dir", "cache-dir") for name, _, _ in named_values(launch)):
@@ -55,9 +55,9 @@ def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
         found = mount_of(where.container, cache)
         if found is None:
             continue
-        volume = text(found[1], "name")
+        volume = get_text(found[1], "name")
         if "emptyDir" not in volume_of(where.group, volume) or _is_filled(
-            where, volume, text(found[1], "mountPath")
+            where, volume, get_text(found[1], "mountPath")
         ):
             continue
         wanted = _OF_DATASETS if offline == "HF_DATASETS_OFFLINE" else _OF_MODELS
@@ -65,7 +65,7 @@ def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
             if wanted.fullmatch(name) and _is_hub_id(value):
                 shown = {"name": offline, "cache": cache, "volume": volume, "id": value}
                 related = [
-                    (launch.group.doc, launch.place(word), "is looked for in the cache"),
+                    (launch.group.doc, launch.locate_word(word), "is looked for in the cache"),
                     (
                         where.group.doc,
                         (*where.base, "volumeMounts", found[0], "mountPath"),
@@ -73,13 +73,13 @@ def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
                     ),
                 ]
                 at = (*where.base, "env", values[offline][1], "value")
-                yield Hit(at, shown, related, doc=where.group.doc, group=where.group)
+                yield Violation(at, shown, related, doc=where.group.doc, group=where.group)
                 break
 
 
 def _variables(container: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
     """The variables with a literal value, each with its index."""
-    return {text(one, "name"): (text(one, "value"), at) for at, one in entries(container, "env")}
+    return {get_text(one, "name"): (get_text(one, "value"), at) for at, one in get_entries(container, "env")}
 
 
 def _cache(values: Mapping[str, tuple[str, int]], older: str) -> str:
@@ -93,12 +93,12 @@ def _cache(values: Mapping[str, tuple[str, int]], older: str) -> str:
 
 def _is_filled(where: Where, volume: str, folder: str) -> bool:
     """Whether something may put files into a volume before the training looks for them."""
-    others = [*init_containers(where.group), *containers(where.group)]
+    others = [*list_init_containers(where.group), *list_containers(where.group)]
     is_shared = any(
-        text(mount, "name") == volume
+        get_text(mount, "name") == volume
         for base, other in others
         if base != where.base
-        for _, mount in entries(other, "volumeMounts")
+        for _, mount in get_entries(other, "volumeMounts")
     )
     return is_shared or any(
         process.name not in _ONLY_READS and _fills(process.words, folder)

@@ -12,40 +12,40 @@ from itertools import pairwise
 from posixpath import normpath
 
 from podplan.core.findings import Path, below
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.processes import Process
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import kind_of, mode
-from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.analysis.resources import containers, init_containers, training
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # Names of options and variables in lower case with underscores, without what stands before the last dot.
 _PLACE = r"(?:dir|path|folder|root|directory)"
-_WRITTEN = pattern(
+_WRITTEN = compile_lazily(
     rf"(?:\w+_)?(?:out|outputs?|save|export|results?)(?:_{_PLACE})?|outdir|savedir"
     r"|(?:default_root|default_local|work|exp|runs?|experiment|dump)_dir"
 )
-_LOGS = pattern(rf"(?:\w+_)?(?:logs?|logging|tensorboard|tb)(?:_{_PLACE})?|logdir")
+_LOGS = compile_lazily(rf"(?:\w+_)?(?:logs?|logging|tensorboard|tb)(?:_{_PLACE})?|logdir")
 # A training saves there, and an evaluation reads there.
-_CHECKPOINTS = pattern(rf"(?:\w+_)?(?:checkpoints?|ckpts?|snapshots?)(?:_{_PLACE})?|model_dir|workdir")
-_ENDS_AS_PATH = pattern(r"(?i:dir|path|folder|root|directory)\Z")
-_VARIABLE = pattern(rf"(?:\w+_)?(?:out|outputs?|save|export|results?|checkpoints?|ckpts?)_{_PLACE}")
-_READS = pattern(
+_CHECKPOINTS = compile_lazily(rf"(?:\w+_)?(?:checkpoints?|ckpts?|snapshots?)(?:_{_PLACE})?|model_dir|workdir")
+_ENDS_AS_PATH = compile_lazily(r"(?i:dir|path|folder|root|directory)\Z")
+_VARIABLE = compile_lazily(rf"(?:\w+_)?(?:out|outputs?|save|export|results?|checkpoints?|ckpts?)_{_PLACE}")
+_READS = compile_lazily(
     r"(?:^|_)(?:load|pretrained|resume|init|restore|import|from|input|base|source|teacher)(?:_|$)"
 )
-_READING_SCRIPT = pattern(
+_READING_SCRIPT = compile_lazily(
     r"eval|infer|predict|test|serv|generat|convert|export|bench|sampl|merg|quanti|embed|score|demo|valid"
 )
-_FILE = pattern(r".*\.(?:pth?|ckpt|safetensors|bin|onnx|npz|h5|pkl|tar|gz|ya?ml|json|txt|py|model)")
-_OPTION = pattern(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
-_HYDRA = pattern(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
+_FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|onnx|npz|h5|pkl|tar|gz|ya?ml|json|txt|py|model)")
+_OPTION = compile_lazily(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
+_HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
 # What copies an output elsewhere.
-_UPLOADS = pattern(r"push[-_]to[-_]hub|hub[-_]model|upload|\b(?:s3|oss|gs|hdfs|obs|cos|az|abfss?)://")
+_UPLOADS = compile_lazily(r"push[-_]to[-_]hub|hub[-_]model|upload|\b(?:s3|oss|gs|hdfs|obs|cos|az|abfss?)://")
 _ALWAYS_READ_ONLY = ("configMap", "secret", "downwardAPI", "projected", "image")
 _STARTED_BY_OTHERS = ("mpirun", "horovodrun")
 _INTO_LAST = ("cp", "mv", "rsync", "ln", "install")
@@ -54,15 +54,15 @@ _INTO_OPTION = {"wget": ("-O", "-P"), "curl": ("-o", "--output"), "unzip": ("-d"
 # Commands that leave a folder as it is, or only make it.
 _NO_COPY = ("mkdir", "cd", "chmod", "chown", "echo", "export", "ls", "rm", "set", "touch", "test", "[", "tee")
 # Variables by which programs reach a storage elsewhere.
-_STORAGE = pattern(r"AWS_|S3_|OSS_|OBS_|COS_|MINIO_|AZURE_|MLFLOW_|GOOGLE_APPLICATION_CREDENTIALS")
-_PATH = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
+_STORAGE = compile_lazily(r"AWS_|S3_|OSS_|OBS_|COS_|MINIO_|AZURE_|MLFLOW_|GOOGLE_APPLICATION_CREDENTIALS")
+_PATH = compile_lazily(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 DEEPEST = 20  # folders of a path that others are compared with
 
 
 class Where(NamedTuple):
     """A container of a Pod, and its path there."""
 
-    group: Group
+    group: ReplicaGroup
     base: Path
     container: Mapping[str, Any]
 
@@ -79,7 +79,7 @@ class Output(NamedTuple):
     kind: str
 
 
-def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Output written to a place that goes with the Pod. Values: ``name``, ``path``, ``what`` is there."""
     for launch, where in trainings(subject.job):
         named = outputs_of(launch, where)
@@ -100,71 +100,73 @@ def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
             what = _goes_with_pod(where, output.path)
             if what and not copied.has(output.path):
                 values = {"name": output.name, "path": output.path, "what": what}
-                yield Hit(output.place, values, doc=launch.group.doc, group=launch.group)
+                yield Violation(output.place, values, doc=launch.group.doc, group=launch.group)
 
 
-def output_on_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def output_on_read_only(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Output to a place that is only read. Values: ``by``, ``path``, and ``what`` is read-only there."""
     for launch, where in trainings(subject.job):
         outputs = outputs_of(launch, where)
         for output in outputs:
             if output.kind != "checkpoint" or not _may_read(launch, output, outputs, where):
                 yield from _refused(where, output.name, output.path, output.place, launch.group)
-    for group in subject.job.pods if not mode(subject.job, "debug") else ():
-        for base, container in (*init_containers(group), *containers(group)):
+    for group in subject.job.pods if not is_mode_enabled(subject.job, "debug") else ():
+        for base, container in (*list_init_containers(group), *list_containers(group)):
             for _, process in programs_of(container):
                 for path in _targets(process):
                     where = Where(group, base, container)
                     yield from _refused(where, process.name, path, below(base, process.place), group)
 
 
-def _refused(where: Where, by: str, path: str, place: Path, group: Group) -> Iterator[Hit]:
+def _refused(where: Where, by: str, path: str, place: Path, group: ReplicaGroup) -> Iterator[Violation]:
     found = _read_only(where, path)
     if found is not None:
         related = [(where.group.doc, found[1], found[0])]
-        yield Hit(place, {"by": by, "path": path, "what": found[0]}, related, doc=group.doc, group=group)
+        yield Violation(
+            place, {"by": by, "path": path, "what": found[0]}, related, doc=group.doc, group=group
+        )
 
 
-def trainings(job: Job) -> Iterator[tuple[Launch, Where]]:
+def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, Where]]:
     """The programs that train, each with the container that it trains in."""
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return
-    worker = next((group for group in job.pods if group.role == "worker"), None)
-    for launch in launches(job):
+    worker = next((group for group in job.pods if group.replica_type == "worker"), None)
+    for launch in find_launches(job):
         where = Where(launch.group, launch.path, launch.container)
         if kind_of(job) == "ColossalAIJob":
-            found = training(worker) if worker is not None else None
+            found = find_training_container(worker) if worker is not None else None
             if worker is None or found is None:
                 continue
             where = Where(worker, *found)
-        if launch.invocation.launcher not in _STARTED_BY_OTHERS and not launch.invocation.under:
+        if launch.invocation.launcher not in _STARTED_BY_OTHERS and not launch.invocation.started_by:
             yield launch, where
 
 
-def written_paths(launch: Launch) -> frozenset[str]:
+def written_paths(launch: ContainerLaunch) -> frozenset[str]:
     """The paths that the options and variables of a training name as its output or its checkpoints."""
     outputs = outputs_of(launch, Where(launch.group, launch.path, launch.container))
     return frozenset(output.path for output in outputs if output.kind != "log")
 
 
-def outputs_of(launch: Launch, where: Where) -> list[Output]:
+def outputs_of(launch: ContainerLaunch, where: Where) -> list[Output]:
     """The outputs that the words of a program and the variables of its container name."""
     outputs = []
     for name, value, word in named_values(launch):
         path = _absolute(name, value, where.container)
         kind = _kind(name) if path else ""
         if kind:
-            outputs.append(Output(name, path, launch.place(word), kind))
-    for at, entry in entries(where.container, "env"):
-        name = text(entry, "name")
-        path = _absolute(name, text(entry, "value"), where.container)
+            outputs.append(Output(name, path, launch.locate_word(word), kind))
+    for at, entry in get_entries(where.container, "env"):
+        name = get_text(entry, "name")
+        path = _absolute(name, get_text(entry, "value"), where.container)
         if path and name.isupper() and _VARIABLE.fullmatch(name.lower()):
             kind = "output" if _WRITTEN.fullmatch(name.lower()) else "checkpoint"
             outputs.append(Output(name, path, (*where.base, "env", at, "value"), kind))
     return outputs
 
 
-def named_values(launch: Launch) -> Iterator[tuple[str, str, Word]]:
+def named_values(launch: ContainerLaunch) -> Iterator[tuple[str, str, Word]]:
     """The options on the line of a program, each with its value and the word of the value."""
     words = launch.invocation.words
     for at, first in enumerate(words):
@@ -177,8 +179,8 @@ def _named(word: Word, rest: Sequence[Word]) -> Iterator[tuple[str, str, Word]]:
     if option is None:
         return
     if option[2] is not None:
-        yield option[1], option[2] if word.known else "", word
-    elif rest and rest[0].known and not rest[0].text.startswith("-"):
+        yield option[1], option[2] if word.is_known else "", word
+    elif rest and rest[0].is_known and not rest[0].text.startswith("-"):
         yield option[1], rest[0].text, rest[0]
 
 
@@ -202,7 +204,7 @@ def _absolute(name: str, value: str, container: Mapping[str, Any]) -> str:
         return normpath(value)
     if "/" not in value and not _ENDS_AS_PATH.search(name):
         return ""
-    folder = text(container, "workingDir")
+    folder = get_text(container, "workingDir")
     return normpath(f"{folder}/{value}") if folder.startswith("/") else ""
 
 
@@ -211,21 +213,21 @@ def _is_empty(where: Where, output: Output) -> bool:
     found = mount_of(where.container, output.path)
     if found is None:
         return False
-    name = text(found[1], "name")
-    folder = mapping(volume_of(where.group, name), "emptyDir")
+    name = get_text(found[1], "name")
+    folder = get_mapping(volume_of(where.group, name), "emptyDir")
     is_filled = any(
-        text(mount, "name") == name
-        for _, container in init_containers(where.group)
-        for _, mount in entries(container, "volumeMounts")
+        get_text(mount, "name") == name
+        for _, container in list_init_containers(where.group)
+        for _, mount in get_entries(container, "volumeMounts")
     )
-    is_disk = "emptyDir" in volume_of(where.group, name) and text(folder, "medium") != "Memory"
+    is_disk = "emptyDir" in volume_of(where.group, name) and get_text(folder, "medium") != "Memory"
     return is_disk and not is_filled
 
 
-def _may_read(launch: Launch, output: Output, outputs: list[Output], where: Where) -> bool:
+def _may_read(launch: ContainerLaunch, output: Output, outputs: list[Output], where: Where) -> bool:
     """Whether checkpoints may be read at a place: by an evaluation, from a file, or written elsewhere."""
     script = launch.invocation.script
-    if _FILE.fullmatch(output.path) or script is None or _READING_SCRIPT.search(script.name.lower()):
+    if _FILE.fullmatch(output.path) or script is None or _READING_SCRIPT.search(script.base_name.lower()):
         return True
     return any(
         one is not output and one.kind != "log" and _read_only(where, one.path) is None for one in outputs
@@ -236,16 +238,16 @@ def mount_of(container: Mapping[str, Any], path: str) -> tuple[int, Mapping[str,
     """The mount that holds a path, with its index."""
     found: tuple[int, Mapping[str, Any]] | None = None
     longest = -1
-    for at, mount in entries(container, "volumeMounts"):
-        where = normpath(text(mount, "mountPath") or ".").rstrip("/")
+    for at, mount in get_entries(container, "volumeMounts"):
+        where = normpath(get_text(mount, "mountPath") or ".").rstrip("/")
         if (path == where or path.startswith(f"{where}/")) and len(where) > longest:
             found, longest = (at, mount), len(where)
     return found
 
 
-def volume_of(group: Group, name: str) -> Mapping[str, Any]:
-    volumes = entries(mapping(group.doc.data, "spec"), "volumes")
-    return next((volume for _, volume in volumes if text(volume, "name") == name), {})
+def volume_of(group: ReplicaGroup, name: str) -> Mapping[str, Any]:
+    volumes = get_entries(get_mapping(group.doc.data, "spec"), "volumes")
+    return next((volume for _, volume in volumes if get_text(volume, "name") == name), {})
 
 
 def _goes_with_pod(where: Where, path: str) -> str:
@@ -253,12 +255,12 @@ def _goes_with_pod(where: Where, path: str) -> str:
     found = mount_of(where.container, path)
     if found is None:
         return "the file system of the container"
-    name = text(found[1], "name")
+    name = get_text(found[1], "name")
     shared = any(
-        text(mount, "name") == name
-        for base, container in (*containers(where.group), *init_containers(where.group))
+        get_text(mount, "name") == name
+        for base, container in (*list_containers(where.group), *list_init_containers(where.group))
         if base != where.base and (base[1] == "containers" or container.get("restartPolicy") == "Always")
-        for _, mount in entries(container, "volumeMounts")
+        for _, mount in get_entries(container, "volumeMounts")
     )
     return f'the emptyDir "{name}"' if "emptyDir" in volume_of(where.group, name) and not shared else ""
 
@@ -267,29 +269,29 @@ def _read_only(where: Where, path: str) -> tuple[str, Path] | None:
     """Why nothing can be written at a path, and where the Pod says so; None where it can."""
     found = mount_of(where.container, path)
     if found is None:
-        context = mapping(where.container, "securityContext")
+        context = get_mapping(where.container, "securityContext")
         at: Path = (*where.base, "securityContext", "readOnlyRootFilesystem")
         is_read_only = context.get("readOnlyRootFilesystem") is True
         return ("the file system of the container is read-only", at) if is_read_only else None
     number, mount = found
-    name, base = text(mount, "name"), (*where.base, "volumeMounts", number)
-    shown = f"{text(mount, 'mountPath')} is mounted read-only"
+    name, base = get_text(mount, "name"), (*where.base, "volumeMounts", number)
+    shown = f"{get_text(mount, 'mountPath')} is mounted read-only"
     if mount.get("readOnly") is True:
         return shown, (*base, "readOnly")
     volume = volume_of(where.group, name)
-    if mapping(volume, "persistentVolumeClaim").get("readOnly") is True:
+    if get_mapping(volume, "persistentVolumeClaim").get("readOnly") is True:
         return shown, (*base, "name")
     source = next((kind for kind in _ALWAYS_READ_ONLY if kind in volume), "")
     return (
-        (f"{text(mount, 'mountPath')} is a {source} volume, which is read-only", (*base, "name"))
+        (f"{get_text(mount, 'mountPath')} is a {source} volume, which is read-only", (*base, "name"))
         if source
         else None
     )
 
 
-def _uploads(launch: Launch) -> bool:
+def _uploads(launch: ContainerLaunch) -> bool:
     """Whether a program may send its output elsewhere by itself."""
-    names = (text(entry, "name") for _, entry in entries(launch.container, "env"))
+    names = (get_text(entry, "name") for _, entry in get_entries(launch.container, "env"))
     return any(_UPLOADS.search(word.text) for word in launch.invocation.words) or any(
         map(_STORAGE.match, names)
     )
@@ -306,7 +308,7 @@ class Copied(NamedTuple):
         return path in self.above or not self.paths.isdisjoint(_folders(path))
 
 
-def _copied(launch: Launch) -> Copied:
+def _copied(launch: ContainerLaunch) -> Copied:
     """The paths that the other commands of the container and its hook name."""
     own = [word.text for word in launch.invocation.words]
     words: list[str] = []
@@ -314,7 +316,7 @@ def _copied(launch: Launch) -> Copied:
         texts_ = [word.text for word in process.words]
         if process.name not in _NO_COPY and texts_[-len(own) :] != own:
             words += texts_
-    words += [word for _, word in texts(_pre_stop(launch.container), "command")]
+    words += [word for _, word in get_texts(_pre_stop(launch.container), "command")]
     paths = frozenset(found for word in words for found in _PATH.findall(word))
     return Copied(paths, frozenset(folder for path in paths for folder in _folders(path)))
 
@@ -326,12 +328,12 @@ def _folders(path: str) -> list[str]:
 
 
 def _pre_stop(container: Mapping[str, Any]) -> Mapping[str, Any]:
-    return mapping(mapping(mapping(container, "lifecycle"), "preStop"), "exec")
+    return get_mapping(get_mapping(get_mapping(container, "lifecycle"), "preStop"), "exec")
 
 
 def _targets(process: Process) -> Iterator[str]:
     """The paths that a command surely writes to."""
-    words = [word.text if word.known else "" for word in process.words[1:]]
+    words = [word.text if word.is_known else "" for word in process.words[1:]]
     plain = [word for word in words if not word.startswith("-")]
     options: tuple[str, ...] = ()
     paths: list[str] = []

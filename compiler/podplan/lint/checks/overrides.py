@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from podplan.core.findings import Path, value_at
-from podplan.core.provenance import Doc, Place, trace
+from podplan.core.provenance import DocumentPath, TracedDocument, trace_to_source
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping
-from podplan.lint.analysis.profile_files import documents, leaves
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.lint.analysis.profile_files import find_contributing_documents, iter_leaves
+from podplan.lint.target import Target, Violation
 
 # What of the spec of a CR a field of the profile says; the longest beginning of a path counts.
-FIELDS: dict[Path, str] = {
+PROFILE_FIELDS: dict[Path, str] = {
     ("scheduler",): "schedule",
     ("runPolicy", "activeDeadlineSeconds"): "deadline",
     ("runPolicy", "backoffLimit"): "retries",
@@ -47,41 +47,46 @@ FIELDS: dict[Path, str] = {
 }
 
 
-def equals_inherited(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def equals_inherited(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A value that is the same as the one that it replaces; value ``field``."""
-    for doc in documents(subject.doc):
-        for over, base in _equal(doc):
-            related = [(base.doc, base.path, "the same stands here already")]
-            field = ".".join(str(step) for step in over.path if step != "spec")
-            change = ("remove", over.path, None)
-            yield Hit(over.path, {"field": field}, related, doc=over.doc, change=change, safe=True)
+    for doc in find_contributing_documents(target.doc):
+        for overlay_place, inherited_place in _find_equal_values(doc):
+            related = [(inherited_place.doc, inherited_place.path, "the same stands here already")]
+            field = ".".join(str(step) for step in overlay_place.path if step != "spec")
+            change = ("remove", overlay_place.path, None)
+            yield Violation(
+                overlay_place.path, {"field": field}, related, doc=overlay_place.doc, change=change, safe=True
+            )
 
 
 @lru_cache(maxsize=8)
-def _equal(doc: Doc) -> tuple[tuple[Place, Place], ...]:
+def _find_equal_values(doc: TracedDocument) -> tuple[tuple[DocumentPath, DocumentPath], ...]:
     """The places of a merged document that replaced an equal value, each with the place that lost."""
-    found = []
+    pairs = []
     for path, origin in doc.origins.items():
-        if origin.how != "copied" or not origin.overrides or _is_merge_key(path):
+        if origin.derivation != "copied" or not origin.overridden or _is_merge_key(path):
             continue
-        over, base = origin.places[0], origin.overrides[0]
-        one, other = value_at(over.doc.data, over.path), value_at(base.doc.data, base.path)
-        written = trace(over.doc, over.path)[-1].doc.source is not None
-        repeats = one is not None and type(one) is type(other) and one == other
-        if repeats and written and not _uncovers(over, one):
-            found.append((over, base))
-    return tuple(found)
+        overlay_place, inherited_place = origin.sources[0], origin.overridden[0]
+        value, inherited_value = (
+            value_at(overlay_place.doc.data, overlay_place.path),
+            value_at(inherited_place.doc.data, inherited_place.path),
+        )
+        is_written = trace_to_source(overlay_place.doc, overlay_place.path)[-1].doc.source is not None
+        is_equal = value is not None and type(value) is type(inherited_value) and value == inherited_value
+        if is_equal and is_written and not _uncovers_other_value(overlay_place, value):
+            pairs.append((overlay_place, inherited_place))
+    return tuple(pairs)
 
 
-def _uncovers(over: Place, value: Any) -> bool:
+def _uncovers_other_value(overlay_place: DocumentPath, value: Any) -> bool:
     """Whether another value comes to light without the one at ``over``, as that of a base's environment."""
-    lost = (
+    losing_places = (
         place
-        for step in trace(over.doc, over.path)
+        for step in trace_to_source(overlay_place.doc, overlay_place.path)
         if step.origin is not None
-        for place in step.origin.overrides
+        for place in step.origin.overridden
     )
-    return any(value_at(place.doc.data, place.path) != value for place in lost)
+    return any(value_at(place.doc.data, place.path) != value for place in losing_places)
 
 
 def _is_merge_key(path: Path) -> bool:
@@ -89,35 +94,43 @@ def _is_merge_key(path: Path) -> bool:
     return len(path) > 1 and path[-1] == "name" and isinstance(path[-2], int)
 
 
-def override_changes_nothing(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def override_changes_nothing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An entry of ``override`` after which the CR is what it was before; value ``what``."""
-    cr = subject.job.cr
+    cr = target.job.cr
     if cr is None:
         return
-    for number, entry in entries(mapping(subject.doc.data, "spec"), "override"):
-        if not mapping(entry, "spec"):
-            yield Hit(
+    for number, entry in get_entries(get_mapping(target.doc.data, "spec"), "override"):
+        if not get_mapping(entry, "spec"):
+            yield Violation(
                 ("spec", "override", number), {"what": "this override has an empty spec, and changes nothing"}
             )
     for path, origin in cr.origins.items():
-        place = origin.places[0] if origin.places else None
-        if place is None or not origin.overrides or place.path[:2] != ("spec", "override"):
+        override_place = origin.sources[0] if origin.sources else None
+        if override_place is None or not origin.overridden or override_place.path[:2] != ("spec", "override"):
             continue
-        before = value_at(origin.overrides[0].doc.data, origin.overrides[0].path)
+        previous = value_at(origin.overridden[0].doc.data, origin.overridden[0].path)
         value = value_at(cr.data, path)
-        if not isinstance(value, dict) and str(before) == str(value):
-            what = f"{'.'.join(map(str, path[1:]))} is {value} without this override too"
-            loser = origin.overrides[0]
-            yield Hit(place.path, {"what": what}, [(loser.doc, loser.path, "it comes from here")])
+        if not isinstance(value, dict) and str(previous) == str(value):
+            message = f"{'.'.join(map(str, path[1:]))} is {value} without this override too"
+            losing_place = origin.overridden[0]
+            yield Violation(
+                override_place.path,
+                {"what": message},
+                [(losing_place.doc, losing_place.path, "it comes from here")],
+            )
 
 
-def override_for_field(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def override_for_field(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An override of what a field of the profile says; values ``path`` and ``field``."""
-    for number, entry in entries(mapping(subject.doc.data, "spec"), "override"):
-        said: set[str] = set()
-        for path, _value in leaves(entry.get("spec")):
-            field = next((FIELDS[path[:n]] for n in range(len(path), 0, -1) if path[:n] in FIELDS), "")
-            if field and field not in said:
-                said.add(field)
-                where: Path = ("spec", "override", number, "spec", *path)
-                yield Hit(where, {"path": ".".join(map(str, path)), "field": field}, on_key=True)
+    for number, entry in get_entries(get_mapping(target.doc.data, "spec"), "override"):
+        reported: set[str] = set()
+        for path, _value in iter_leaves(entry.get("spec")):
+            field = next(
+                (PROFILE_FIELDS[path[:n]] for n in range(len(path), 0, -1) if path[:n] in PROFILE_FIELDS), ""
+            )
+            if field and field not in reported:
+                reported.add(field)
+                override_path: Path = ("spec", "override", number, "spec", *path)
+                yield Violation(
+                    override_path, {"path": ".".join(map(str, path)), "field": field}, at_key=True
+                )

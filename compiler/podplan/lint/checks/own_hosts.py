@@ -9,64 +9,68 @@ import re
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.jobs import mode
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.target import LoweredJob, Target, Violation
 
-_HOST_VARIABLE = pattern(r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)")
-_OPTION = pattern(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
-_ASKING = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
-_BEFORE = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_ASKING}|//)"
-_PORT = pattern(r":\d{2,5}\Z")
+_HOST_VARIABLE = compile_lazily(
+    r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)"
+)
+_HOST_OPTION = compile_lazily(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
+_QUERY_COMMAND = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
+_HOST_PREFIX = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_QUERY_COMMAND}|//)"
+_PORT_SUFFIX = compile_lazily(r":\d{2,5}\Z")
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
-def unknown_replica_host(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
-    job = subject.job
-    strings = [found for group in job.pods for found in _doubtful(job, group)]
-    name = pod_hosts.replica_name(job) if strings else None
-    if name is None or mode(job, "debug") or mode(job, "pause"):
+    job = target.job
+    strings = [found for group in job.pods for found in _iter_candidate_strings(job, group)]
+    name_pattern = pod_hosts.build_replica_name_pattern(job) if strings else None
+    if name_pattern is None or is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
-    bare = re.sub(r"\?P<\w+>", "", name.pattern)
-    word = re.compile(
-        rf"(?<![\w./-])(?P<before>{_BEFORE})?(?P<host>{bare}){_DOMAIN}(?P<port>:\d{{2,5}})?(?![\w.-])"
+    bare_pattern = re.sub(r"\?P<\w+>", "", name_pattern.pattern)
+    host_pattern = re.compile(
+        rf"(?<![\w./-])(?P<before>{_HOST_PREFIX})?(?P<host>{bare_pattern}){_DOMAIN}(?P<port>:\d{{2,5}})?(?![\w.-])"
     )
     for group, path, value, is_host in strings:
-        for found in word.finditer(value):
-            if not (is_host or found["before"] or found["port"]):
+        for match in host_pattern.finditer(value):
+            if not (is_host or match["before"] or match["port"]):
                 continue
-            why = pod_hosts.missing(job, found["host"])
-            if why:
-                yield Hit(path, {"host": found["host"], "why": why}, doc=group.doc, group=group)
+            reason = pod_hosts.explain_missing_host(job, match["host"])
+            if reason:
+                yield Violation(path, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
                 break
 
 
-def _doubtful(job: Job, group: Group) -> Iterator[tuple[Group, Path, str, bool]]:
+def _iter_candidate_strings(
+    job: LoweredJob, group: ReplicaGroup
+) -> Iterator[tuple[ReplicaGroup, Path, str, bool]]:
     """The strings of a Pod that may name a replica which is not there; most jobs have none."""
-    begins = f"{pod_hosts.job_name(job)}-"
-    for path, value, is_host in _strings(group, begins):
-        if not pod_hosts.has_service(job, _PORT.sub("", value)):
+    prefix = f"{pod_hosts.get_job_name(job)}-"
+    for path, value, is_host in _iter_strings(group, prefix):
+        if not pod_hosts.has_service(job, _PORT_SUFFIX.sub("", value)):
             yield group, path, value, is_host
 
 
-def _strings(group: Group, part: str) -> Iterator[tuple[Path, str, bool]]:
+def _iter_strings(group: ReplicaGroup, substring: str) -> Iterator[tuple[Path, str, bool]]:
     """The strings with a part in all containers of a Pod, and whether they are surely hosts."""
-    spec = mapping(group.doc.data, "spec")
-    for listed in ("initContainers", "containers"):
-        for number, container in entries(spec, listed):
-            base = ("spec", listed, number)
-            for at, entry in entries(container, "env"):
-                value = text(entry, "value")
-                if part in value:
-                    is_host = _HOST_VARIABLE.fullmatch(text(entry, "name")) is not None
-                    yield (*base, "env", at, "value"), value, is_host
+    spec = get_mapping(group.doc.data, "spec")
+    for list_key in ("initContainers", "containers"):
+        for number, container in get_entries(spec, list_key):
+            base = ("spec", list_key, number)
+            for index, entry in get_entries(container, "env"):
+                value = get_text(entry, "value")
+                if substring in value:
+                    is_host = _HOST_VARIABLE.fullmatch(get_text(entry, "name")) is not None
+                    yield (*base, "env", index, "value"), value, is_host
             for key in ("command", "args"):
-                words = list(texts(container, key))
-                for (at, value), (_, before) in zip(words, [(-1, ""), *words], strict=False):
-                    if part in value:
-                        yield (*base, key, at), value, bool(_OPTION.fullmatch(before))
+                words = list(get_texts(container, key))
+                for (index, value), (_, previous_word) in zip(words, [(-1, ""), *words], strict=False):
+                    if substring in value:
+                        yield (*base, key, index), value, bool(_HOST_OPTION.fullmatch(previous_word))

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.launchers.torchrun import Torchrun
+from podplan.launchers.deepspeed import DeepSpeedCommand
+from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.deepspeed_line import line_of
-from podplan.lint.analysis.jobs import kind_of, mode, replicas_written
-from podplan.lint.analysis.launches import launches
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, list_replica_places
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.target import Target, Violation
 
-Size = tuple[str, Word]  # what is split, and the word that says into how many
+ParallelSize = tuple[str, Word]  # what is split, and the word that says into how many
 
-_SIZES = {
+_SIZE_OPTIONS = {
     "tensor_model_parallel_size": "tensor",
     "tensor_parallel_size": "tensor",
     "pipeline_model_parallel_size": "pipeline",
@@ -27,60 +28,72 @@ _SIZES = {
 }
 
 
-def indivisible_world(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def indivisible_world(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Processes that are no multiple of the parallelism; values ``product``, ``world``, ``sizes``."""
-    job = subject.job
-    if mode(job, "debug"):
+    job = target.job
+    if is_mode_enabled(job, "debug"):
         return
     if kind_of(job) == "DeepSpeedJob":
-        line, hosts = line_of(job), pod_hosts.hostfile(job)
-        if line is None or line.custom or not is_plain(line.read):
+        line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
+        if line is None or line.is_custom or not is_plain(line.command_line):
             return
         world = sum(each.replicas * (each.slots or 0) for each in hosts)
-        for (_label, word), others, values in _indivisible(line.read.line.arguments, world):
-            related = [(subject.doc, line.place(other), label) for label, other in others]
-            yield Hit(line.place(word), values, [*related, *replicas_written(job)])
+        for (_label, word), other_sizes, values in _iter_indivisible_sizes(
+            line.command_line.command_line.arguments, world
+        ):
+            related = [(target.doc, line.locate_word(other), label) for label, other in other_sizes]
+            yield Violation(line.locate_word(word), values, [*related, *list_replica_places(job)])
         return
-    for launch in launches(job):
+    for launch in find_launches(job):
         facts = launch.torchrun
-        world = world_of(facts) if facts is not None and not launch.invocation.conditional else 0
-        for (_label, word), others, values in _indivisible(launch.invocation.arguments, world):
+        world = world_of(facts) if facts is not None and not launch.invocation.is_conditional else 0
+        for (_label, word), other_sizes, values in _iter_indivisible_sizes(
+            launch.invocation.arguments, world
+        ):
             doc, group = launch.group.doc, launch.group
-            related = [(doc, launch.place(other), label) for label, other in others]
-            yield Hit(launch.place(word), values, [*related, *replicas_written(job)], doc=doc, group=group)
+            related = [(doc, launch.locate_word(other), label) for label, other in other_sizes]
+            yield Violation(
+                launch.locate_word(word), values, [*related, *list_replica_places(job)], doc=doc, group=group
+            )
 
 
-def is_plain(read: Any) -> bool:
+def is_plain(read: DeepSpeedCommand) -> bool:
     """Whether deepspeed uses all hosts and slots."""
-    told = (read.include, read.exclude, read.nodes, read.processes)
-    return bool(read.line.sure) and all(each is None for each in told)
+    limits = (read.include, read.exclude, read.nodes, read.processes)
+    return read.command_line.is_certain and all(limit is None for limit in limits)
 
 
-def world_of(facts: Torchrun) -> int:
+def world_of(facts: TorchrunCommand) -> int:
     """How many processes a line of torchrun starts on all its nodes; 0 where that is not known."""
-    if facts.nodes is None or facts.nodes[0] != facts.nodes[1] or not (facts.processes or "").isdigit():
+    if (
+        facts.node_range is None
+        or facts.node_range[0] != facts.node_range[1]
+        or not (facts.processes or "").isdigit()
+    ):
         return 0
-    return facts.nodes[0] * int(facts.processes or 0)
+    return facts.node_range[0] * int(facts.processes or 0)
 
 
-def _indivisible(words: tuple[Word, ...], world: int) -> Iterator[tuple[Size, list[Size], dict[str, Any]]]:
+def _iter_indivisible_sizes(
+    words: tuple[Word, ...], world_size: int
+) -> Iterator[tuple[ParallelSize, list[ParallelSize], dict[str, Any]]]:
     """The largest size, the others, and the values of the message, where they do not divide ``world``."""
     sizes: dict[str, tuple[int, Word]] = {}
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         flag, equals, value = word.text.partition("=")
-        name = _SIZES.get(flag.lstrip("-").replace("-", "_"), "")
-        given = word if equals else words[at + 1] if at + 1 < len(words) else word
-        number = value if equals else given.text
-        if flag.startswith("--") and name and given.known and number.isdigit() and int(number) > 0:
-            sizes[name] = int(number), given
+        name = _SIZE_OPTIONS.get(flag.lstrip("-").replace("-", "_"), "")
+        value_word = word if equals else words[index + 1] if index + 1 < len(words) else word
+        number = value if equals else value_word.text
+        if flag.startswith("--") and name and value_word.is_known and number.isdigit() and int(number) > 0:
+            sizes[name] = int(number), value_word
     product = 1
     for size, _ in sizes.values():
         product *= size
-    if world and product > 1 and world % product:
+    if world_size and product > 1 and world_size % product:
         shown = " × ".join(f"{name} {size}" for name, (size, _) in sizes.items() if size > 1)
-        largest, *others = sorted(sizes.items(), key=lambda each: -each[1][0])
+        largest, *other_sizes = sorted(sizes.items(), key=lambda each: -each[1][0])
         yield (
             (largest[0], largest[1][1]),
-            [(f"{name} {size}", word) for name, (size, word) in others if size > 1],
-            {"product": product, "world": world, "sizes": shown},
+            [(f"{name} {size}", word) for name, (size, word) in other_sizes if size > 1],
+            {"product": product, "world": world_size, "sizes": shown},
         )

@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, below
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, texts
+from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers import processes
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import mode, spec_of
-from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.jobs import is_mode_enabled, spec_of
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.processes import process_of
-from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import of_program
-from podplan.lint.target import Hit, Subject
+from podplan.lint.target import Target, Violation
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 # The last part of an option that says how long to run, and the unit in its name.
-_PLANNED = pattern(
+_PLANNED = compile_lazily(
     r"(?:\w+_)?(?:max_?(?:wall_?|run_?|train(?:ing)?_?|total_?)?(?:clock_?)?(?:time|duration)"
     r"|time_?(?:limit|budget)|wall_?(?:clock_?)?time(?:_limit)?|(?:train(?:ing)?|run)_?time(?:_limit)?"
     r"|exit_duration|max_(?:wall_|run_|train(?:ing)?_)?(?=hours|minutes|seconds|days))"
@@ -43,32 +43,32 @@ _OF_UNIT = {
     "second": "s",
     "minute": "m",
 }
-_NUMBER = pattern(r"\d{1,9}(?:\.\d{1,6})?")
-_WITH_UNITS = pattern(
+_NUMBER = compile_lazily(r"\d{1,9}(?:\.\d{1,6})?")
+_WITH_UNITS = compile_lazily(
     r"(?:\d{1,9}(?:\.\d{1,6})?\s?(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhmsw])\s?){1,5}"
 )
-_PART = pattern(r"(\d{1,9}(?:\.\d{1,6})?)\s?([dhmsw])")
-_CLOCK = pattern(r"(?:(\d{1,4})[-:])?(\d{1,4}):(\d{2}):(\d{2})")
-_NOT_TRAINING = pattern(
+_PART = compile_lazily(r"(\d{1,9}(?:\.\d{1,6})?)\s?([dhmsw])")
+_CLOCK = compile_lazily(r"(?:(\d{1,4})[-:])?(\d{1,4}):(\d{2}):(\d{2})")
+_NOT_TRAINING = compile_lazily(
     r"(?:^|_)(?:wait|timeout|eval|test|val|generat|gen|request|connect|sleep|step|save|ckpt|checkpoint)"
 )
 
 
-def deadline_before_planned_end(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def deadline_before_planned_end(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline that ends the job before the time that its command plans.
 
     Values: ``option``, ``planned`` and ``deadline``.
     """
     job = subject.job
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return
-    seconds = mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
-    of_job: list[tuple[int, Doc, Path]] = []
+    seconds = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
+    of_job: list[tuple[int, TracedDocument, Path]] = []
     if isinstance(seconds, int):
         of_job = [(seconds, subject.doc, ("spec", "runPolicy", "activeDeadlineSeconds"))]
     seen: set[str] = set()
     for group, doc, path, option, planned in (*_by_options(subject), *_by_timeout(subject)):
-        of_pod = mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
+        of_pod = get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
         deadlines = list(of_job)
         if isinstance(of_pod, int):
             deadlines.append((of_pod, group.doc, ("spec", "activeDeadlineSeconds")))
@@ -77,13 +77,13 @@ def deadline_before_planned_end(subject: Subject, _: Mapping[str, Any]) -> Itera
             seen.add(option)
             values = {"option": option, "planned": shown(planned), "deadline": shown(deadline[0])}
             related = [(deadline[1], deadline[2], "the deadline")]
-            yield Hit(path, values, related, doc=doc, group=group)
+            yield Violation(path, values, related, doc=doc, group=group)
 
 
-def _by_options(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]:
+def _by_options(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocument, Path, str, int]]:
     """The options of programs that say how long they run."""
-    for launch in launches(subject.job):
-        if launch.invocation.conditional:
+    for launch in find_launches(subject.job):
+        if launch.invocation.is_conditional:
             continue
         for option, doc, path in of_program(subject.job, launch):
             planned = duration(option.last, option.value or "")
@@ -91,10 +91,10 @@ def _by_options(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]
                 yield launch.group, doc, path, option.name, planned
 
 
-def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]:
+def _by_timeout(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocument, Path, str, int]]:
     """The durations of the program ``timeout`` as the first of a container, or in its shell string."""
     for group in subject.job.pods:
-        found = training(group)
+        found = find_training_container(group)
         if found is None:
             continue
         path, container = found
@@ -103,7 +103,7 @@ def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]
         words = [
             Word(value, (key, number))
             for key in ("command", "args")
-            for number, value in texts(container, key)
+            for number, value in get_texts(container, key)
         ]
         for line in (*lines, tuple(words)):
             word, planned = _timeout(line)
@@ -114,14 +114,14 @@ def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]
 
 def _timeout(words: tuple[Word, ...]) -> tuple[Word | None, int]:
     """The duration that ``timeout`` is given as the first program of a line; 0 where it is not."""
-    names = [word.name for word in words[:2]]
+    names = [word.base_name for word in words[:2]]
     at = 1 if names[:1] == ["exec"] else 0
     if names[at : at + 1] != ["timeout"]:
         return None, 0
     at += 1
     while at < len(words) and words[at].text.startswith("-"):
         at += 2 if words[at].text in ("-s", "-k", "--signal", "--kill-after") else 1
-    if at >= len(words) or not words[at].known:
+    if at >= len(words) or not words[at].is_known:
         return None, 0
     text = words[at].text
     return words[at], duration("max_time", text if text[-1:] in _UNITS else f"{text}s")

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group
-from podplan.core.suggestions import nearest
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.jobs import gpu_place, gpus, mode, namespace, replicas_of, shown_list
-from podplan.lint.analysis.resources import accelerators, containers, effective
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.jobs import (
+    count_gpus,
+    find_gpu_path,
+    find_replica_places,
+    format_list,
+    is_mode_enabled,
+    namespace_of,
+)
+from podplan.lint.analysis.resources import count_accelerators, get_effective_request, list_containers
 from podplan.lint.checks.node_shapes import most_on_a_node
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 HOSTNAME = "kubernetes.io/hostname"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -41,7 +48,7 @@ class Term(NamedTuple):
         return found if isinstance(found, dict) else None
 
 
-def selector_selects_nothing(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def selector_selects_nothing(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A selector that is meant for the Pods of the job and selects none of them.
 
     Values: ``what``, ``selector``, ``labels``, ``effect``.
@@ -49,7 +56,7 @@ def selector_selects_nothing(subject: Subject, _: Mapping[str, Any]) -> Iterator
     group, job = subject.group, subject.job
     if group is None:
         return
-    spec = mapping(subject.data, "spec")
+    spec = get_mapping(subject.data, "spec")
     for term in (*_spreads(spec), *_affinities(spec)):
         if not _is_of_namespace(job, term.data) or any(_selects(term, one) for one in job.pods):
             continue
@@ -62,53 +69,53 @@ def selector_selects_nothing(subject: Subject, _: Mapping[str, Any]) -> Iterator
                 "labels": _labels_shown(group, term),
                 "effect": _effect(term, job),
             }
-            yield Hit(place, values, related=_label_places(subject, group, term))
+            yield Violation(place, values, related=_label_places(subject, group, term))
 
 
 def _spreads(spec: Mapping[str, Any]) -> Iterator[Term]:
-    for number, one in entries(spec, "topologySpreadConstraints"):
+    for number, one in get_entries(spec, "topologySpreadConstraints"):
         yield Term("topology spread constraint", ("spec", "topologySpreadConstraints", number), one)
 
 
 def _affinities(spec: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> Iterator[Term]:
     for kind, shown in kinds.items():
-        affinity = mapping(mapping(spec, "affinity"), kind)
+        affinity = get_mapping(get_mapping(spec, "affinity"), kind)
         base: Path = ("spec", "affinity", kind)
-        for number, one in entries(affinity, _REQUIRED):
+        for number, one in get_entries(affinity, _REQUIRED):
             yield Term(shown, (*base, _REQUIRED, number), one)
-        for number, one in entries(affinity, _PREFERRED):
-            inner = mapping(one, "podAffinityTerm")
+        for number, one in get_entries(affinity, _PREFERRED):
+            inner = get_mapping(one, "podAffinityTerm")
             yield Term(shown, (*base, _PREFERRED, number, "podAffinityTerm"), inner, is_required=False)
 
 
-def _is_of_namespace(job: Job, term: Mapping[str, Any]) -> bool:
+def _is_of_namespace(job: LoweredJob, term: Mapping[str, Any]) -> bool:
     """Whether a term surely selects Pods in the namespace of the job alone."""
     if "namespaceSelector" in term:
         return False
-    listed = [name for _, name in texts(term, "namespaces")]
-    return not listed or listed == [namespace(job)]
+    listed = [name for _, name in get_texts(term, "namespaces")]
+    return not listed or listed == [namespace_of(job)]
 
 
-def _selects(term: Term, group: Group) -> bool:
+def _selects(term: Term, group: ReplicaGroup) -> bool:
     """Whether a term selects the Pods of a group; no selector at all selects none."""
-    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
+    labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
     selector = term.selector
     if selector is None:
         return False
-    return all(labels.get(key) == value for key, value in mapping(selector, "matchLabels").items()) and all(
-        _fulfils(one, labels) for _, one in entries(selector, "matchExpressions")
-    )
+    return all(
+        labels.get(key) == value for key, value in get_mapping(selector, "matchLabels").items()
+    ) and all(_fulfils(one, labels) for _, one in get_entries(selector, "matchExpressions"))
 
 
 def _fulfils(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
-    key, operator = text(one, "key"), text(one, "operator")
-    values = [value for _, value in texts(one, "values")]
+    key, operator = get_text(one, "key"), get_text(one, "operator")
+    values = [value for _, value in get_texts(one, "values")]
     if operator in ("In", "NotIn"):
         return (labels.get(key) in values) == (operator == "In")
     return (key in labels) == (operator != "DoesNotExist")
 
 
-def _meant(job: Job, group: Group, term: Term) -> tuple[Path, str] | None:
+def _meant(job: LoweredJob, group: ReplicaGroup, term: Term) -> tuple[Path, str] | None:
     """The place and text of a selector that is meant for the Pods of the job, None for one for others.
 
     A spread constraint counts the Pods that it places. Affinity may be to Pods of others, and is meant for
@@ -120,14 +127,14 @@ def _meant(job: Job, group: Group, term: Term) -> tuple[Path, str] | None:
         return (term.path, "no labelSelector") if is_spread else None
     wanted = [
         ((*base, "matchLabels", key), key, [value])
-        for key, value in mapping(term.selector, "matchLabels").items()
+        for key, value in get_mapping(term.selector, "matchLabels").items()
         if isinstance(key, str) and isinstance(value, str)
     ]
-    for number, one in entries(term.selector, "matchExpressions"):
+    for number, one in get_entries(term.selector, "matchExpressions"):
         if one.get("operator") == "In":
-            listed = [value for _, value in texts(one, "values")]
-            wanted.append(((*base, "matchExpressions", number, "values"), text(one, "key"), listed))
-    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
+            listed = [value for _, value in get_texts(one, "values")]
+            wanted.append(((*base, "matchExpressions", number, "values"), get_text(one, "key"), listed))
+    labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
     missing = [(path, key, values) for path, key, values in wanted if labels.get(key) not in values]
     # Another part of the selector must not be for Pods that only the cluster knows.
     if not missing or any(_is_of_cluster(key) and key not in labels for _, key, _ in missing):
@@ -147,38 +154,38 @@ def _is_of_cluster(key: str) -> bool:
     )
 
 
-def _nearly_agrees(job: Job, labels: Mapping[str, Any], key: str, value: str) -> bool:
+def _nearly_agrees(job: LoweredJob, labels: Mapping[str, Any], key: str, value: str) -> bool:
     """Whether a label that is asked for is one of the Pods in other words."""
-    own = text(labels, key)
-    job_name = text(mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
-    of_job = mapping(mapping(job.cr.data, "metadata"), "labels") if job.cr is not None else {}
+    own = get_text(labels, key)
+    job_name = get_text(get_mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
+    of_job = get_mapping(get_mapping(job.cr.data, "metadata"), "labels") if job.cr is not None else {}
     if own:
-        return nearest(value, [own]) == own or (value == job_name and own.startswith(value))
-    same_value = value in labels.values() and nearest(key, map(str, labels)) != ""
+        return suggest_name(value, [own]) == own or (value == job_name and own.startswith(value))
+    same_value = value in labels.values() and suggest_name(key, map(str, labels)) != ""
     return of_job.get(key) == value or value == job_name or same_value
 
 
-def _labels_shown(group: Group, term: Term) -> str:
+def _labels_shown(group: ReplicaGroup, term: Term) -> str:
     """The labels of the Pods with the keys that are asked for, or those that somebody wrote."""
-    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
+    labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
     selector = term.selector or {}
     keys = [
-        *mapping(selector, "matchLabels"),
-        *(text(one, "key") for _, one in entries(selector, "matchExpressions")),
+        *get_mapping(selector, "matchLabels"),
+        *(get_text(one, "key") for _, one in get_entries(selector, "matchExpressions")),
     ]
     asked = list(dict.fromkeys(map(str, keys)))
     own = [f"{key}={labels[key]}" for key in asked if key in labels]
-    return shown_list(own, 3) or f"no label {shown_list(asked, 3)}".strip()
+    return format_list(own, 3) or f"no label {format_list(asked, 3)}".strip()
 
 
-def _label_places(subject: Subject, group: Group, term: Term) -> list[tuple[Any, Path, str]]:
-    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
-    keys = mapping(term.selector or {}, "matchLabels")
+def _label_places(subject: Target, group: ReplicaGroup, term: Term) -> list[tuple[Any, Path, str]]:
+    labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
+    keys = get_mapping(term.selector or {}, "matchLabels")
     places: list[Path] = [("metadata", "labels", key) for key in keys if key in labels]
     return [(subject.doc, path, "the label of the Pods") for path in places]
 
 
-def _effect(term: Term, job: Job) -> str:
+def _effect(term: Term, job: LoweredJob) -> str:
     if term.what == "pod affinity":
         waits = "so that they stay Pending" if term.is_required else "so that it has no effect"
         return f"{waits} unless other Pods of the namespace have the labels"
@@ -191,25 +198,28 @@ class Gathered(NamedTuple):
 
     by: str
     path: Path
-    groups: list[Group]
+    groups: list[ReplicaGroup]
     nodes: int = 1
 
 
-def affinity_to_one_node(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def affinity_to_one_node(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods that must share one node, or a few, and ask for more GPUs together than those have.
 
     Values: ``by``, ``where``, ``pods``, ``gpus``, ``most``, ``said``.
     """
     group, job = subject.group, subject.job
-    if group is None or not gpus(group) or mode(job, "debug"):
+    if group is None or not count_gpus(group) or is_mode_enabled(job, "debug"):
         return
-    at, gathered = gpu_place(group), _gathered(job, group)
+    at, gathered = find_gpu_path(group), _gathered(job, group)
     if gathered is None or at is None:
         return
     pods = sum(one.replicas for one in gathered.groups)
-    for resource in sorted({accelerators(c).resource for _, c in containers(group)} - {""}):
+    for resource in sorted({count_accelerators(c).resource for _, c in list_containers(group)} - {""}):
         most, said = most_on_a_node(job, resource)
-        asked = sum(effective(one, resource) * one.replicas for one in gathered.groups) // quantities.ONE
+        asked = (
+            sum(get_effective_request(one, resource) * one.replicas for one in gathered.groups)
+            // quantities.UNITS_PER_ONE
+        )
         if pods > 1 and 0 < most * gathered.nodes < asked:
             values = {
                 "by": gathered.by,
@@ -219,11 +229,11 @@ def affinity_to_one_node(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
                 "most": most,
                 "said": said,
             }
-            related = [*replicas_of(job).values(), (subject.doc, at, "what each Pod asks for")]
-            yield Hit(gathered.path, values, related=related)
+            related = [*find_replica_places(job).values(), (subject.doc, at, "what each Pod asks for")]
+            yield Violation(gathered.path, values, related=related)
 
 
-def _gathered(job: Job, group: Group) -> Gathered | None:
+def _gathered(job: LoweredJob, group: ReplicaGroup) -> Gathered | None:
     """What puts the Pods of a group on one node, or on the few nodes of others; None where nothing does."""
     host = _host(group)
     if host:
@@ -242,16 +252,16 @@ def _gathered(job: Job, group: Group) -> Gathered | None:
     return None
 
 
-def _host(group: Group) -> str:
-    return text(mapping(mapping(group.doc.data, "spec"), "nodeSelector"), HOSTNAME)
+def _host(group: ReplicaGroup) -> str:
+    return get_text(get_mapping(get_mapping(group.doc.data, "spec"), "nodeSelector"), HOSTNAME)
 
 
-def _host_terms(group: Group) -> list[Term]:
+def _host_terms(group: ReplicaGroup) -> list[Term]:
     """The terms that put a Pod on a node of those that they select."""
     near = {"podAffinity": _KINDS["podAffinity"]}
-    terms = _affinities(mapping(group.doc.data, "spec"), near)
-    return [term for term in terms if term.is_required and text(term.data, "topologyKey") == HOSTNAME]
+    terms = _affinities(get_mapping(group.doc.data, "spec"), near)
+    return [term for term in terms if term.is_required and get_text(term.data, "topologyKey") == HOSTNAME]
 
 
-def _select_the_same(job: Job, group: Group, selected: list[Group]) -> bool:
+def _select_the_same(job: LoweredJob, group: ReplicaGroup, selected: list[ReplicaGroup]) -> bool:
     return any([one for one in job.pods if _selects(term, one)] == selected for term in _host_terms(group))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.suggestions import did_you_mean
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.analysis.jobs import shown_list
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.jobs import format_list
+from podplan.lint.target import Target, Violation
 
 # What becomes of a container whose port the kubelet cannot find: an error is no failed probe.
 _EFFECT = {
@@ -25,19 +25,19 @@ _EFFECT = {
 }
 
 
-def unknown_port_name(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def unknown_port_name(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port name that the container lacks. Values: ``port``, ``field``, ``effect``, ``instead``."""
-    lifecycle = mapping(subject.data, "lifecycle")
+    lifecycle = get_mapping(subject.data, "lifecycle")
     known: list[str] | None = None
     for field, effect in _EFFECT.items():
         base: Path = (field,) if field.endswith("Probe") else ("lifecycle", field)
-        handler = mapping(subject.data if len(base) == 1 else lifecycle, field)
+        handler = get_mapping(subject.data if len(base) == 1 else lifecycle, field)
         for action in ("httpGet", "tcpSocket"):
-            port = text(mapping(handler, action), "port")
+            port = get_text(get_mapping(handler, action), "port")
             if not port or port.isdecimal():
                 continue
             if known is None:
-                known = [text(entry, "name") for _, entry in entries(subject.data, "ports")]
+                known = [get_text(entry, "name") for _, entry in get_entries(subject.data, "ports")]
             if port not in known:
                 values = {
                     "port": port,
@@ -45,10 +45,10 @@ def unknown_port_name(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
                     "effect": effect,
                     "instead": _instead(port, [one for one in known if one]),
                 }
-                yield Hit((*base, action, "port"), values)
+                yield Violation((*base, action, "port"), values)
 
 
 def _instead(port: str, known: list[str]) -> str:
-    meant = did_you_mean(port, known)
-    names = f" ({shown_list(known)})" if known else ""
+    meant = suggest_phrase(port, known)
+    names = f" ({format_list(known)})" if known else ""
     return f"write the number, or the name of a port of the container{meant or names}"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, below
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.target import Hit, Subject
+from podplan.lint.target import Target, Violation
 
 _EFFECT = {
     "livenessProbe": "the kubelet kills the container again and again, although it works",
@@ -20,14 +20,14 @@ _EFFECT = {
     "startupProbe": "the kubelet kills the container again and again, although it works",
 }
 # Options and variables for the port at which the state of a program is asked, and for its only port.
-_HEALTH = pattern(
+_HEALTH = compile_lazily(
     r"(?:\w+[-_.])*(?:health|healthz|healthcheck|health[-_]check|liveness|readiness|live|ready|probe|status)"
     r"[-_.](?:\w+[-_.])*port"
 )
-_ONLY = pattern(r"(?:(?:http|web|server|api|listen|serve|rest)[-_.]?)?port")
-_OTHER_NAMES = pattern(r"(?:health|liveness|readiness|probe)port")
-_NUMBER = pattern(r"(?<![\w.])\d{2,5}(?!\w|\.\d)")
-_LOCAL = pattern(r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0):(\d{2,5})")
+_ONLY = compile_lazily(r"(?:(?:http|web|server|api|listen|serve|rest)[-_.]?)?port")
+_OTHER_NAMES = compile_lazily(r"(?:health|liveness|readiness|probe)port")
+_NUMBER = compile_lazily(r"(?<![\w.])\d{2,5}(?!\w|\.\d)")
+_LOCAL = compile_lazily(r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0):(\d{2,5})")
 
 
 class Asked(NamedTuple):
@@ -47,7 +47,7 @@ class Served(NamedTuple):
     for_health: bool
 
 
-def probe_of_other_port(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A probe of a port that nothing serves.
 
     Values: ``probe``, ``port``, ``option``, ``served``, ``effect``.
@@ -58,8 +58,8 @@ def probe_of_other_port(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]
     served = list(_served(subject.data))
     if not served or len({one.port for one in served if one.for_health}) > 1:
         return
-    declared = {str(entry.get("containerPort")) for _, entry in entries(subject.data, "ports")}
-    named = _numbers(mapping(subject.doc.data, "spec"))
+    declared = {str(entry.get("containerPort")) for _, entry in get_entries(subject.data, "ports")}
+    named = _numbers(get_mapping(subject.doc.data, "spec"))
     for one in asked:
         found = next((other for other in served if _is_meant(other, served, declared)), None)
         if found is None or one.port in named:
@@ -71,8 +71,8 @@ def probe_of_other_port(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]
             "served": found.port,
             "effect": _EFFECT[one.probe],
         }
-        related = [(subject.doc, below(subject.base, found.place), "the port that it serves")]
-        yield Hit(one.place, values, related=related)
+        related = [(subject.doc, below(subject.base_path, found.place), "the port that it serves")]
+        yield Violation(one.place, values, related=related)
 
 
 def _is_meant(one: Served, served: list[Served], declared: set[str]) -> bool:
@@ -84,14 +84,14 @@ def _is_meant(one: Served, served: list[Served], declared: set[str]) -> bool:
 
 def _asked(container: Mapping[str, Any]) -> Iterator[Asked]:
     for probe in _EFFECT:
-        handler = mapping(container, probe)
+        handler = get_mapping(container, probe)
         for action in ("httpGet", "tcpSocket"):
-            asks = mapping(handler, action)
+            asks = get_mapping(handler, action)
             port = asks.get("port")
-            port = port if isinstance(port, int) else text(asks, "port")
+            port = port if isinstance(port, int) else get_text(asks, "port")
             if str(port).isdecimal() and not asks.get("host"):
                 yield Asked(probe, str(port), (probe, action, "port"))
-        for at, word in texts(mapping(handler, "exec"), "command"):
+        for at, word in get_texts(get_mapping(handler, "exec"), "command"):
             if found := _LOCAL.search(word):
                 yield Asked(probe, found[1], (probe, "exec", "command", at))
 
@@ -108,8 +108,8 @@ def _served(container: Mapping[str, Any]) -> Iterator[Served]:
             name = option.lstrip("-").lower()
             if value.isdecimal() and (kind := _kind(name)):
                 yield Served(option, value, word.place, kind == "health")
-    for number, entry in entries(container, "env"):
-        name, value = text(entry, "name"), text(entry, "value")
+    for number, entry in get_entries(container, "env"):
+        name, value = get_text(entry, "name"), get_text(entry, "value")
         if value.isdecimal() and _kind(name.lower()) == "health":
             yield Served(name, value, ("env", number, "value"), for_health=True)
 
@@ -124,11 +124,11 @@ def _numbers(spec: Mapping[str, Any]) -> set[str]:
     """The numbers that the containers of a Pod, which share their ports, name anywhere but in probes."""
     found: set[str] = set()
     for listed in ("containers", "initContainers"):
-        for _, container in entries(spec, listed):
+        for _, container in get_entries(spec, listed):
             for key in ("command", "args"):
-                for _, word in texts(container, key):
+                for _, word in get_texts(container, key):
                     found.update(_NUMBER.findall(word))
-            for _, entry in entries(container, "env"):
-                found.update(_NUMBER.findall(text(entry, "value")))
-            found.update(str(entry.get("containerPort")) for _, entry in entries(container, "ports"))
+            for _, entry in get_entries(container, "env"):
+                found.update(_NUMBER.findall(get_text(entry, "value")))
+            found.update(str(entry.get("containerPort")) for _, entry in get_entries(container, "ports"))
     return found

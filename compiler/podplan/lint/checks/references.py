@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.analysis.inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.analysis.jobs import namespace, shown_list, written
-from podplan.lint.analysis.resources import containers, init_containers
-from podplan.lint.target import Hit, Job, Subject, for_one
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.inventory import (
+    describe_absence,
+    describe_namespaces,
+    get_entry,
+    get_section,
+    is_available_in,
+)
+from podplan.lint.analysis.jobs import find_written_path, format_list, namespace_of
+from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 # The types of volumes that name a Secret or ConfigMap.
-_NAMING = frozenset({"configMap", "secret", "projected"})
-SECTIONS = {"Secret": "secrets", "ConfigMap": "configMaps"}
+_REFERENCING_VOLUME_TYPES = frozenset({"configMap", "secret", "projected"})
+INVENTORY_SECTIONS = {"Secret": "secrets", "ConfigMap": "configMaps"}
 
 
-class Reference(NamedTuple):
+class ObjectReference(NamedTuple):
     """A place that names a Secret or ConfigMap, and a key of it if it does."""
 
     kind: str
@@ -28,85 +34,97 @@ class Reference(NamedTuple):
     key_path: Path = ()
 
 
-def unknown_reference(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def unknown_reference(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Secret or ConfigMap, or a key of one, that the inventory does not have.
 
     Values: ``kind``, ``name``, ``why``. What the job brings with itself is known.
     """
-    group, job = subject.group, subject.job
+    group, job = target.group, target.job
     if group is None:
         return
-    own = _own(job)
-    for reference in references(group):
-        known = section(job, SECTIONS[reference.kind])
-        if known and (reference.kind, reference.name) not in own:
-            why, at = _fault(job, reference, known)
-            if why:
-                yield Hit(at, {"kind": reference.kind, "name": reference.name, "why": why})
+    own_objects = _find_own_objects(job)
+    for reference in iter_references(group):
+        section_entries = get_section(job, INVENTORY_SECTIONS[reference.kind])
+        if section_entries and (reference.kind, reference.name) not in own_objects:
+            reason, path = _explain_unknown(job, reference, section_entries)
+            if reason:
+                yield Violation(path, {"kind": reference.kind, "name": reference.name, "why": reason})
 
 
-@for_one
-def _own(job: Job) -> set[tuple[str, str]]:
+@cache_latest
+def _find_own_objects(job: LoweredJob) -> set[tuple[str, str]]:
     """Kinds and names of what the job brings with itself."""
-    return {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
+    return {
+        (one.doc.data["kind"], get_text(get_mapping(one.doc.data, "metadata"), "name")) for one in job.groups
+    }
 
 
-def _fault(job: Job, reference: Reference, known: Mapping[str, Any]) -> tuple[str, Path]:
-    of, name, where = SECTIONS[reference.kind], reference.name, namespace(job)
-    found = entry(job, of, name)
-    keys = found.get("keys")
-    if name not in known:
-        return absent(name, known), reference.path
-    if not is_for(found, where):
-        return f'is in {elsewhere(found)}, not in "{where}"', reference.path
+def _explain_unknown(
+    job: LoweredJob, reference: ObjectReference, section_entries: Mapping[str, Any]
+) -> tuple[str, Path]:
+    section_name, name, job_namespace = INVENTORY_SECTIONS[reference.kind], reference.name, namespace_of(job)
+    inventory_entry = get_entry(job, section_name, name)
+    keys = inventory_entry.get("keys")
+    if name not in section_entries:
+        return describe_absence(name, section_entries), reference.path
+    if not is_available_in(inventory_entry, job_namespace):
+        return f'is in {describe_namespaces(inventory_entry)}, not in "{job_namespace}"', reference.path
     if reference.key and isinstance(keys, list) and reference.key not in keys:
-        listed = shown_list([str(key) for key in keys], 6) or "none"
-        return f'has no key "{reference.key}"; its keys: {listed}', reference.key_path
+        keys_text = format_list([str(key) for key in keys], 6) or "none"
+        return f'has no key "{reference.key}"; its keys: {keys_text}', reference.key_path
     return "", ()
 
 
-def references(group: Group) -> Iterator[Reference]:
+def iter_references(group: ReplicaGroup) -> Iterator[ObjectReference]:
     """The places of a Pod that name a Secret or ConfigMap that has to be there."""
-    for path, container in (*containers(group), *init_containers(group)):
-        for number, variable in entries(container, "env"):
+    for path, container in (*list_containers(group), *list_init_containers(group)):
+        for number, variable in get_entries(container, "env"):
             if "valueFrom" not in variable:
                 continue
             for field, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
                 at = (*path, "env", number, "valueFrom", field)
-                yield from _keyed(mapping(variable["valueFrom"], field), kind, at)
-        for number, source in entries(container, "envFrom"):
+                yield from _iter_keyed_references(get_mapping(variable["valueFrom"], field), kind, at)
+        for number, source in get_entries(container, "envFrom"):
             for field, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
-                yield from _keyed(mapping(source, field), kind, (*path, "envFrom", number, field))
-    for number, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
-        if not _NAMING.isdisjoint(volume):
-            yield from _of_volume(volume, ("spec", "volumes", number))
+                yield from _iter_keyed_references(
+                    get_mapping(source, field), kind, (*path, "envFrom", number, field)
+                )
+    for number, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes"):
+        if not _REFERENCING_VOLUME_TYPES.isdisjoint(volume):
+            yield from _iter_volume_references(volume, ("spec", "volumes", number))
 
 
-def _keyed(source: Mapping[str, Any], kind: str, path: Path) -> Iterator[Reference]:
-    name = text(source, "name")
+def _iter_keyed_references(source: Mapping[str, Any], kind: str, path: Path) -> Iterator[ObjectReference]:
+    name = get_text(source, "name")
     if not name or source.get("optional") is True:
         return
-    items = list(entries(source, "items"))
+    items = list(get_entries(source, "items"))
     if not items:
-        yield Reference(kind, name, (*path, "name"), text(source, "key"), (*path, "key"))
+        yield ObjectReference(kind, name, (*path, "name"), get_text(source, "key"), (*path, "key"))
     for number, item in items:
-        yield Reference(kind, name, (*path, "name"), text(item, "key"), (*path, "items", number, "key"))
+        yield ObjectReference(
+            kind, name, (*path, "name"), get_text(item, "key"), (*path, "items", number, "key")
+        )
 
 
-def _of_volume(volume: Mapping[str, Any], path: Path) -> Iterator[Reference]:
-    yield from _keyed(mapping(volume, "configMap"), "ConfigMap", (*path, "configMap"))
-    secret = mapping(volume, "secret")
-    named = {**secret, "name": secret.get("secretName")}
-    for reference in _keyed(named, "Secret", (*path, "secret")):
+def _iter_volume_references(volume: Mapping[str, Any], path: Path) -> Iterator[ObjectReference]:
+    yield from _iter_keyed_references(get_mapping(volume, "configMap"), "ConfigMap", (*path, "configMap"))
+    secret = get_mapping(volume, "secret")
+    secret_source = {**secret, "name": secret.get("secretName")}
+    for reference in _iter_keyed_references(secret_source, "Secret", (*path, "secret")):
         yield reference._replace(path=(*path, "secret", "secretName"))
-    for index, source in entries(mapping(volume, "projected"), "sources"):
+    for index, source in get_entries(get_mapping(volume, "projected"), "sources"):
         for field, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
-            yield from _keyed(mapping(source, field), kind, (*path, "projected", "sources", index, field))
+            yield from _iter_keyed_references(
+                get_mapping(source, field), kind, (*path, "projected", "sources", index, field)
+            )
 
 
-def unknown_namespace(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def unknown_namespace(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A namespace that the inventory does not have. Values: ``namespace``, ``why``."""
-    where, known = namespace(subject.job), section(subject.job, "namespaces")
-    if where and known and where not in known:
-        at = written(subject.data, "metadata", "namespace")
-        yield Hit(at, {"namespace": where, "why": absent(where, known)})
+    job_namespace, namespaces = namespace_of(target.job), get_section(target.job, "namespaces")
+    if job_namespace and namespaces and job_namespace not in namespaces:
+        path = find_written_path(target.data, "metadata", "namespace")
+        yield Violation(
+            path, {"namespace": job_namespace, "why": describe_absence(job_namespace, namespaces)}
+        )

@@ -8,41 +8,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, value_at
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.launchers.accelerate import Accelerate
-from podplan.launchers.kubelet import environment
-from podplan.launchers.torchrun import Torchrun
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.kubelet import resolve_environment
+from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.deepspeed_line import line_of
-from podplan.lint.analysis.jobs import kind_of, mode, replicas_written, spec_of
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, list_replica_places, spec_of
 from podplan.lint.analysis.launches import (
-    Launch,
+    ContainerLaunch,
     assignment_place,
-    counted,
-    last,
-    launches,
-    same_on,
-    variable_path,
+    find_launch_on_replica,
+    find_launches,
+    find_variable_path,
+    get_last_index,
+    pluralize,
 )
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # The variables by which scripts themselves find rank 0.
-_MASTER = "MASTER_ADDR"
-_SETS_MASTER = pattern(r"(?<![\w$])MASTER_ADDR=([^;&|\n]{1,200})")
-_CHOOSES = pattern(r"\b(?:if|case|while|until)\b|\[|&&|\|\|")
+_MASTER_VARIABLE = "MASTER_ADDR"
+_SETS_MASTER = compile_lazily(r"(?<![\w$])MASTER_ADDR=([^;&|\n]{1,200})")
+_CHOOSES = compile_lazily(r"\b(?:if|case|while|until)\b|\[|&&|\|\|")
 # A Pod that names itself: by a command, by HOSTNAME, or by a variable that may have a field of it.
-_OWN = pattern(
+_OWN = compile_lazily(
     r"[\"']?(?:\$\(\s*(?:hostname|ip\s)[^)]*\)|`\s*(?:hostname|ip\s)[^`]*`"
     r"|\$(?P<brace>[({])?(?P<name>\w+)(?(brace)[)}]))[\"']?(?::\S*)?\s*\Z"
 )
 _OWN_FIELDS = ("status.podIP", "status.podIPs", "status.hostIP", "metadata.name", "spec.nodeName")
 
 
-class Meeting(NamedTuple):
+class RendezvousHost(NamedTuple):
     """A host that processes meet at: who is told, in how many Pods, and where it is written.
 
     ``written`` is false where nobody gave a host, and the launcher has its own. ``by_rank`` says that only
@@ -50,175 +50,209 @@ class Meeting(NamedTuple):
     """
 
     host: str
-    by: str
+    launcher: str
     pods: int
-    doc: Doc
-    group: Group | None
+    doc: TracedDocument
+    group: ReplicaGroup | None
     path: Path
-    written: bool = True
-    by_rank: bool = False
-    launch: Launch | None = None
+    is_written: bool = True
+    needs_rank_zero: bool = False
+    launch: ContainerLaunch | None = None
     own: str = ""
 
 
-def same_node_rank(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def same_node_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Nodes of one rank under a static rendezvous. Values: ``what``."""
-    job = subject.job
-    lines = [] if _launched_by_controller(job) else list(_static(job))
-    for host in dict.fromkeys(map(_host, lines)):
-        yield from _clashes(job, [launch for launch in lines if _host(launch) == host])
+    job = target.job
+    lines = [] if _is_launched_by_controller(job) else list(_iter_static_launches(job))
+    for host in dict.fromkeys(map(_get_host, lines)):
+        yield from _iter_rank_clashes(job, [launch for launch in lines if _get_host(launch) == host])
 
 
-def _clashes(job: Job, lines: list[Launch]) -> Iterator[Hit]:
+def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterator[Violation]:
     """Equal ranks among nodes that meet at one host; none where a rank is not known."""
-    spans: list[tuple[Launch, int, int]] = []
+    spans: list[tuple[ContainerLaunch, int, int]] = []
     for launch in lines:
-        ranks = _ranks(launch)
+        ranks = _find_ranks(launch)
         if ranks is None:
             return
         spans.append((launch, *ranks))
     for number, (launch, lowest, highest) in enumerate(spans):
-        role = launch.group.role
-        other = next((each.group.role for each, low, high in spans[:number] if low <= lowest <= high), None)
-        if (launch.group.replicas > 1 and lowest == highest) or other == role:
-            of_role = sum(each.group.replicas for each in lines if each.group.role == role)
-            yield _at_rank(job, launch, f"all {of_role} Pods of {role} have node rank {lowest}")
-        elif other is not None:
-            yield _at_rank(job, launch, f"a Pod of {other} and one of {role} both have node rank {lowest}")
+        replica_type = launch.group.replica_type
+        clashing_type = next(
+            (each.group.replica_type for each, low, high in spans[:number] if low <= lowest <= high), None
+        )
+        if (launch.group.replicas > 1 and lowest == highest) or clashing_type == replica_type:
+            pod_count = sum(each.group.replicas for each in lines if each.group.replica_type == replica_type)
+            yield _build_rank_violation(
+                job, launch, f"all {pod_count} Pods of {replica_type} have node rank {lowest}"
+            )
+        elif clashing_type is not None:
+            yield _build_rank_violation(
+                job,
+                launch,
+                f"a Pod of {clashing_type} and one of {replica_type} both have node rank {lowest}",
+            )
 
 
-def static_by_controller(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def static_by_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``rdzvBackend: static``, which needs a node rank that the controller is not known to give."""
-    job = subject.job
-    if not _launched_by_controller(job):
+    job = target.job
+    if not _is_launched_by_controller(job):
         return
-    lines = list(_static(job))
+    lines = list(_iter_static_launches(job))
     pods = sum(launch.group.replicas for launch in lines)
-    if pods > 1 and all(_ranks(launch) == (0, 0) for launch in lines):
+    if pods > 1 and all(_find_ranks(launch) == (0, 0) for launch in lines):
         option = lines[0].invocation.options.get("rdzv_backend")
-        path = lines[0].place(option.word if option is not None else lines[0].invocation.word)
+        path = lines[0].locate_word(option.word if option is not None else lines[0].invocation.program_word)
         doc, group = lines[0].group.doc, lines[0].group
-        yield Hit(path, {"pods": pods}, replicas_written(job), doc=doc, group=group)
+        yield Violation(path, {"pods": pods}, list_replica_places(job), doc=doc, group=group)
 
 
-def rendezvous_not_shared(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A host that is another machine for each Pod, or is not that of rank 0; value ``what``."""
-    job = subject.job
-    for meeting in _meetings(job):
-        what = _wrong(job, meeting)
-        if what:
-            yield Hit(meeting.path, {"what": what}, doc=meeting.doc, group=meeting.group)
+    job = target.job
+    for rendezvous_host in _iter_rendezvous_hosts(job):
+        message = _explain_unshared_host(job, rendezvous_host)
+        if message:
+            yield Violation(
+                rendezvous_host.path, {"what": message}, doc=rendezvous_host.doc, group=rendezvous_host.group
+            )
 
 
-def rendezvous_at_address(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def rendezvous_at_address(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An IP address as the host; values ``host`` and ``by``."""
-    for meeting in _meetings(subject.job):
-        if meeting.written and pod_hosts.is_address(meeting.host):
-            values = {"host": meeting.host, "by": meeting.by}
-            yield Hit(meeting.path, values, doc=meeting.doc, group=meeting.group)
+    for rendezvous_host in _iter_rendezvous_hosts(target.job):
+        if rendezvous_host.is_written and pod_hosts.is_address(rendezvous_host.host):
+            values = {"host": rendezvous_host.host, "by": rendezvous_host.launcher}
+            yield Violation(
+                rendezvous_host.path, values, doc=rendezvous_host.doc, group=rendezvous_host.group
+            )
 
 
-def _wrong(job: Job, meeting: Meeting) -> str:
-    host, pods = meeting.host, counted(meeting.pods, "Pod")
-    if meeting.own:
-        return f"{meeting.by} meets at {host}, {meeting.own}, which is another one in each of the {pods}"
+def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> str:
+    host, pods = rendezvous_host.host, pluralize(rendezvous_host.pods, "Pod")
+    if rendezvous_host.own:
+        return (
+            f"{rendezvous_host.launcher} meets at {host}, {rendezvous_host.own}, which is another one in each"
+            f" of the {pods}"
+        )
     other_job = pod_hosts.of_other_job(job, host)
     if other_job:
-        return f"{meeting.by} meets at {host}, a replica of {other_job} and not of {pod_hosts.job_name(job)}"
+        return (
+            f"{rendezvous_host.launcher} meets at {host}, a replica of {other_job} and not of"
+            f" {pod_hosts.get_job_name(job)}"
+        )
     if pod_hosts.is_loopback(host):
-        if meeting.launch is not None and _is_standalone(meeting.launch):
+        if rendezvous_host.launch is not None and _is_standalone(rendezvous_host.launch):
             return f"with --standalone each of the {pods} waits for the others at its own localhost"
-        if meeting.written:
-            return f"{meeting.by} meets at {host}, which is another machine in each of the {pods}"
-        line = meeting.launch.torchrun if meeting.launch is not None else None
-        no = "--rdzv_endpoint" if line is not None and line.backend == "c10d" else "host"
-        return f"{meeting.by} is told no {no}, so each of the {pods} waits for the others at {host}"
-    found = pod_hosts.pod(job, host)
-    if found is None or not meeting.by_rank:
+        if rendezvous_host.is_written:
+            return (
+                f"{rendezvous_host.launcher} meets at {host}, which is another machine in each of the {pods}"
+            )
+        line = rendezvous_host.launch.torchrun if rendezvous_host.launch is not None else None
+        missing_option = "--rdzv_endpoint" if line is not None and line.backend == "c10d" else "host"
+        return (
+            f"{rendezvous_host.launcher} is told no {missing_option}, so each of the {pods} waits for the"
+            f" others at {host}"
+        )
+    host_pod = pod_hosts.find_pod(job, host)
+    if host_pod is None or not rendezvous_host.needs_rank_zero:
         return ""
     # deepspeed counts the nodes as its hostfile lists them: by index.
-    rank = _rank_of(job, *found) if meeting.launch is not None else found[1]
+    rank = _find_pod_rank(job, *host_pod) if rendezvous_host.launch is not None else host_pod[1]
     if rank is None or rank == 0:
         return ""
-    return f"{meeting.by} meets at {host}, which has node rank {rank}; only rank 0 opens the port"
+    return (
+        f"{rendezvous_host.launcher} meets at {host}, which has node rank {rank}; only rank 0 opens the port"
+    )
 
 
-def _meetings(job: Job) -> Iterator[Meeting]:
+def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
     """The hosts that more than one Pod of a job is told."""
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return
     if kind_of(job) == "DeepSpeedJob":
-        yield from _of_deepspeed(job)
+        yield from _iter_deepspeed_hosts(job)
         return
     # The controller gives the host itself, which --standalone replaces.
-    found = [
-        (launch, _several(launch))
-        for launch in launches(job)
-        if not launch.invocation.under and (not _launched_by_controller(job) or _is_standalone(launch))
+    candidates = [
+        (launch, _is_multi_node(launch))
+        for launch in find_launches(job)
+        if not launch.invocation.started_by
+        and (not _is_launched_by_controller(job) or _is_standalone(launch))
     ]
-    pods = sum(launch.group.replicas for launch, several in found if several)
+    pods = sum(launch.group.replicas for launch, several in candidates if several)
     if pods > 1:
-        for launch, several in found:
-            if not several or launch.invocation.conditional:
+        for launch, is_multi_node in candidates:
+            if not is_multi_node or launch.invocation.is_conditional:
                 continue
-            meeting = _at_own_address(launch, pods) or _of_line(launch, pods)
-            if meeting is not None and meeting.host and (meeting.own or "$" not in meeting.host):
-                yield meeting
-    yield from _of_variables(job)
+            rendezvous_host = _at_own_address(launch, pods) or _build_launch_host(launch, pods)
+            if (
+                rendezvous_host is not None
+                and rendezvous_host.host
+                and (rendezvous_host.own or "$" not in rendezvous_host.host)
+            ):
+                yield rendezvous_host
+    yield from _iter_variable_hosts(job)
     yield from _of_scripts(job)
 
 
-def _several(launch: Launch) -> bool:
+def _is_multi_node(launch: ContainerLaunch) -> bool:
     """Whether a line is for several nodes."""
-    facts = launch.invocation.facts
-    if isinstance(facts, Torchrun):
-        return facts.line.sure and facts.nodes is not None and facts.nodes[1] > 1
-    return isinstance(facts, Accelerate) and facts.line.sure and (facts.machines or 1) > 1
+    facts = launch.invocation.parsed
+    if isinstance(facts, TorchrunCommand):
+        return facts.command_line.is_certain and facts.node_range is not None and facts.node_range[1] > 1
+    return (
+        isinstance(facts, AccelerateCommand) and facts.command_line.is_certain and (facts.machines or 1) > 1
+    )
 
 
-def _is_standalone(launch: Launch) -> bool:
+def _is_standalone(launch: ContainerLaunch) -> bool:
     """Whether a line of torchrun has --standalone, which puts the rendezvous at localhost."""
     return launch.torchrun is not None and launch.torchrun.standalone
 
 
-def _of_line(launch: Launch, pods: int) -> Meeting | None:
-    facts, group = launch.invocation.facts, launch.group
-    by = launch.invocation.launcher
-    if isinstance(facts, Torchrun) and facts.standalone:
-        path = launch.place(facts.where("standalone", launch.invocation.word))
-        return Meeting("localhost", by, pods, group.doc, group, path, launch=launch)
-    if isinstance(facts, Torchrun):
-        by_rank = facts.backend == "static"
+def _build_launch_host(launch: ContainerLaunch, pods: int) -> RendezvousHost | None:
+    facts, group = launch.invocation.parsed, launch.group
+    launcher = launch.invocation.launcher
+    if isinstance(facts, TorchrunCommand) and facts.standalone:
+        path = launch.locate_word(facts.find_option_word("standalone", launch.invocation.program_word))
+        return RendezvousHost("localhost", launcher, pods, group.doc, group, path, launch=launch)
+    if isinstance(facts, TorchrunCommand):
+        is_static = facts.backend == "static"
         # Only a static rendezvous looks at --master_addr.
-        name = "master_addr" if by_rank and "rdzv_endpoint" not in facts.given else "rdzv_endpoint"
-        path = launch.place(facts.where(name, launch.invocation.word))
+        name = "master_addr" if is_static and "rdzv_endpoint" not in facts.value_origins else "rdzv_endpoint"
+        path = launch.locate_word(facts.find_option_word(name, launch.invocation.program_word))
         host = facts.host
-        if facts.backend == "c10d" and name not in facts.given and "envFrom" not in launch.container:
+        if facts.backend == "c10d" and name not in facts.value_origins and "envFrom" not in launch.container:
             host = "localhost"  # what c10d makes of no endpoint
         if host is None or (facts.backend or "") not in ("static", "c10d"):
             return None
-        if name not in facts.line.options and name in facts.given:
-            path = variable_path(launch, f"PET_{name.upper()}") or path
-        return Meeting(host, by, pods, group.doc, group, path, name in facts.given, by_rank, launch)
-    if isinstance(facts, Accelerate) and facts.main_ip:
-        path = launch.place(facts.line.options["main_process_ip"].word)
-        return Meeting(facts.main_ip, by, pods, group.doc, group, path, True, True, launch)
+        if name not in facts.command_line.options and name in facts.value_origins:
+            path = find_variable_path(launch, f"PET_{name.upper()}") or path
+        return RendezvousHost(
+            host, launcher, pods, group.doc, group, path, name in facts.value_origins, is_static, launch
+        )
+    if isinstance(facts, AccelerateCommand) and facts.main_ip:
+        path = launch.locate_word(facts.command_line.options["main_process_ip"].word)
+        return RendezvousHost(facts.main_ip, launcher, pods, group.doc, group, path, True, True, launch)
     return None
 
 
-def _at_own_address(launch: Launch, pods: int) -> Meeting | None:
+def _at_own_address(launch: ContainerLaunch, pods: int) -> RendezvousHost | None:
     """A line that names the Pod which runs it, by a reference or by a command of the shell."""
     for name in ("rdzv_endpoint", "master_addr", "main_process_ip"):
         option = launch.invocation.options.get(name)
-        if option is None or option.known:
+        if option is None or option.is_known:
             continue
         given = option.word.text
         written = given.partition("=")[2] if given.startswith("-") else given
         own = _own_address(written, launch.container)
         if own:
             by, group = launch.invocation.launcher, launch.group
-            place = launch.place(option.word)
-            return Meeting(written, by, pods, group.doc, group, place, launch=launch, own=own)
+            place = launch.locate_word(option.word)
+            return RendezvousHost(written, by, pods, group.doc, group, place, launch=launch, own=own)
     return None
 
 
@@ -229,62 +263,73 @@ def _own_address(written: str, container: Mapping[str, Any]) -> str:
         return ""
     if found["name"] is None or found["name"] == "HOSTNAME":
         return "the name or address of the Pod itself"
-    for _, entry in entries(container, "env"):
-        if text(entry, "name") == found["name"]:
-            field = text(mapping(mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
+    for _, entry in get_entries(container, "env"):
+        if get_text(entry, "name") == found["name"]:
+            field = get_text(get_mapping(get_mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
             return f"{field} of the Pod itself" if field in _OWN_FIELDS else ""
     return ""
 
 
-def _of_deepspeed(job: Job) -> Iterator[Meeting]:
-    line, hosts = line_of(job), pod_hosts.hostfile(job)
+def _iter_deepspeed_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
+    line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
     pods = sum(each.replicas for each in hosts)
-    if line is None or pods < 2 or job.cr is None or not line.read.master_addr:
+    if line is None or pods < 2 or job.cr is None or not line.command_line.master_addr:
         return
-    path = line.place(line.read.line.options["master_addr"].word)
-    in_order = line.read.include is None and line.read.exclude is None
-    yield Meeting(line.read.master_addr, "deepspeed", pods, job.cr, None, path, by_rank=in_order)
+    path = line.locate_word(line.command_line.command_line.options["master_addr"].word)
+    is_in_order = line.command_line.include is None and line.command_line.exclude is None
+    yield RendezvousHost(
+        line.command_line.master_addr, "deepspeed", pods, job.cr, None, path, needs_rank_zero=is_in_order
+    )
 
 
-def _of_variables(job: Job) -> Iterator[Meeting]:
+def _iter_variable_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
     """MASTER_ADDR of a GenericJob whose scripts read it themselves."""
     if kind_of(job) != "GenericJob":
         return
-    pods = sum(each.replicas for each in job.pods if _sets(each, _MASTER))
-    for launch in launches(job) if pods > 1 else ():
-        if launch.is_launcher or launch.invocation.launcher != "python" or launch.invocation.under:
+    pods = sum(each.replicas for each in job.pods if _sets_variable(each, _MASTER_VARIABLE))
+    for launch in find_launches(job) if pods > 1 else ():
+        if launch.is_launcher or launch.invocation.launcher != "python" or launch.invocation.started_by:
             continue
-        variables = environment(launch.container)
-        host, rank = variables.get(_MASTER), variable_path(launch, "RANK")
-        if not host or "$" in host or rank not in launch.group.doc.varies:
+        variables = resolve_environment(launch.container)
+        host, rank = variables.get(_MASTER_VARIABLE), find_variable_path(launch, "RANK")
+        if not host or "$" in host or rank not in launch.group.doc.replica_texts:
             continue
-        path = variable_path(launch, _MASTER)
+        path = find_variable_path(launch, _MASTER_VARIABLE)
         if path is not None:
-            yield Meeting(host, "the script", pods, launch.group.doc, launch.group, path)
+            yield RendezvousHost(host, "the script", pods, launch.group.doc, launch.group, path)
 
 
-def _of_scripts(job: Job) -> Iterator[Meeting]:
+def _of_scripts(job: LoweredJob) -> Iterator[RendezvousHost]:
     """MASTER_ADDR that a shell sets for a script of several processes, over what the container has."""
-    for launch in launches(job):
+    for launch in find_launches(job):
         found = launch.invocation
         size = found.variables.get("WORLD_SIZE") or ""
-        if launch.is_launcher or found.under or found.conditional or not (size.isdecimal() and len(size) < 8):
+        if (
+            launch.is_launcher
+            or found.started_by
+            or found.is_conditional
+            or not (size.isdecimal() and len(size) < 8)
+        ):
             continue
         host, own = _set_by_shell(launch)
         if host and int(size) > 1:
-            group, place = launch.group, assignment_place(launch, _MASTER)
-            yield Meeting(host, "the script (MASTER_ADDR)", int(size), group.doc, group, place, own=own)
+            group, place = launch.group, assignment_place(launch, _MASTER_VARIABLE)
+            yield RendezvousHost(
+                host, "the script (MASTER_ADDR)", int(size), group.doc, group, place, own=own
+            )
 
 
-def _set_by_shell(launch: Launch) -> tuple[str, str]:
+def _set_by_shell(launch: ContainerLaunch) -> tuple[str, str]:
     """The MASTER_ADDR that a program has from its shell, and how it names the Pod itself; "" for none."""
     variables = launch.invocation.variables
-    if _MASTER not in variables or variables[_MASTER] == environment(launch.container).get(_MASTER, ""):
+    if _MASTER_VARIABLE not in variables or variables[_MASTER_VARIABLE] == resolve_environment(
+        launch.container
+    ).get(_MASTER_VARIABLE, ""):
         return "", ""
-    known = variables[_MASTER]
+    known = variables[_MASTER_VARIABLE]
     if known is not None:
         return known, ""
-    string = value_at(launch.container, launch.invocation.word.path)
+    string = value_at(launch.container, launch.invocation.program_word.path)
     found = list(_SETS_MASTER.finditer(string)) if isinstance(string, str) else []
     if len(found) != 1 or _CHOOSES.search(string, 0, found[0].start()):
         return "", ""
@@ -292,71 +337,80 @@ def _set_by_shell(launch: Launch) -> tuple[str, str]:
     return (found[0][1], own) if own else ("", "")
 
 
-def _sets(group: Group, name: str) -> bool:
-    containers = entries(mapping(group.doc.data, "spec"), "containers")
-    return any(text(entry, "name") == name for _, each in containers for _, entry in entries(each, "env"))
+def _sets_variable(group: ReplicaGroup, name: str) -> bool:
+    containers = get_entries(get_mapping(group.doc.data, "spec"), "containers")
+    return any(
+        get_text(entry, "name") == name for _, each in containers for _, entry in get_entries(each, "env")
+    )
 
 
-def _static(job: Job) -> Iterator[Launch]:
+def _iter_static_launches(job: LoweredJob) -> Iterator[ContainerLaunch]:
     """The lines for several nodes whose ranks are told to them."""
-    for launch in launches(job):
-        facts, found = launch.invocation.facts, launch.invocation
-        if found.conditional or found.under or not _several(launch):
+    for launch in find_launches(job):
+        facts, invocation = launch.invocation.parsed, launch.invocation
+        if invocation.is_conditional or invocation.started_by or not _is_multi_node(launch):
             continue
-        static = isinstance(facts, Torchrun) and facts.backend == "static"
-        if static or (isinstance(facts, Accelerate) and _is_static(facts)):
+        is_static = isinstance(facts, TorchrunCommand) and facts.backend == "static"
+        if is_static or (isinstance(facts, AccelerateCommand) and _is_static_accelerate(facts)):
             yield launch
 
 
-def _is_static(facts: Accelerate) -> bool:
+def _is_static_accelerate(facts: AccelerateCommand) -> bool:
     """Whether accelerate takes the rank that it is told; the config file may say otherwise."""
-    return "machine_rank" in facts.line.options and facts.line.value("rdzv_backend", "static") == "static"
+    return (
+        "machine_rank" in facts.command_line.options
+        and facts.command_line.get_value("rdzv_backend", "static") == "static"
+    )
 
 
-def _launched_by_controller(job: Job) -> bool:
-    return mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not mode(job, "debug")
+def _is_launched_by_controller(job: LoweredJob) -> bool:
+    return get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not is_mode_enabled(
+        job, "debug"
+    )
 
 
-def _host(launch: Launch) -> str | None:
+def _get_host(launch: ContainerLaunch) -> str | None:
     """The host that a line meets at."""
-    facts = launch.invocation.facts
-    if isinstance(facts, Torchrun):
+    facts = launch.invocation.parsed
+    if isinstance(facts, TorchrunCommand):
         return facts.host
-    return facts.main_ip if isinstance(facts, Accelerate) else None
+    return facts.main_ip if isinstance(facts, AccelerateCommand) else None
 
 
-def _ranks(launch: Launch) -> tuple[int, int] | None:
+def _find_ranks(launch: ContainerLaunch) -> tuple[int, int] | None:
     """The node ranks of the first and the last replica of a group; None where one is not known."""
-    highest = same_on(launch, last(launch.group)) if launch.group.replicas > 1 else launch
-    ranks = _rank(launch), _rank(highest) if highest is not None else None
+    highest = (
+        find_launch_on_replica(launch, get_last_index(launch.group)) if launch.group.replicas > 1 else launch
+    )
+    ranks = _get_rank(launch), _get_rank(highest) if highest is not None else None
     return None if ranks[0] is None or ranks[1] is None else (ranks[0], ranks[1])
 
 
-def _rank(launch: Launch) -> int | None:
-    facts = launch.invocation.facts
-    if isinstance(facts, Torchrun):
+def _get_rank(launch: ContainerLaunch) -> int | None:
+    facts = launch.invocation.parsed
+    if isinstance(facts, TorchrunCommand):
         return facts.node_rank
-    return facts.machine_rank if isinstance(facts, Accelerate) else None
+    return facts.machine_rank if isinstance(facts, AccelerateCommand) else None
 
 
-def _rank_of(job: Job, group: Group, index: int) -> int | None:
+def _find_pod_rank(job: LoweredJob, group: ReplicaGroup, index: int) -> int | None:
     """The node rank of one Pod; None where it runs no such line."""
-    for launch in _static(job):
+    for launch in _iter_static_launches(job):
         if launch.group is group:
-            other = same_on(launch, index)
-            return _rank(other) if other is not None else None
+            replica_launch = find_launch_on_replica(launch, index)
+            return _get_rank(replica_launch) if replica_launch is not None else None
     return None
 
 
-def _at_rank(job: Job, launch: Launch, what: str) -> Hit:
+def _build_rank_violation(job: LoweredJob, launch: ContainerLaunch, message: str) -> Violation:
     """A hit at the option of the rank, or at the launcher that is not told one."""
-    found = launch.invocation
-    name = "machine_rank" if found.launcher == "accelerate" else "node_rank"
-    option = found.options.get(name)
-    path = launch.place(option.word if option is not None else found.word)
+    invocation = launch.invocation
+    name = "machine_rank" if invocation.launcher == "accelerate" else "node_rank"
+    option = invocation.options.get(name)
+    path = launch.locate_word(option.word if option is not None else invocation.program_word)
     if option is None:
-        path = variable_path(launch, "PET_NODE_RANK") or path
-        if "node_rank" not in (launch.torchrun.given if launch.torchrun else {}):
-            what += ", as nothing gives them another"
-    values = {"what": what, "option": f"--{name}"}
-    return Hit(path, values, replicas_written(job), doc=launch.group.doc, group=launch.group)
+        path = find_variable_path(launch, "PET_NODE_RANK") or path
+        if "node_rank" not in (launch.torchrun.value_origins if launch.torchrun else {}):
+            message += ", as nothing gives them another"
+    values = {"what": message, "option": f"--{name}"}
+    return Violation(path, values, list_replica_places(job), doc=launch.group.doc, group=launch.group)

@@ -9,104 +9,116 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
-from podplan.core.suggestions import did_you_mean
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.launchers.accelerate import Accelerate
-from podplan.launchers.torchrun import BACKENDS, ETCD, Torchrun
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.torchrun import ETCD_BACKENDS, RENDEZVOUS_BACKENDS, TorchrunCommand
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.colossalai_line import line_of
-from podplan.lint.analysis.launches import Launch, launches, of_replica, variable_path
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.colossalai_line import find_colossalai_line
+from podplan.lint.analysis.launches import (
+    ContainerLaunch,
+    find_launches,
+    find_replica_launches,
+    find_variable_path,
+)
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # What scripts give to torch.distributed.init_process_group.
 _PROCESS_GROUPS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "cncl", "rccl")
 
 
-class Backend(NamedTuple):
+class RendezvousBackend(NamedTuple):
     """The rendezvous backend of a line, who uses it, and where it is written."""
 
     name: str
-    by: str
+    launcher: str
     path: Path
-    doc: Doc | None
-    group: Group | None
+    doc: TracedDocument | None
+    group: ReplicaGroup | None
 
 
-def unknown_backend(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def unknown_backend(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A rendezvous backend that torch does not register; values ``by``, ``backend`` and ``hint``."""
-    for backend in _backends(subject.job):
+    for backend in _iter_backends(target.job):
         # A blank is one option too many in the word, which another rule reports.
-        if backend.name in BACKENDS or " " in backend.name:
+        if backend.name in RENDEZVOUS_BACKENDS or " " in backend.name:
             continue
-        hint = did_you_mean(backend.name.lower(), BACKENDS)
+        hint = suggest_phrase(backend.name.lower(), RENDEZVOUS_BACKENDS)
         if backend.name.lower() in _PROCESS_GROUPS:
             hint = f"; {backend.name} is a backend of process groups, which the script chooses"
-        values = {"by": backend.by, "backend": backend.name, "hint": hint}
-        yield Hit(backend.path, values, doc=backend.doc, group=backend.group)
+        values = {"by": backend.launcher, "backend": backend.name, "hint": hint}
+        yield Violation(backend.path, values, doc=backend.doc, group=backend.group)
 
 
-def etcd_endpoint(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def etcd_endpoint(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An etcd backend whose endpoint is no etcd server; values ``backend`` and ``where``."""
-    for launch in launches(subject.job):
+    for launch in find_launches(target.job):
         facts = launch.torchrun
-        if facts is None or facts.backend not in ETCD or not facts.line.sure:
+        if facts is None or facts.backend not in ETCD_BACKENDS or not facts.command_line.is_certain:
             continue
-        where = _not_etcd(subject.job, facts)
-        if where:
-            path = _written(launch, facts, "rdzv_backend")
-            values = {"backend": facts.backend, "where": where}
-            yield Hit(path, values, doc=launch.group.doc, group=launch.group)
+        endpoint = _find_non_etcd_endpoint(target.job, facts)
+        if endpoint:
+            path = _find_option_path(launch, facts, "rdzv_backend")
+            values = {"backend": facts.backend, "where": endpoint}
+            yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
-def _backends(job: Job) -> Iterator[Backend]:
-    for launch in launches(job):
-        facts, found = launch.invocation.facts, launch.invocation
-        if isinstance(facts, Torchrun) and facts.backend is not None and facts.line.sure:
-            path = _written(launch, facts, "rdzv_backend")
-            yield Backend(facts.backend, found.launcher, path, launch.group.doc, launch.group)
-        elif isinstance(facts, Accelerate) and facts.line.sure and _several_processes(facts):
-            name = facts.line.value("rdzv_backend")
+def _iter_backends(job: LoweredJob) -> Iterator[RendezvousBackend]:
+    for launch in find_launches(job):
+        facts, invocation = launch.invocation.parsed, launch.invocation
+        if isinstance(facts, TorchrunCommand) and facts.backend is not None and facts.command_line.is_certain:
+            path = _find_option_path(launch, facts, "rdzv_backend")
+            yield RendezvousBackend(facts.backend, invocation.launcher, path, launch.group.doc, launch.group)
+        elif (
+            isinstance(facts, AccelerateCommand) and facts.command_line.is_certain and _starts_torchrun(facts)
+        ):
+            name = facts.command_line.get_value("rdzv_backend")
             if name is not None:
-                path = launch.place(facts.line.options["rdzv_backend"].word)
-                yield Backend(name, found.launcher, path, launch.group.doc, launch.group)
-    line = line_of(job)
+                path = launch.locate_word(facts.command_line.options["rdzv_backend"].word)
+                yield RendezvousBackend(name, invocation.launcher, path, launch.group.doc, launch.group)
+    line = find_colossalai_line(job)
     if line is not None and line.torchrun.backend is not None:
-        word = line.torchrun.where("rdzv_backend", line.launch.invocation.word)
-        yield Backend(line.torchrun.backend, "torchrun", *line.place(word))
+        word = line.torchrun.find_option_word("rdzv_backend", line.launch.invocation.program_word)
+        yield RendezvousBackend(line.torchrun.backend, "torchrun", *line.locate_word(word))
 
 
-def _several_processes(facts: Accelerate) -> bool:
+def _starts_torchrun(facts: AccelerateCommand) -> bool:
     """Whether accelerate starts torchrun, which takes the backend."""
     return facts.multi_gpu or (facts.machines or 1) > 1 or (facts.processes or 1) > 1
 
 
-def _written(launch: Launch, facts: Torchrun, name: str) -> Path:
+def _find_option_path(launch: ContainerLaunch, facts: TorchrunCommand, name: str) -> Path:
     """Where an option is given: on the line, or by its variable."""
-    if name not in facts.line.options and name in facts.given:
-        return variable_path(launch, f"PET_{name.upper()}") or launch.place(launch.invocation.word)
-    return launch.place(facts.where(name, launch.invocation.word))
+    if name not in facts.command_line.options and name in facts.value_origins:
+        return find_variable_path(launch, f"PET_{name.upper()}") or launch.locate_word(
+            launch.invocation.program_word
+        )
+    return launch.locate_word(facts.find_option_word(name, launch.invocation.program_word))
 
 
-def _not_etcd(job: Job, facts: Torchrun) -> str:
+def _find_non_etcd_endpoint(job: LoweredJob, facts: TorchrunCommand) -> str:
     """Where torchrun looks for etcd and finds none; "" where there may be one."""
     host = facts.host
     if host is None:
-        return "" if "rdzv_endpoint" in facts.given else "localhost:2379, for no endpoint is given"
+        return "" if "rdzv_endpoint" in facts.value_origins else "localhost:2379, for no endpoint is given"
     if pod_hosts.is_loopback(host):
         return host
-    found = pod_hosts.pod(job, host)
-    if found is None or _may_run_etcd(found[0]):
+    host_pod = pod_hosts.find_pod(job, host)
+    if host_pod is None or _may_run_etcd(host_pod[0]):
         return ""
     return f"{host}, a Pod of this job that runs no etcd"
 
 
-def _may_run_etcd(group: Group) -> bool:
+def _may_run_etcd(group: ReplicaGroup) -> bool:
     """Whether a container of a Pod runs etcd, by its image or by what the training container starts."""
-    spec = mapping(group.doc.data, "spec")
-    listed = (each for key in ("containers", "initContainers") for _, each in entries(spec, key))
-    if any("etcd" in text(container, "image") for container in listed):
+    spec = get_mapping(group.doc.data, "spec")
+    pod_containers = (each for key in ("containers", "initContainers") for _, each in get_entries(spec, key))
+    if any("etcd" in get_text(container, "image") for container in pod_containers):
         return True
-    return any(launch.invocation.word.name.startswith("etcd") for launch in of_replica(group, group.start))
+    return any(
+        launch.invocation.program_word.base_name.startswith("etcd")
+        for launch in find_replica_launches(group, group.start)
+    )

@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.target import Hit, Job, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.target import LoweredJob, Target, Violation
 
 
-def rendezvous_port(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def rendezvous_port(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port of the name of the rendezvous with another number; values ``name``, ``number``, ``other``."""
-    rendezvous = _of_services(subject.job)
+    rendezvous = _find_service_port(target.job)
     if rendezvous is None:
         return
     name, number = rendezvous
-    for group in subject.job.pods:
-        for index, container in entries(mapping(group.doc.data, "spec"), "containers"):
-            for at, port in entries(container, "ports"):
-                declared = port.get("containerPort")
-                if text(port, "name") == name and declared != number:
-                    path = ("spec", "containers", index, "ports", at, "containerPort")
-                    values = {"name": name, "number": declared, "other": number}
-                    yield Hit(path, values, doc=group.doc, group=group)
+    for group in target.job.pods:
+        for index, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):
+            for port_index, port in get_entries(container, "ports"):
+                declared_port = port.get("containerPort")
+                if get_text(port, "name") == name and declared_port != number:
+                    path = ("spec", "containers", index, "ports", port_index, "containerPort")
+                    values = {"name": name, "number": declared_port, "other": number}
+                    yield Violation(path, values, doc=group.doc, group=group)
 
 
-def _of_services(job: Job) -> tuple[str, int] | None:
+def _find_service_port(job: LoweredJob) -> tuple[str, int] | None:
     """The name and the number of the port at which the replicas meet."""
     for group in job.groups:
         if group.doc.data["kind"] == "Service":
-            for _, port in entries(mapping(group.doc.data, "spec"), "ports"):
-                return text(port, "name"), port["port"]
+            for _, port in get_entries(get_mapping(group.doc.data, "spec"), "ports"):
+                return get_text(port, "name"), port["port"]
     return None

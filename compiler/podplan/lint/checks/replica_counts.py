@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping
-from podplan.lint.analysis.jobs import kind_of, roles, spec_of
-from podplan.lint.target import Hit, Job, Subject
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.analysis.jobs import get_replica_specs, kind_of, spec_of
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # The types that a kind must have, and what happens without one.
-_NEEDED: dict[str, dict[str, str]] = {
+_REQUIRED_TYPES: dict[str, dict[str, str]] = {
     "DeepSpeedJob": {"worker": "nothing runs deepspeed"},
     "ColossalAIJob": {
         "worker": "the launcher has no host to start the training on",
@@ -21,28 +21,28 @@ _NEEDED: dict[str, dict[str, str]] = {
     },
 }
 # A launcher that is not written is created all the same.
-_DEFAULTED = {("ColossalAIJob", "launcher")}
+_DEFAULTED_TYPES = {("ColossalAIJob", "launcher")}
 
 
-def no_replicas(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def no_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A type that must have replicas and has none, or a job without any. Value ``what``."""
-    job = subject.job
+    job = target.job
     if _is_elastic(job):
         return
-    listed, needed = roles(job), _NEEDED.get(kind_of(job), {})
-    for type_, effect in needed.items():
-        of_type = [role for role in listed if role.type == type_]
-        if not of_type and (kind_of(job), type_) not in _DEFAULTED:
-            yield Hit(("spec", "replicaSpecs"), {"what": f"the job has no {type_}, so {effect}"})
-        elif of_type and all(role.data.get("replicas") == 0 for role in of_type):
-            what = f"{type_} has 0 replicas, so {effect}"
-            yield Hit((*of_type[0].path, "replicas"), {"what": what})
-    if not needed and all(role.data.get("replicas") == 0 for role in listed):
-        path = (*listed[0].path, "replicas") if listed else ("spec", "replicaSpecs")
-        yield Hit(path, {"what": "no replica type has replicas, so the job runs nothing"})
+    replica_specs, required_types = get_replica_specs(job), _REQUIRED_TYPES.get(kind_of(job), {})
+    for type_, effect in required_types.items():
+        matching_specs = [role for role in replica_specs if role.type == type_]
+        if not matching_specs and (kind_of(job), type_) not in _DEFAULTED_TYPES:
+            yield Violation(("spec", "replicaSpecs"), {"what": f"the job has no {type_}, so {effect}"})
+        elif matching_specs and all(role.data.get("replicas") == 0 for role in matching_specs):
+            message = f"{type_} has 0 replicas, so {effect}"
+            yield Violation((*matching_specs[0].path, "replicas"), {"what": message})
+    if not required_types and all(role.data.get("replicas") == 0 for role in replica_specs):
+        path = (*replica_specs[0].path, "replicas") if replica_specs else ("spec", "replicaSpecs")
+        yield Violation(path, {"what": "no replica type has replicas, so the job runs nothing"})
 
 
-def _is_elastic(job: Job) -> bool:
+def _is_elastic(job: LoweredJob) -> bool:
     """Whether expectedReplicas says how many replicas there are."""
-    elastic = mapping(spec_of(job), "elastic")
+    elastic = get_mapping(spec_of(job), "elastic")
     return elastic.get("enabled") is True and "expectedReplicas" in elastic

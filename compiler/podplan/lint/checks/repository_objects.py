@@ -14,19 +14,19 @@ from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc, trace
-from podplan.core.replica_groups import Group
-from podplan.core.suggestions import did_you_mean
+from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.cross_job import Again
-from podplan.lint.analysis.inventory import entry, section
-from podplan.lint.analysis.jobs import namespace, shown_list, written
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.cross_job import RebuildJob
+from podplan.lint.analysis.inventory import get_entry, get_section
+from podplan.lint.analysis.jobs import find_written_path, format_list, namespace_of
 from podplan.lint.analysis.programs import Program, programs_read
-from podplan.lint.analysis.resources import containers, init_containers
-from podplan.lint.checks.claims import are_on_several_nodes, hit_of_claim, mounting, users
-from podplan.lint.checks.references import SECTIONS, Reference, references
-from podplan.lint.target import Hit, Job
+from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.checks.claims import are_on_several_nodes, find_claim_users, hit_of_claim, mounting
+from podplan.lint.checks.references import INVENTORY_SECTIONS, ObjectReference, iter_references
+from podplan.lint.target import LoweredJob, Violation
 
 _CONTENT = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
 # Labels and annotations of tools that fill or extend an object in the cluster.
@@ -55,24 +55,24 @@ class Left(NamedTuple):
         return [need for need, _ in self.uses] if self.object is None else [self.object]
 
     @property
-    def party(self) -> Hashable:
+    def owner(self) -> Hashable:
         return "jobs" if self.object is None else "object"
 
 
-def claims_left(job: Job) -> Left | None:
+def claims_left(job: LoweredJob) -> Left | None:
     """The claims that several Pods of a job mount, or the access modes of a claim."""
     if job.cr is None:
         return _object_left(job, "PersistentVolumeClaim")
-    where = namespace(job)
+    where = namespace_of(job)
     uses = [
         (Need("PersistentVolumeClaim", where, claim), ())
-        for claim, listed in users(job).items()
-        if mounting(listed) > 1 and not entry(job, "pvcs", claim)
+        for claim, listed in find_claim_users(job).items()
+        if mounting(listed) > 1 and not get_entry(job, "pvcs", claim)
     ]
     return Left(_file(job.cr), tuple(uses)) if uses else None
 
 
-def claim_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[int, Hit]]:
+def claim_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A claim of the repository that the Pods of a job cannot mount together.
 
     Values: ``claim``, ``pods``, ``users``, ``mode``, ``for``.
@@ -86,7 +86,7 @@ def claim_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tupl
         else:
             continue
         job = again(number)
-        listed = users(job)[need.name]
+        listed = find_claim_users(job)[need.name]
         if mode == "ReadWriteOncePod" or are_on_several_nodes(listed, modes):
             hit = hit_of_claim(job, need.name, listed)
             place = (again(offered[0]).groups[0].doc, ("spec", "accessModes"), "its access modes")
@@ -94,21 +94,23 @@ def claim_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tupl
             yield number, hit._replace(values=values, related=[*hit.related, place])
 
 
-def keys_left(job: Job) -> Left | None:
+def keys_left(job: LoweredJob) -> Left | None:
     """The Secrets and ConfigMaps that a job takes keys of, or the keys of one."""
     if job.cr is None:
         return _object_left(job, "Secret") or _object_left(job, "ConfigMap")
-    where = namespace(job)
-    own = {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
+    where = namespace_of(job)
+    own = {
+        (one.doc.data["kind"], get_text(get_mapping(one.doc.data, "metadata"), "name")) for one in job.groups
+    }
     uses: dict[Need, dict[str, None]] = {}
     for group in job.pods:
         for use in _uses(group):
-            if (use.kind, use.name) not in own and not section(job, SECTIONS[use.kind]):
+            if (use.kind, use.name) not in own and not get_section(job, INVENTORY_SECTIONS[use.kind]):
                 uses.setdefault(Need(use.kind, where, use.name), {})[use.key] = None
     return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
 
 
-def key_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[int, Hit]]:
+def key_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A key that a Secret or ConfigMap of the repository does not have.
 
     Values: ``kind``, ``name``, ``key``, ``effect``, ``meant``.
@@ -121,10 +123,10 @@ def key_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[
         for group in job.pods:
             for use in _uses(group):
                 if (use.kind, use.name) == (need.kind, need.name) and use.key not in keys:
-                    meant = did_you_mean(use.key, keys) or f"; it has {shown_list(sorted(keys))}"
+                    meant = suggest_phrase(use.key, keys) or f"; it has {format_list(sorted(keys))}"
                     values = {"kind": use.kind, "name": use.name, "key": use.key, "effect": use.effect}
                     related = [_content_place(again(offered[0]).groups[0].doc)]
-                    hit = Hit(use.path, {**values, "meant": meant}, related, doc=group.doc, group=group)
+                    hit = Violation(use.path, {**values, "meant": meant}, related, doc=group.doc, group=group)
                     yield number, hit
 
 
@@ -138,25 +140,26 @@ class Use(NamedTuple):
     effect: str
 
 
-def _uses(group: Group) -> Iterator[Use]:
-    for reference in references(group):
+def _uses(group: ReplicaGroup) -> Iterator[Use]:
+    for reference in iter_references(group):
         if reference.key:
             yield Use(reference.kind, reference.name, reference.key, reference.key_path, _effect(reference))
     volumes = {
-        text(volume, "name"): volume for _, volume in entries(mapping(group.doc.data, "spec"), "volumes")
+        get_text(volume, "name"): volume
+        for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
     }
-    for base, container in (*containers(group), *init_containers(group)):
-        for number, mount in entries(container, "volumeMounts"):
-            source = _source(volumes.get(text(mount, "name"), {}))
+    for base, container in (*list_containers(group), *list_init_containers(group)):
+        for number, mount in get_entries(container, "volumeMounts"):
+            source = _source(volumes.get(get_text(mount, "name"), {}))
             if source is None:
                 continue
             at: Path = (*base, "volumeMounts", number)
-            if text(mount, "subPath"):
-                key = normpath(text(mount, "subPath"))
+            if get_text(mount, "subPath"):
+                key = normpath(get_text(mount, "subPath"))
                 if "/" not in key:
                     yield Use(*source, key, (*at, "subPath"), "so that an empty folder is mounted there")
                 continue
-            folder = normpath(text(mount, "mountPath") or "/")
+            folder = normpath(get_text(mount, "mountPath") or "/")
             for program in programs_read(group, base, container):
                 key = _below(folder, program, container)
                 if key:
@@ -170,7 +173,9 @@ def _below(folder: str, program: Program, container: Mapping[str, Any]) -> str:
     """The first step of the path of a program below a folder, where no mount further down holds it."""
     if not program.path.startswith(f"{folder}/"):
         return ""
-    mounts = (normpath(text(mount, "mountPath") or "/") for _, mount in entries(container, "volumeMounts"))
+    mounts = (
+        normpath(get_text(mount, "mountPath") or "/") for _, mount in get_entries(container, "volumeMounts")
+    )
     if any(f"{program.path}/".startswith(f"{one}/") and len(one) > len(folder) for one in mounts):
         return ""
     below = program.path.removeprefix(f"{folder}/")
@@ -180,13 +185,13 @@ def _below(folder: str, program: Program, container: Mapping[str, Any]) -> str:
 def _source(volume: Mapping[str, Any]) -> tuple[str, str] | None:
     """The kind and name of the object whose keys are the files of a volume, where it lists none itself."""
     for kind, field, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
-        source = mapping(volume, field)
-        if text(source, name) and "items" not in source and source.get("optional") is not True:
-            return kind, text(source, name)
+        source = get_mapping(volume, field)
+        if get_text(source, name) and "items" not in source and source.get("optional") is not True:
+            return kind, get_text(source, name)
     return None
 
 
-def _effect(reference: Reference) -> str:
+def _effect(reference: ObjectReference) -> str:
     if "env" in reference.path:
         return "so that the container stays in CreateContainerConfigError"
     return "so that the volume is not mounted, and the Pod stays in ContainerCreating"
@@ -211,35 +216,39 @@ def _met(left: Mapping[int, Left]) -> Iterator[tuple[int, Need, tuple[str, ...],
                 yield number, need, used, beside or there[need]
 
 
-def _object_left(job: Job, kind: str) -> Left | None:
+def _object_left(job: LoweredJob, kind: str) -> Left | None:
     data = job.groups[0].doc.data
     if data.get("kind") != kind or data.get("apiVersion") != "v1":
         return None
-    metadata = mapping(data, "metadata")
-    which = Need(kind, text(metadata, "namespace"), text(metadata, "name"))
+    metadata = get_mapping(data, "metadata")
+    which = Need(kind, get_text(metadata, "namespace"), get_text(metadata, "name"))
     return Left(_file(job.groups[0].doc), object=which, content=_content(data)) if which.name else None
 
 
 def _content(data: Mapping[str, Any]) -> tuple[str, ...]:
     """The access modes of a claim, or the keys of an object; empty where the file does not tell all."""
     if data["kind"] == "PersistentVolumeClaim":
-        return tuple(mode for _, mode in texts(mapping(data, "spec"), "accessModes"))
-    metadata = mapping(data, "metadata")
-    marks = (key for field in ("labels", "annotations") for key in mapping(metadata, field))
+        return tuple(mode for _, mode in get_texts(get_mapping(data, "spec"), "accessModes"))
+    metadata = get_mapping(data, "metadata")
+    marks = (key for field in ("labels", "annotations") for key in get_mapping(metadata, field))
     if data.get("type") in _FILLED_TYPES or any(
         word in str(key).lower() for key in marks for word in _FILLED_BY
     ):
         return ()
-    return tuple(str(key) for field in _CONTENT[data["kind"]] for key in mapping(data, field))
+    return tuple(str(key) for field in _CONTENT[data["kind"]] for key in get_mapping(data, field))
 
 
-def _content_place(doc: Doc) -> tuple[Doc, Path, str]:
-    fields = [field for field in ("stringData", "data", "binaryData") if mapping(doc.data, field)]
-    first = next(iter(mapping(doc.data, fields[0])), None) if fields else None
-    path: Path = (fields[0], first) if fields and first is not None else written(doc.data, "metadata", "name")
+def _content_place(doc: TracedDocument) -> tuple[TracedDocument, Path, str]:
+    fields = [field for field in ("stringData", "data", "binaryData") if get_mapping(doc.data, field)]
+    first = next(iter(get_mapping(doc.data, fields[0])), None) if fields else None
+    path: Path = (
+        (fields[0], first)
+        if fields and first is not None
+        else find_written_path(doc.data, "metadata", "name")
+    )
     return doc, path, "the keys that it has"
 
 
-def _file(doc: Doc) -> str:
-    source = trace(doc, written(doc.data, "metadata", "name"))[-1].doc.source
+def _file(doc: TracedDocument) -> str:
+    source = trace_to_source(doc, find_written_path(doc.data, "metadata", "name"))[-1].doc.source
     return source.file if source is not None else ""

@@ -10,140 +10,158 @@ import re
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, below
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.analysis.jobs import kind_of, mode, pods, roles, spec_of, written
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.jobs import (
+    count_pods,
+    find_written_path,
+    get_replica_specs,
+    is_mode_enabled,
+    kind_of,
+    spec_of,
+)
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.analysis.resources import training
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.target import LoweredJob, Target, Violation
 
-INSTEAD = {
+ADVICE_BY_KIND = {
     "ColossalAIJob": "leave it out: a ColossalAIJob restarts no Pod",
     "GenericJob": "write restartPolicy: {policy: POLICY, limit: 3} beside the template instead",
 }
 
 # Names by which a script says with which exit code it wants to be started again.
-_REQUEUE = pattern(
+_REQUEUE = compile_lazily(
     r"(?:--?)?(?:\w+[-_.])?(?:requeue|resume|restart|retry|preempt\w*|resched\w*)[-_]?(?:exit|return)?[-_]?(?:code|status)",
     re.IGNORECASE,
 )
 LONGEST_NAME, LONGEST_CODE = 60, 4
 
 
-def retries_for_one_failure(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer retries than one failure takes where all ranks fall together.
 
     Values: ``pods``, ``restarted``, ``retries``, ``said``.
     """
-    job, spec = subject.job, spec_of(subject.job)
-    asking = [role for role in roles(job) if role.data.get("restartPolicy") in ("OnFailure", "Always")]
-    if not asking or by_torchrun(job) or mode(job, "debug"):
+    job, spec = target.job, spec_of(target.job)
+    restarting_specs = [
+        role for role in get_replica_specs(job) if role.data.get("restartPolicy") in ("OnFailure", "Always")
+    ]
+    if not restarting_specs or is_launched_by_torchrun(job) or is_mode_enabled(job, "debug"):
         return
-    types = {role.type for role in asking}
-    restarted = sum(group.replicas for group in job.pods if group.role in types)
-    retries, said = shared(spec, params["default"])
+    types = {role.type for role in restarting_specs}
+    restarted = sum(group.replicas for group in job.pods if group.replica_type in types)
+    retries, default_note = find_shared_retries(spec, params["default"])
     if restarted > 1 and 0 < retries < restarted:
-        asked: Path = (*asking[0].path, "restartPolicy")
-        limit: Path = ("spec", "runPolicy", "backoffLimit")
-        related = [(subject.doc, asked, "the replicas that are restarted")]
-        values = {"pods": pods(job), "restarted": restarted, "retries": retries, "said": said}
-        yield Hit(asked, values) if said else Hit(limit, values, related=related)
+        policy_path: Path = (*restarting_specs[0].path, "restartPolicy")
+        limit_path: Path = ("spec", "runPolicy", "backoffLimit")
+        related = [(target.doc, policy_path, "the replicas that are restarted")]
+        values = {"pods": count_pods(job), "restarted": restarted, "retries": retries, "said": default_note}
+        yield (
+            Violation(policy_path, values) if default_note else Violation(limit_path, values, related=related)
+        )
 
 
-def by_torchrun(job: Job) -> bool:
+def is_launched_by_torchrun(job: LoweredJob) -> bool:
     """Whether the controller starts a PyTorchTrainingJob by torchrun."""
-    return mapping(spec_of(job), "torchrunConfig").get("enabled") is True
+    return get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True
 
 
-def shared(spec: Mapping[str, Any], default: int) -> tuple[int, str]:
+def find_shared_retries(spec: Mapping[str, Any], default: int) -> tuple[int, str]:
     """The retries that all replicas share, and what to say of them where nobody wrote them."""
-    limit = mapping(spec, "runPolicy").get("backoffLimit")
+    limit = get_mapping(spec, "runPolicy").get("backoffLimit")
     return (limit, "") if isinstance(limit, int) else (default, ", the default of backoffLimit")
 
 
-def template_restart_policy(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, and ``instead`` of it."""
-    kind = kind_of(subject.job)
-    for role in roles(subject.job):
-        policy = mapping(mapping(role.data, "template"), "spec").get("restartPolicy")
+    kind = kind_of(target.job)
+    for replica_spec in get_replica_specs(target.job):
+        policy = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("restartPolicy")
         if isinstance(policy, str) and policy != "Never":
-            at: Path = (*role.path, "template", "spec", "restartPolicy")
+            path: Path = (*replica_spec.path, "template", "spec", "restartPolicy")
             values = {
                 "policy": policy,
                 "kind": kind,
-                "instead": INSTEAD.get(kind, "").replace("POLICY", policy),
+                "instead": ADVICE_BY_KIND.get(kind, "").replace("POLICY", policy),
             }
             # Pods get Never, whatever the template says; of the kinds in INSTEAD that is not documented.
-            yield Hit(at, values, change=("remove", at, None), safe=kind not in INSTEAD)
+            yield Violation(path, values, change=("remove", path, None), safe=kind not in ADVICE_BY_KIND)
 
 
-def colossalai_restart(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def colossalai_restart(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A restart setting of a ColossalAIJob, which restarts nothing. Values: ``type``."""
-    for role in roles(subject.job):
-        policy = mapping(role.data, "restartPolicy")
+    for replica_spec in get_replica_specs(target.job):
+        policy = get_mapping(replica_spec.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:
-            where: Path = (*role.path, "restartPolicy")
-            yield Hit(where, {"type": role.type}, change=("remove", where, None), safe=True)
+            path: Path = (*replica_spec.path, "restartPolicy")
+            yield Violation(path, {"type": replica_spec.type}, change=("remove", path, None), safe=True)
 
 
-def torchrun_never(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def torchrun_never(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Restarts by torchrun in replicas that are never restarted. Values: ``restarts``."""
-    torchrun = mapping(spec_of(subject.job), "torchrunConfig")
+    torchrun = get_mapping(spec_of(target.job), "torchrunConfig")
     restarts = torchrun.get("maxRestarts")
     if torchrun.get("enabled") is not True or not isinstance(restarts, int) or restarts < 1:
         return
-    for role in roles(subject.job):
-        if role.data.get("restartPolicy") == "Never":
-            at: Path = ("spec", "torchrunConfig", "maxRestarts")
-            related = [(subject.doc, at, "the restarts of torchrun")]
-            yield Hit((*role.path, "restartPolicy"), {"restarts": restarts}, related=related)
+    for replica_spec in get_replica_specs(target.job):
+        if replica_spec.data.get("restartPolicy") == "Never":
+            path: Path = ("spec", "torchrunConfig", "maxRestarts")
+            related = [(target.doc, path, "the restarts of torchrun")]
+            yield Violation((*replica_spec.path, "restartPolicy"), {"restarts": restarts}, related=related)
 
 
-def shared_retries(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+def shared_retries(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer retries than Pods of torchrun that fail together. Values: ``retries``, ``said``, ``pods``."""
-    job, number = subject.job, pods(subject.job)
-    policies = {role.data.get("restartPolicy", "OnFailure") for role in roles(job)}
-    retries, said = shared(spec_of(job), params["default"])
-    if by_torchrun(job) and policies - {"Never"} and 0 < retries < number and not mode(job, "debug"):
-        at = written(subject.data, "spec", "runPolicy", "backoffLimit")
-        yield Hit(at, {"retries": retries, "said": said, "pods": number})
+    job, pod_count = target.job, count_pods(target.job)
+    policies = {role.data.get("restartPolicy", "OnFailure") for role in get_replica_specs(job)}
+    retries, default_note = find_shared_retries(spec_of(job), params["default"])
+    if (
+        is_launched_by_torchrun(job)
+        and policies - {"Never"}
+        and 0 < retries < pod_count
+        and not is_mode_enabled(job, "debug")
+    ):
+        path = find_written_path(target.data, "spec", "runPolicy", "backoffLimit")
+        yield Violation(path, {"retries": retries, "said": default_note, "pods": pod_count})
 
 
-def restart_after_success(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def restart_after_success(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas that are started again when they have completed. Values: ``type``, ``instead``."""
-    rules = [rule for _, rule in entries(spec_of(subject.job), "successRules")]
-    for role in roles(subject.job):
+    rules = [rule for _, rule in get_entries(spec_of(subject.job), "successRules")]
+    for role in get_replica_specs(subject.job):
         if rules and not any(role.type in rule for rule in rules):
             continue  # a server, which is to run as long as the job
         policy = role.data.get("restartPolicy")
-        named = mapping(role.data, "restartPolicy").get("policy", policy)
+        named = get_mapping(role.data, "restartPolicy").get("policy", policy)
         if named == "Always":
             at: Path = (*role.path, "restartPolicy")
-            yield Hit((*at, "policy") if named is not policy else at, {"type": role.type or "worker"})
+            yield Violation((*at, "policy") if named is not policy else at, {"type": role.type or "worker"})
 
 
-def exit_code_not_restarted(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+def exit_code_not_restarted(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """An exit code that asks for a restart, where ExitCode restarts only others. Values: ``name``, ``code``,
     ``codes``."""
     job = subject.job
-    asking = {role.type: role for role in roles(job) if role.data.get("restartPolicy") == "ExitCode"}
-    for group in job.pods if not mode(job, "debug") else ():
-        found = training(group)
-        if found is None or group.role not in asking:
+    asking = {
+        role.type: role for role in get_replica_specs(job) if role.data.get("restartPolicy") == "ExitCode"
+    }
+    for group in job.pods if not is_mode_enabled(job, "debug") else ():
+        found = find_training_container(group)
+        if found is None or group.replica_type not in asking:
             continue
-        at: Path = (*asking[group.role].path, "restartPolicy")
+        at: Path = (*asking[group.replica_type].path, "restartPolicy")
         for name, code, path in _requeue_codes(found[1]):
             if code not in params["codes"]:
                 values = {"name": name, "code": code, "codes": ", ".join(map(str, params["codes"]))}
                 related = [(subject.doc, at, "the restart policy")]
-                yield Hit(below(found[0], path), values, related, doc=group.doc, group=group)
+                yield Violation(below(found[0], path), values, related, doc=group.doc, group=group)
 
 
 def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Path]]:
     """The exit codes that options and variables name for a restart."""
-    for number, entry in entries(container, "env"):
-        name, value = text(entry, "name"), text(entry, "value")
+    for number, entry in get_entries(container, "env"):
+        name, value = get_text(entry, "name"), get_text(entry, "value")
         if _asks_for_restart(name) and value.isdecimal() and len(value) < LONGEST_CODE:
             yield name, int(value), ("env", number, "value")
     for _, process in programs_of(container):

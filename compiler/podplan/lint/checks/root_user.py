@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.target import Target, Violation
 
 
-def root_user_refused(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def root_user_refused(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A container with runAsNonRoot and user 0, by itself or from its Pod. Values: ``container``."""
     is_bound, bound_at = _effective(subject, "runAsNonRoot")
     user, user_at = _effective(subject, "runAsUser")
     if is_bound is True and user == 0 and not isinstance(user, bool):
         related = [(subject.doc, bound_at, "runAsNonRoot is set here")]
-        yield Hit(
+        yield Violation(
             user_at,
             {"container": subject.data.get("name", "")},
             related=related,
@@ -28,10 +28,10 @@ def root_user_refused(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         )
 
 
-def _effective(subject: Subject, field: str) -> tuple[Any, Path]:
+def _effective(subject: Target, field: str) -> tuple[Any, Path]:
     """A field of the security context in effect, and where in the Pod it stands: the container's wins."""
-    of_container = mapping(subject.data, "securityContext")
+    of_container = get_mapping(subject.data, "securityContext")
     if of_container.get(field) is not None:
-        return of_container[field], (*subject.base, "securityContext", field)
-    of_pod = mapping(mapping(subject.doc.data, "spec"), "securityContext")
+        return of_container[field], (*subject.base_path, "securityContext", field)
+    of_pod = get_mapping(get_mapping(subject.doc.data, "spec"), "securityContext")
     return of_pod.get(field), ("spec", "securityContext", field)

@@ -5,166 +5,182 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.truncation import shortened
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import mapping
-from podplan.launchers.kubelet import environment, expand
-from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.kubernetes.accessors import get_mapping
+from podplan.launchers.kubelet import expand_references, resolve_environment
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import kind_of, spec_of
-from podplan.lint.analysis.over_ssh import hosts_place, over_ssh
+from podplan.lint.analysis.over_ssh import list_worker_count_places, starts_over_ssh
 from podplan.lint.analysis.remote_arguments import (
-    COLOSSALAI,
-    SCRIPT,
-    Regime,
-    arrives,
-    deepspeed_version,
-    is_plain,
-    regimes_of,
-    spelling,
-    survives,
+    COLOSSALAI_REGIME,
+    SCRIPT_REGIME,
+    QuotingRegime,
+    find_regimes,
+    is_plain_word,
+    parse_deepspeed_version,
+    suggest_spelling,
+    survives_transmission,
+    transmit_word,
 )
-from podplan.lint.analysis.remote_shell import Arrival
-from podplan.lint.analysis.training import Written, role_called, training
-from podplan.lint.target import Hit, Job, Subject, for_one
-from podplan.redaction.secret_names import names_secret
+from podplan.lint.analysis.remote_shell import ReceivedWords
+from podplan.lint.analysis.training import (
+    WrittenContainer,
+    find_replica_spec,
+    find_written_training_container,
+)
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
+from podplan.redaction.secret_names import is_secret_name
 
-_LONGEST_SHOWN = 60
+_MAX_SHOWN_LENGTH = 60
 # What somebody writes who wants it to be replaced.
-_VARIABLE = pattern(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
+_SHELL_VARIABLE = compile_lazily(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
 
 
-class Sent(NamedTuple):
+class SentWord(NamedTuple):
     """A word on its way to the workers: where and how it is written, what it is by then, how it is sent.
 
     ``by_hand``: it stands among others in a command that somebody wrote as one text.
     """
 
     path: Path
-    written: str
-    word: str
-    regimes: tuple[Regime, ...]
-    expanded: Callable[[str], str]
-    by_hand: bool = False
+    written_text: str
+    sent_text: str
+    regimes: tuple[QuotingRegime, ...]
+    expand_word: Callable[[str], str]
+    is_handwritten: bool = False
 
 
-def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+def ssh_arguments(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments that do not reach the workers as they are written; values ``what`` and ``instead``.
 
     ``params["certain"]`` says which: those that certainly do not, or those that do with some versions of
     DeepSpeed, where the image does not tell the version. Variables of the shell are another check's.
     """
-    for sent, broken in _broken(subject.job):
-        if (len(broken) == len(sent.regimes)) is not params["certain"]:
+    for sent_word, broken_regimes in _find_broken_words(target.job):
+        if (len(broken_regimes) == len(sent_word.regimes)) is not params["certain"]:
             continue
-        got = arrives(sent.word, broken[-1])
-        if _VARIABLE.fullmatch(got.replaced):
+        received = transmit_word(sent_word.sent_text, broken_regimes[-1])
+        if _SHELL_VARIABLE.fullmatch(received.substitution):
             continue
-        said = broken[-1].name
-        if len(sent.regimes) > 1 and params["certain"]:
-            said = "every version of DeepSpeed"
-        better = "" if sent.by_hand else spelling(sent.written, sent.regimes, sent.expanded)
-        instead = f"write {_shown(better)} as the value itself, inside quotes of YAML or after |-"
-        instead = instead if better else "put the value into a file that the script reads"
-        what = _what(sent.word, got)
-        if sent.by_hand and not names_secret(sent.word.partition("=")[0]):
-            what = what.replace("this argument", _shown(sent.word))
-        values = {"what": f"{what} ({said})", "instead": instead}
-        yield Hit(sent.path, values, hosts_place(subject))
+        regime_name = broken_regimes[-1].name
+        if len(sent_word.regimes) > 1 and params["certain"]:
+            regime_name = "every version of DeepSpeed"
+        replacement = (
+            ""
+            if sent_word.is_handwritten
+            else suggest_spelling(sent_word.written_text, sent_word.regimes, sent_word.expand_word)
+        )
+        instead = (
+            f"write {_truncate_word(replacement)} as the value itself, inside quotes of YAML or after |-"
+        )
+        instead = instead if replacement else "put the value into a file that the script reads"
+        message = _describe_effect(sent_word.sent_text, received)
+        if sent_word.is_handwritten and not is_secret_name(sent_word.sent_text.partition("=")[0]):
+            message = message.replace("this argument", _truncate_word(sent_word.sent_text))
+        values = {"what": f"{message} ({regime_name})", "instead": instead}
+        yield Violation(sent_word.path, values, list_worker_count_places(target))
 
 
-def variable_over_ssh(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def variable_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments in which the shells of the workers replace a variable; values ``variable`` and ``by``."""
-    for sent, broken in _broken(subject.job):
-        variable = arrives(sent.word, broken[-1]).replaced
-        if _VARIABLE.fullmatch(variable):
-            values = {"variable": variable, "by": broken[-1].name}
-            yield Hit(sent.path, values, hosts_place(subject))
+    for sent_word, broken_regimes in _find_broken_words(target.job):
+        variable = transmit_word(sent_word.sent_text, broken_regimes[-1]).substitution
+        if _SHELL_VARIABLE.fullmatch(variable):
+            values = {"variable": variable, "by": broken_regimes[-1].name}
+            yield Violation(sent_word.path, values, list_worker_count_places(target))
 
 
-@for_one
-def _broken(job: Job) -> list[tuple[Sent, list[Regime]]]:
+@cache_latest
+def _find_broken_words(job: LoweredJob) -> list[tuple[SentWord, list[QuotingRegime]]]:
     """The words that do not arrive, each with the regimes under which it does not."""
-    sent = ((one, [how for how in one.regimes if not survives(one.word, how)]) for one in _arguments(job))
-    return [(one, broken) for one, broken in sent if broken]
+    sent_words = (
+        (one, [how for how in one.regimes if not survives_transmission(one.sent_text, how)])
+        for one in _iter_sent_words(job)
+    )
+    return [(one, broken) for one, broken in sent_words if broken]
 
 
-def _arguments(job: Job) -> Iterator[Sent]:
+def _iter_sent_words(job: LoweredJob) -> Iterator[SentWord]:
     """The words that the launcher sends to the workers, without those that are the same to every shell."""
-    if not over_ssh(job):
+    if not starts_over_ssh(job):
         return
-    path, words, container = _program(job)
-    regimes: tuple[Regime, ...] = (COLOSSALAI,)
+    path, words, container = _find_program(job)
+    regimes: tuple[QuotingRegime, ...] = (COLOSSALAI_REGIME,)
     if kind_of(job) == "DeepSpeedJob":
-        regimes = regimes_of(deepspeed_version(container.data.get("image")) if container else None)
-    script = SCRIPT._replace(by_pdsh=regimes[0].by_pdsh)
-    variables = environment(container.data) if container else {}
+        regimes = find_regimes(parse_deepspeed_version(container.data.get("image")) if container else None)
+    script = SCRIPT_REGIME._replace(uses_pdsh=regimes[0].uses_pdsh)
+    variables = resolve_environment(container.data) if container else {}
     complete = container is not None and not container.data.get("envFrom")
 
-    def expanded(word: str) -> str:
-        return expand(word, variables, complete=complete).text
+    def expand_word(word: str) -> str:
+        return expand_references(word, variables, is_complete=complete).text
 
-    for index, written in enumerate(words):
-        if not isinstance(written, str):
+    for index, word_text in enumerate(words):
+        if not isinstance(word_text, str):
             continue
-        made = expand(written, variables, complete=complete)
-        if made.known and not is_plain(made.text):
+        expansion = expand_references(word_text, variables, is_complete=complete)
+        if expansion.is_known and not is_plain_word(expansion.text):
             sent_as = regimes if index else (script,)
-            yield Sent((*path, index), written, made.text, sent_as, expanded)
-    line = line_of(job)
-    if line is not None and line.custom:
-        for word in line.read.line.arguments:
-            if word.known and not word.pattern and not is_plain(word.text):
-                yield Sent(line.place(word), word.text, word.text, regimes, expanded, by_hand=True)
+            yield SentWord((*path, index), word_text, expansion.text, sent_as, expand_word)
+    line = find_deepspeed_line(job)
+    if line is not None and line.is_custom:
+        for word in line.command_line.command_line.arguments:
+            if word.is_known and not word.is_pattern and not is_plain_word(word.text):
+                yield SentWord(
+                    line.locate_word(word), word.text, word.text, regimes, expand_word, is_handwritten=True
+                )
 
 
-def _program(job: Job) -> tuple[Path, list[Any], Written | None]:
+def _find_program(job: LoweredJob) -> tuple[Path, list[Any], WrittenContainer | None]:
     """The script with its arguments, and the container that launches it."""
     spec = spec_of(job)
-    worker, launcher = role_called(job, "worker"), role_called(job, "launcher")
+    worker, launcher = find_replica_spec(job, "worker"), find_replica_spec(job, "launcher")
     starter = launcher if kind_of(job) == "ColossalAIJob" else worker
-    container = training(job, starter) if starter else None
+    container = find_written_training_container(job, starter) if starter else None
     places: list[Path] = [("torchConfig", "script"), ("worker", "command")]
     if kind_of(job) == "DeepSpeedJob":
-        config = mapping(spec, "config")
+        config = get_mapping(spec, "config")
         places = (
             [] if config.get("customCommand") else [("config", "run", f) for f in config.get("run") or ()]
         )
-    for place in places:
-        *steps, last = place
+    for field_path in places:
+        *steps, last = field_path
         parent: Any = spec
         for step in steps:
-            parent = mapping(parent, str(step))
-        found = parent.get(last)
-        if isinstance(found, list) and found:
-            return ("spec", *place), found, container
+            parent = get_mapping(parent, str(step))
+        words = parent.get(last)
+        if isinstance(words, list) and words:
+            return ("spec", *field_path), words, container
     return (), [], container
 
 
-def _what(word: str, got: Arrival) -> str:
+def _describe_effect(word: str, received: ReceivedWords) -> str:
     """What happens to an argument, in words."""
-    if got.fault:
-        return f"the shell of the workers cannot read this argument: {got.fault}"
-    if got.ends:
-        sign = "the line break" if got.ends == "\n" else f'"{got.ends}"'
+    if received.error:
+        return f"the shell of the workers cannot read this argument: {received.error}"
+    if received.terminator:
+        sign = "the line break" if received.terminator == "\n" else f'"{received.terminator}"'
         return f"the shell of the workers takes {sign} in this argument for the end of the command"
-    if got.replaced.startswith("%"):
+    if received.substitution.startswith("%"):
         return (
-            f"pdsh replaces {got.replaced} in this argument by the host, the user or the number of a worker"
+            f"pdsh replaces {received.substitution} in this argument by the host, the user or the number of a"
+            " worker"
         )
-    if got.replaced:
-        return f"the shell of the workers replaces {_shown(got.replaced)} in this argument"
-    if got.swallows:
+    if received.substitution:
+        return f"the shell of the workers replaces {_truncate_word(received.substitution)} in this argument"
+    if received.absorbs_next:
         return "this argument takes what follows it away in the shell of the workers"
-    if not got.words:
+    if not received.words:
         return "this argument does not reach the workers"
-    if names_secret(word.partition("=")[0]):
+    if is_secret_name(word.partition("=")[0]):
         return "the shell of the workers changes this argument"
-    if len(got.words) == 1:
-        return f"the workers get {_shown(got.words[0])} instead of {_shown(word)}"
-    parts = " and ".join(map(_shown, got.words[:3])) + (" …" if len(got.words) > 3 else "")
-    return f"the workers get {len(got.words)} arguments, {parts}, instead of {_shown(word)}"
+    if len(received.words) == 1:
+        return f"the workers get {_truncate_word(received.words[0])} instead of {_truncate_word(word)}"
+    parts = " and ".join(map(_truncate_word, received.words[:3])) + (" …" if len(received.words) > 3 else "")
+    return f"the workers get {len(received.words)} arguments, {parts}, instead of {_truncate_word(word)}"
 
 
-def _shown(word: str) -> str:
-    return shortened(word, _LONGEST_SHOWN)
+def _truncate_word(word: str) -> str:
+    return truncate(word, _MAX_SHOWN_LENGTH)

@@ -5,43 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, mode, namespace, spec_of
-from podplan.lint.rule_selection import enforced
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.jobs import SSH_KINDS, is_mode_enabled, kind_of, namespace_of, spec_of
+from podplan.lint.rule_selection import find_enforced_level
+from podplan.lint.target import Target, Violation
 
-KEYS = "ssh-keys"  # the volume of the keys in the lowered Pods
+KEYS_VOLUME = "ssh-keys"  # the volume of the keys in the lowered Pods
 
 
-def ssh_user(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def ssh_user(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Users that cannot read the ssh keys; value ``what``."""
-    found = _training_pod(subject)
-    if found is None:
+    training_container = _find_container_with_keys(target)
+    if training_container is None:
         return
-    path, container, keys = found
-    pod = mapping(mapping(subject.data, "spec"), "securityContext")
-    own = mapping(container, "securityContext")
-    for field, base, context in _effective(path, own, pod):
+    path, container, keys = training_container
+    pod_context = get_mapping(get_mapping(target.data, "spec"), "securityContext")
+    container_context = get_mapping(container, "securityContext")
+    for field, base, context in _iter_effective_settings(path, container_context, pod_context):
         value = context[field]
         if field == "runAsUser" and value != 0:
-            what = f"the container runs as user {value}"
-        elif field == "runAsNonRoot" and value is True and not _sets_user(own, pod):
-            what = "the container may not run as root"
+            message = f"the container runs as user {value}"
+        elif field == "runAsNonRoot" and value is True and not _sets_user(container_context, pod_context):
+            message = "the container may not run as root"
         else:
             continue
-        yield Hit((*base, field), {"what": f"{what}, and the ssh keys are in {keys}, which is for root only"})
+        yield Violation(
+            (*base, field), {"what": f"{message}, and the ssh keys are in {keys}, which is for root only"}
+        )
 
 
-def keys_outside_home(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``ssh.authMountPath`` where neither ssh nor sshd look for keys; values ``path`` and ``home``."""
-    job = subject.job
-    path = text(mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
-    if not path or mode(job, "debug"):
+    job = target.job
+    path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
+    if not path or is_mode_enabled(job, "debug"):
         return
-    users = {found[0] if (found := _user(group)) is not None else None for group in job.pods}
+    users = {found[0] if (found := _find_user(group)) is not None else None for group in job.pods}
     # The image may have another user than root, whose home is not known here.
     home = "/root/.ssh" if users == {0} else ""
     if path != home if home else path.rpartition("/")[2] != ".ssh":
@@ -49,87 +51,94 @@ def keys_outside_home(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             "path": path,
             "home": home or "the folder .ssh in the home of the user, /root/.ssh for root",
         }
-        yield Hit(("spec", "ssh", "authMountPath"), values)
+        yield Violation(("spec", "ssh", "authMountPath"), values)
 
 
-def ssh_root_refused(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A namespace that refuses root, which the ssh keys are for; values ``namespace`` and ``keys``."""
-    job = subject.job
-    if job.inventory is None or enforced(job) != "restricted":
+    job = target.job
+    if job.inventory is None or find_enforced_level(job) != "restricted":
         return
-    pods = (subject._replace(data=group.doc.data, group=group) for group in job.pods)
-    found = next((pod for pod in map(_training_pod, pods) if pod is not None), None)
-    if found is not None:
-        where = namespace(job)
-        at: Path = ("spec", "namespaces", where, "podSecurity")
-        related = [(job.inventory, at, "it enforces the level restricted")]
-        yield Hit(("metadata", "namespace"), {"namespace": where, "keys": found[2]}, related)
+    pods = (target._replace(data=group.doc.data, group=group) for group in job.pods)
+    training_container = next((pod for pod in map(_find_container_with_keys, pods) if pod is not None), None)
+    if training_container is not None:
+        job_namespace = namespace_of(job)
+        path: Path = ("spec", "namespaces", job_namespace, "podSecurity")
+        related = [(job.inventory, path, "it enforces the level restricted")]
+        yield Violation(
+            ("metadata", "namespace"), {"namespace": job_namespace, "keys": training_container[2]}, related
+        )
 
 
-def ssh_key_modes(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def ssh_key_modes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """fsGroup, which makes the keys of root readable by a group; values ``group`` and ``keys``."""
-    found = _training_pod(subject)
-    pod = mapping(mapping(subject.data, "spec"), "securityContext")
-    group = pod.get("fsGroup")
-    if found is None or not isinstance(group, int):
+    training_container = _find_container_with_keys(target)
+    pod_context = get_mapping(get_mapping(target.data, "spec"), "securityContext")
+    group = pod_context.get("fsGroup")
+    if training_container is None or not isinstance(group, int):
         return
-    container, keys = found[1:]
-    user = mapping(container, "securityContext").get("runAsUser", pod.get("runAsUser"))
+    container, keys = training_container[1:]
+    user = get_mapping(container, "securityContext").get("runAsUser", pod_context.get("runAsUser"))
     if user in (None, 0):
-        yield Hit(("spec", "securityContext", "fsGroup"), {"group": group, "keys": keys})
+        yield Violation(("spec", "securityContext", "fsGroup"), {"group": group, "keys": keys})
 
 
-def ssh_users_differ(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def ssh_users_differ(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher of a ColossalAIJob and workers that run as different users; values ``one`` and ``other``."""
-    if mode(subject.job, "debug"):
+    if is_mode_enabled(target.job, "debug"):
         return
-    users = {group.role: found for group in subject.job.pods if (found := _user(group)) is not None}
+    users = {
+        group.replica_type: found for group in target.job.pods if (found := _find_user(group)) is not None
+    }
     if {"launcher", "worker"} <= users.keys():
-        (one, doc, path, group), (other, there, other_path, _) = users["launcher"], users["worker"]
-        if one != other:
-            related = [(there, other_path, f"the workers run as user {other}")]
-            yield Hit(path, {"one": one, "other": other}, related, doc=doc, group=group)
+        (launcher_user, doc, path, group), (worker_user, worker_doc, worker_path, _) = (
+            users["launcher"],
+            users["worker"],
+        )
+        if launcher_user != worker_user:
+            related = [(worker_doc, worker_path, f"the workers run as user {worker_user}")]
+            yield Violation(path, {"one": launcher_user, "other": worker_user}, related, doc=doc, group=group)
 
 
-def _user(group: Group) -> tuple[int, Doc, Path, Group] | None:
+def _find_user(group: ReplicaGroup) -> tuple[int, TracedDocument, Path, ReplicaGroup] | None:
     """The user of the training container of a Pod, where one is given, and the place that says so."""
-    listed = dict(entries(mapping(group.doc.data, "spec"), "containers"))
-    own = mapping(listed.get(group.training or 0), "securityContext")
-    pod = mapping(mapping(group.doc.data, "spec"), "securityContext")
-    path = ("spec", "containers", group.training or 0)
-    for field, base, context in _effective(path, own, pod):
+    containers = dict(get_entries(get_mapping(group.doc.data, "spec"), "containers"))
+    container_context = get_mapping(containers.get(group.training_container_index or 0), "securityContext")
+    pod_context = get_mapping(get_mapping(group.doc.data, "spec"), "securityContext")
+    path = ("spec", "containers", group.training_container_index or 0)
+    for field, base, context in _iter_effective_settings(path, container_context, pod_context):
         if field == "runAsUser" and isinstance(context[field], int):
             return context[field], group.doc, (*base, field), group
     return None
 
 
-def _effective(
-    path: Path, own: Mapping[str, Any], pod: Mapping[str, Any]
+def _iter_effective_settings(
+    path: Path, container_context: Mapping[str, Any], pod_context: Mapping[str, Any]
 ) -> Iterator[tuple[str, Path, Mapping[str, Any]]]:
     """The settings of the user in force: those of the container, else those of the Pod."""
     for field in ("runAsUser", "runAsNonRoot"):
-        if own.get(field) is not None:
-            yield field, (*path, "securityContext"), own
-        elif pod.get(field) is not None:
-            yield field, ("spec", "securityContext"), pod
+        if container_context.get(field) is not None:
+            yield field, (*path, "securityContext"), container_context
+        elif pod_context.get(field) is not None:
+            yield field, ("spec", "securityContext"), pod_context
 
 
-def _sets_user(own: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
-    return own.get("runAsUser", pod.get("runAsUser")) is not None
+def _sets_user(container_context: Mapping[str, Any], pod_context: Mapping[str, Any]) -> bool:
+    return container_context.get("runAsUser", pod_context.get("runAsUser")) is not None
 
 
-def _training_pod(subject: Subject) -> tuple[Path, Mapping[str, Any], str] | None:
+def _find_container_with_keys(target: Target) -> tuple[Path, Mapping[str, Any], str] | None:
     """The training container of a Pod that has its ssh keys below /root, and where they are."""
-    job, group = subject.job, subject.group
-    if group is None or kind_of(job) not in SSH_KINDS or mode(job, "debug"):
+    job, group = target.job, target.group
+    if group is None or kind_of(job) not in SSH_KINDS or is_mode_enabled(job, "debug"):
         return None
-    for index, container in entries(mapping(subject.data, "spec"), "containers"):
-        if index != (group.training or 0):
+    for index, container in get_entries(get_mapping(target.data, "spec"), "containers"):
+        if index != (group.training_container_index or 0):
             continue
-        for _, mount in entries(container, "volumeMounts"):
+        for _, mount in get_entries(container, "volumeMounts"):
             keys = mount.get("mountPath")
             if isinstance(keys, str) and "subPath" in mount:
                 keys = keys.rpartition("/")[0]
-            if mount.get("name") == KEYS and isinstance(keys, str) and f"{keys}/".startswith("/root/"):
+            if mount.get("name") == KEYS_VOLUME and isinstance(keys, str) and f"{keys}/".startswith("/root/"):
                 return ("spec", "containers", index), container, keys
     return None

@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.provenance import Path
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, texts
+from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, starts_sshd
-from podplan.lint.analysis.jobs import mode, shown_list
-from podplan.lint.target import Hit, Subject
+from podplan.lint.analysis.jobs import format_list, is_mode_enabled
+from podplan.lint.target import Target, Violation
 
 
-def sshd_without_capabilities(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def sshd_without_capabilities(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An sshd of root without what it needs. Values: ``missing``, ``all``: what sshd needs."""
-    own = mapping(subject.data, "securityContext")
-    context = {**mapping(mapping(subject.doc.data, "spec"), "securityContext"), **own}
+    own = get_mapping(subject.data, "securityContext")
+    context = {**get_mapping(get_mapping(subject.doc.data, "spec"), "securityContext"), **own}
     is_root = not context.get("runAsUser") and context.get("runAsNonRoot") is not True
-    if not is_root or own.get("privileged") is True or mode(subject.job, "debug"):
+    if not is_root or own.get("privileged") is True or is_mode_enabled(subject.job, "debug"):
         return
-    capabilities = mapping(own, "capabilities")
-    dropped = [(at, _name(text)) for at, text in texts(capabilities, "drop")]
-    added = {_name(text) for _, text in texts(capabilities, "add")}
+    capabilities = get_mapping(own, "capabilities")
+    dropped = [(at, _name(text)) for at, text in get_texts(capabilities, "drop")]
+    added = {_name(text) for _, text in get_texts(capabilities, "add")}
     names = {name for _, name in dropped}
     missing = [
         name
@@ -31,7 +31,9 @@ def sshd_without_capabilities(subject: Subject, _: Mapping[str, Any]) -> Iterato
     if missing and starts_sshd(subject.data):
         at = next(number for number, name in dropped if name == "ALL" or name in missing)
         path: Path = ("securityContext", "capabilities", "drop", at)
-        yield Hit(path, {"missing": shown_list(missing), "all": f"[{', '.join(CAPABILITIES_AS_ROOT)}]"})
+        yield Violation(
+            path, {"missing": format_list(missing), "all": f"[{', '.join(CAPABILITIES_AS_ROOT)}]"}
+        )
 
 
 def _name(text: str) -> str:

@@ -7,42 +7,42 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes import quantities
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.analysis.resources import entries as resources
-from podplan.lint.analysis.training import env
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.resources import get_resource_entries as resources
+from podplan.lint.analysis.training import iter_env
+from podplan.lint.target import Target, Violation
 from podplan.redaction.detection import is_secret
 
-LEAST = 2**20 * quantities.ONE  # no container lives on less than 1Mi
-_BYTES = ("memory", "ephemeral-storage")
+SMALLEST_PLAUSIBLE_AMOUNT = 2**20 * quantities.UNITS_PER_ONE  # no container lives on less than 1Mi
+_BYTE_RESOURCES = ("memory", "ephemeral-storage")
 
 
-def secret_literal(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def secret_literal(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable of a container that holds a secret as text; value ``name``."""
-    for number, name, entry in env(subject.data):
-        if is_secret(name, text(entry, "value")):
-            yield Hit(("env", number, "value"), {"name": name})
+    for number, name, entry in iter_env(target.data):
+        if is_secret(name, get_text(entry, "value")):
+            yield Violation(("env", number, "value"), {"name": name})
 
 
-def ambiguous_unit(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def ambiguous_unit(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Memory or storage of less than 1Mi in a Pod; values ``written`` and ``bytes``."""
-    for path, value in _amounts(subject.data):
-        units = quantities.parse(value)
-        if units is not None and 0 < units < LEAST:
-            number = f"{units / quantities.ONE:.6f}".rstrip("0").rstrip(".")
-            yield Hit(path, {"written": value, "bytes": number, "what": path[-1]})
+    for path, value in _iter_byte_amounts(target.data):
+        units = quantities.parse_quantity(value)
+        if units is not None and 0 < units < SMALLEST_PLAUSIBLE_AMOUNT:
+            number = f"{units / quantities.UNITS_PER_ONE:.6f}".rstrip("0").rstrip(".")
+            yield Violation(path, {"written": value, "bytes": number, "what": path[-1]})
 
 
-def _amounts(pod: Any) -> Iterator[tuple[Path, Any]]:
+def _iter_byte_amounts(pod: Any) -> Iterator[tuple[Path, Any]]:
     """The amounts of bytes that a Pod asks for."""
-    spec = mapping(pod, "spec")
-    for listed in ("initContainers", "containers"):
-        for number, container in entries(spec, listed):
+    spec = get_mapping(pod, "spec")
+    for list_key in ("initContainers", "containers"):
+        for number, container in get_entries(spec, list_key):
             for section in ("requests", "limits"):
                 for name, value in resources(container, section).items():
-                    if name in _BYTES:
-                        yield ("spec", listed, number, "resources", section, name), value
-    for number, volume in entries(spec, "volumes"):
-        if "sizeLimit" in mapping(volume, "emptyDir"):
+                    if name in _BYTE_RESOURCES:
+                        yield ("spec", list_key, number, "resources", section, name), value
+    for number, volume in get_entries(spec, "volumes"):
+        if "sizeLimit" in get_mapping(volume, "emptyDir"):
             path = ("spec", "volumes", number, "emptyDir", "sizeLimit")
-            yield path, mapping(volume, "emptyDir")["sizeLimit"]
+            yield path, get_mapping(volume, "emptyDir")["sizeLimit"]

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
-from podplan.core.provenance import Doc
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
-from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.analysis.cross_job import Again, named_place
-from podplan.lint.analysis.gitops import WAVE, annotations_of, at, hooks, wave_of
-from podplan.lint.analysis.jobs import namespace
-from podplan.lint.checks.claims import users
-from podplan.lint.checks.references import references
-from podplan.lint.target import Hit, Job
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.cross_job import RebuildJob, get_name_place
+from podplan.lint.analysis.gitops import (
+    WAVE_ANNOTATION,
+    find_hook_phases,
+    get_annotation_path,
+    get_annotations,
+    parse_sync_wave,
+)
+from podplan.lint.analysis.jobs import namespace_of
+from podplan.lint.checks.claims import find_claim_users
+from podplan.lint.checks.references import iter_references
+from podplan.lint.target import LoweredJob, Violation
 
 
-class Need(NamedTuple):
+class ObjectId(NamedTuple):
     """An object by its kind, namespace and name."""
 
     kind: str
@@ -25,74 +31,90 @@ class Need(NamedTuple):
 
 
 # Most jobs need the same few objects, and so leave the same few tuples.
-_need = lru_cache(maxsize=1000)(Need)
+_build_object_id = lru_cache(maxsize=1000)(ObjectId)
 
 
-class Turn(NamedTuple):
+class SyncWaveSummary(NamedTuple):
     """When something is applied: a job with what it cannot start without, or an object that is in a wave.
 
     A hook has phases of its own, and leaves nothing here.
     """
 
     wave: int
-    needs: tuple[Need, ...] = ()
-    object: Need | None = None
+    dependencies: tuple[ObjectId, ...] = ()
+    object: ObjectId | None = None
 
     @property
     def keys(self) -> list[Hashable]:
-        return list(self.needs) if self.object is None else [self.object]
+        return list(self.dependencies) if self.object is None else [self.object]
 
     @property
-    def party(self) -> Hashable:
+    def owner(self) -> Hashable:
         return "jobs" if self.object is None else "object"
 
 
-def turn_left(job: Job) -> Turn | None:
+def summarize_sync_wave(job: LoweredJob) -> SyncWaveSummary | None:
     """When a job or an object is applied; None where that matters to no other."""
     data = job.cr.data if job.cr is not None else job.groups[0].doc.data
-    if hooks(data) or (job.cr is None and WAVE not in annotations_of(data)):
+    if find_hook_phases(data) or (job.cr is None and WAVE_ANNOTATION not in get_annotations(data)):
         return None
     if job.cr is not None:
-        return Turn(wave_of(data), tuple(dict.fromkeys(_needs(job))))
-    metadata = mapping(data, "metadata")
-    return Turn(
-        wave_of(data), object=Need(text(data, "kind"), text(metadata, "namespace"), text(metadata, "name"))
+        return SyncWaveSummary(parse_sync_wave(data), tuple(dict.fromkeys(_iter_dependencies(job))))
+    metadata = get_mapping(data, "metadata")
+    return SyncWaveSummary(
+        parse_sync_wave(data),
+        object=ObjectId(get_text(data, "kind"), get_text(metadata, "namespace"), get_text(metadata, "name")),
     )
 
 
-def applied_too_late(left: Mapping[int, Turn], again: Again) -> Iterator[tuple[int, Hit]]:
+def applied_too_late(
+    summaries: Mapping[int, SyncWaveSummary], rebuild_job: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
     """An object of the repository that a job needs and that is in a later wave; the first, once per job.
 
     Values: ``job``, ``wave``, ``needs``, ``later``.
     """
-    there = {one.object: (one.wave, number) for number, one in left.items() if one.object is not None}
-    for number, one in left.items():
-        for need in one.needs:
-            if need in there and there[need][0] > one.wave:
-                yield number, _too_late(again(number), need, again(there[need][1]).groups[0].doc)
+    waves_by_object = {
+        one.object: (one.wave, number) for number, one in summaries.items() if one.object is not None
+    }
+    for number, summary in summaries.items():
+        for dependency in summary.dependencies:
+            if dependency in waves_by_object and waves_by_object[dependency][0] > summary.wave:
+                yield (
+                    number,
+                    _build_violation(
+                        rebuild_job(number),
+                        dependency,
+                        rebuild_job(waves_by_object[dependency][1]).groups[0].doc,
+                    ),
+                )
                 break
 
 
-def _too_late(job: Job, need: Need, later: Doc) -> Hit:
+def _build_violation(job: LoweredJob, dependency: ObjectId, later_doc: TracedDocument) -> Violation:
     assert job.cr is not None
-    cr, place, name = named_place(job)
-    wave = wave_of(later.data)
+    cr, name_path, name = get_name_place(job)
+    wave = parse_sync_wave(later_doc.data)
     values = {
         "job": name,
-        "wave": wave_of(cr.data),
-        "needs": f"{need.kind}/{need.name}",
+        "wave": parse_sync_wave(cr.data),
+        "needs": f"{dependency.kind}/{dependency.name}",
         "later": wave,
     }
-    here = at(WAVE) if WAVE in annotations_of(cr.data) else place
-    return Hit(here, values, related=[(later, at(WAVE), f"wave {wave}")])
+    annotation_path = (
+        get_annotation_path(WAVE_ANNOTATION) if WAVE_ANNOTATION in get_annotations(cr.data) else name_path
+    )
+    return Violation(
+        annotation_path, values, related=[(later_doc, get_annotation_path(WAVE_ANNOTATION), f"wave {wave}")]
+    )
 
 
-def _needs(job: Job) -> Iterator[Need]:
-    where = namespace(job)
-    if where:
-        yield _need("Namespace", "", where)
-    for claim in users(job):
-        yield _need("PersistentVolumeClaim", where, claim)
+def _iter_dependencies(job: LoweredJob) -> Iterator[ObjectId]:
+    job_namespace = namespace_of(job)
+    if job_namespace:
+        yield _build_object_id("Namespace", "", job_namespace)
+    for claim in find_claim_users(job):
+        yield _build_object_id("PersistentVolumeClaim", job_namespace, claim)
     for group in job.pods:
-        for reference in references(group):
-            yield _need(reference.kind, where, reference.name)
+        for reference in iter_references(group):
+            yield _build_object_id(reference.kind, job_namespace, reference.name)

@@ -9,63 +9,67 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
-from podplan.core.suggestions import did_you_mean
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes import names
-from podplan.kubernetes.accessors import entries, mapping, texts
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
+from podplan.lint.target import Target, Violation
 
-SCHEME = "t9k://"
-_STORES = {"pvc": "t9k://pvc/CLAIM/PATH", "minio": "t9k://minio/SECRET/BUCKET/PATH"}
-_URL = pattern(r"https?://[^\s/]+\S*")
-_OBJECT = pattern(r"[a-z][a-z0-9+.-]*://[^\s/]+\S*")
-_BUCKET = pattern(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+FILESET_SCHEME = "t9k://"
+_STORE_FORMS = {"pvc": "t9k://pvc/CLAIM/PATH", "minio": "t9k://minio/SECRET/BUCKET/PATH"}
+_URL_PATTERN = compile_lazily(r"https?://[^\s/]+\S*")
+_OBJECT_URI_PATTERN = compile_lazily(r"[a-z][a-z0-9+.-]*://[^\s/]+\S*")
+_BUCKET_PATTERN = compile_lazily(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
-def log_source_format(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def log_source_format(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A source of logs that TensorBoard cannot read. Values: ``source``, ``why``."""
-    spec = mapping(subject.data, "spec")
-    for path, source, why in _faults(spec):
-        yield Hit(("spec", *path), {"source": names.shown(source), "why": why})
+    spec = get_mapping(target.data, "spec")
+    for path, source, reason in _iter_source_errors(spec):
+        yield Violation(("spec", *path), {"source": names.format_value(source), "why": reason})
 
 
-def _faults(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str, str]]:
-    for number, fileset in texts(spec, "trainingLogFilesets"):
-        if why := _fileset_fault(fileset):
-            yield ("trainingLogFilesets", number), fileset, why
-    folders = mapping(spec, "logDir")
-    for number, claim in entries(folders, "pvc"):
-        for at, path in texts(claim, "subPath"):
+def _iter_source_errors(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str, str]]:
+    for number, fileset in get_texts(spec, "trainingLogFilesets"):
+        if reason := _explain_fileset_error(fileset):
+            yield ("trainingLogFilesets", number), fileset, reason
+    folders = get_mapping(spec, "logDir")
+    for number, claim in get_entries(folders, "pvc"):
+        for index, path in get_texts(claim, "subPath"):
             if path.startswith("/") or ".." in path.split("/"):
                 yield (
-                    ("logDir", "pvc", number, "subPath", at),
+                    ("logDir", "pvc", number, "subPath", index),
                     path,
                     "it must be a path relative to the claim",
                 )
-    for at, uri in texts(mapping(folders, "s3"), "uri"):
-        if not _OBJECT.fullmatch(uri):
-            yield ("logDir", "s3", "uri", at), uri, "it must be a URI, such as s3://BUCKET/PATH"
-    for at, url in texts(mapping(folders, "http"), "url"):
-        if not _URL.fullmatch(url):
-            yield ("logDir", "http", "url", at), url, "it must begin with http:// or https://"
+    for index, uri in get_texts(get_mapping(folders, "s3"), "uri"):
+        if not _OBJECT_URI_PATTERN.fullmatch(uri):
+            yield ("logDir", "s3", "uri", index), uri, "it must be a URI, such as s3://BUCKET/PATH"
+    for index, url in get_texts(get_mapping(folders, "http"), "url"):
+        if not _URL_PATTERN.fullmatch(url):
+            yield ("logDir", "http", "url", index), url, "it must begin with http:// or https://"
 
 
-def _fileset_fault(fileset: str) -> str:
+def _explain_fileset_error(fileset: str) -> str:
     """Why a text is no fileset; "" for one that is."""
-    if not fileset.startswith(SCHEME):
-        return f"it must begin with {SCHEME}pvc/ or {SCHEME}minio/"
-    store, *rest = fileset.removeprefix(SCHEME).split("/")
-    if store not in _STORES:
-        meant = did_you_mean(store, _STORES) or "; there are pvc and minio"
-        return f"there is no storage type {names.shown(store)}{meant}"
-    if any(part != part.strip() for part in rest) or ".." in rest:
+    if not fileset.startswith(FILESET_SCHEME):
+        return f"it must begin with {FILESET_SCHEME}pvc/ or {FILESET_SCHEME}minio/"
+    store, *parts = fileset.removeprefix(FILESET_SCHEME).split("/")
+    if store not in _STORE_FORMS:
+        suggestion = suggest_phrase(store, _STORE_FORMS) or "; there are pvc and minio"
+        return f"there is no storage type {names.format_value(store)}{suggestion}"
+    if any(part != part.strip() for part in parts) or ".." in parts:
         return "a part of it is .. or has blanks at its ends"
-    holder = rest[0] if rest else ""
-    if not names.fits("dns-subdomain", holder):
-        what = "persistent volume claim" if store == "pvc" else "Secret"
-        fault = f"{names.shown(holder)} is no name of a {what}" if holder else f"it names no {what}"
-        return f"{fault}; write {_STORES[store]}"
-    if store == "minio" and not (len(rest) > 1 and _BUCKET.fullmatch(rest[1])):
-        return f"it names no bucket; write {_STORES[store]}"
+    object_name = parts[0] if parts else ""
+    if not names.matches_form("dns-subdomain", object_name):
+        object_label = "persistent volume claim" if store == "pvc" else "Secret"
+        error = (
+            f"{names.format_value(object_name)} is no name of a {object_label}"
+            if object_name
+            else f"it names no {object_label}"
+        )
+        return f"{error}; write {_STORE_FORMS[store]}"
+    if store == "minio" and not (len(parts) > 1 and _BUCKET_PATTERN.fullmatch(parts[1])):
+        return f"it names no bucket; write {_STORE_FORMS[store]}"
     return ""

@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, below
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.exit_status import is_training, is_work
 from podplan.launchers.processes import Process, steps
 from podplan.launchers.signals import Unsignalled, unsignalled
-from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.grace_period import DEFAULT_GRACE
-from podplan.lint.target import Hit, Subject
+from podplan.lint.target import Target, Violation
 
 # Options and variables by which a program saves its state when it is told to end.
-_HANDLES = pattern(
+_HANDLES = compile_lazily(
     r"sigterm|(?:on|handle|catch|exit)[-_]signals?|signals?[-_]handl|(?:on|at|before|handle)[-_]preempt"
     r"|preempt\w*[-_](?:save|checkpoint|handl)|(?:on|at|before)[-_]term|graceful[-_]?(?:shut|stop|exit|term)"
 )
@@ -37,11 +37,11 @@ class Reason(NamedTuple):
     place: Path
 
 
-def signal_kept_by_shell(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def signal_kept_by_shell(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A program that relies on SIGTERM, and whose shell keeps it; values ``program``, ``how``, ``reason``."""
-    if subject.job.cr is not None and mode(subject.job, "debug"):
+    if subject.job.cr is not None and is_mode_enabled(subject.job, "debug"):
         return
-    spec = mapping(subject.doc.data, "spec")
+    spec = get_mapping(subject.doc.data, "spec")
     if spec.get("shareProcessNamespace") is True:
         return
     process = process_of(subject.data)
@@ -49,17 +49,17 @@ def signal_kept_by_shell(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
         reason = _reason(found, process, subject, spec) if is_work(found.process) else None
         if reason is None or is_of_controller(subject, found.process.path):
             continue
-        place = reason.place if reason.place[:1] == ("spec",) else below(subject.base, reason.place)
+        place = reason.place if reason.place[:1] == ("spec",) else below(subject.base_path, reason.place)
         values = {
             "program": command_name(found.process.words),
             "how": found.how,
             "reason": reason.said,
         }
-        yield Hit(found.process.place, values, related=[(subject.doc, place, reason.label)])
+        yield Violation(found.process.place, values, related=[(subject.doc, place, reason.label)])
         return
 
 
-def _reason(found: Unsignalled, process: Process, subject: Subject, spec: Mapping[str, Any]) -> Reason | None:
+def _reason(found: Unsignalled, process: Process, subject: Target, spec: Mapping[str, Any]) -> Reason | None:
     for word in found.process.words[1:]:
         name, equals, value = word.text.partition("=")
         is_on = not equals or value.lower() not in _OFF
@@ -67,9 +67,9 @@ def _reason(found: Unsignalled, process: Process, subject: Subject, spec: Mappin
             return Reason(f"{name} relies on it", "it relies on SIGTERM", word.place)
     if not is_training(found.process):
         return None
-    for number, entry in entries(subject.data, "env"):
-        name = text(entry, "name")
-        if _HANDLES.search(name.lower()) and text(entry, "value").lower() not in _OFF:
+    for number, entry in get_entries(subject.data, "env"):
+        name = get_text(entry, "name")
+        if _HANDLES.search(name.lower()) and get_text(entry, "value").lower() not in _OFF:
             return Reason(f"{name} relies on it", "it relies on SIGTERM", ("env", number, "value"))
     grace = spec.get("terminationGracePeriodSeconds")
     if not isinstance(grace, int) or grace <= DEFAULT_GRACE or not _is_alone(subject, spec):
@@ -81,7 +81,7 @@ def _reason(found: Unsignalled, process: Process, subject: Subject, spec: Mappin
     return Reason(said, "the grace period of the Pod", ("spec", "terminationGracePeriodSeconds"))
 
 
-def _is_alone(subject: Subject, spec: Mapping[str, Any]) -> bool:
+def _is_alone(subject: Target, spec: Mapping[str, Any]) -> bool:
     """Whether nothing else of the Pod can need its grace period."""
-    others = [*entries(spec, "containers"), *entries(spec, "initContainers")]
-    return len(others) == 1 and not mapping(mapping(subject.data, "lifecycle"), "preStop")
+    others = [*get_entries(spec, "containers"), *get_entries(spec, "initContainers")]
+    return len(others) == 1 and not get_mapping(get_mapping(subject.data, "lifecycle"), "preStop")

@@ -9,44 +9,50 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping, texts
-from podplan.launchers.argparse import parse
-from podplan.launchers.torchrun import ETCD, GRAMMAR
+from podplan.kubernetes.accessors import get_mapping, get_texts
+from podplan.launchers.argparse import parse_command_line
+from podplan.launchers.torchrun import ETCD_BACKENDS, GRAMMAR
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import counted, mode, pods, replicas_written, spec_of
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.jobs import count_pods, format_count, is_mode_enabled, list_replica_places, spec_of
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # What the controller says where a field of torchrunConfig is set; it always says nnodes and rdzv_endpoint.
-_FIELDS = {"rdzv_backend": "rdzvBackend", "nproc_per_node": "procPerNode", "max_restarts": "maxRestarts"}
+_CONFIG_FIELDS = {
+    "rdzv_backend": "rdzvBackend",
+    "nproc_per_node": "procPerNode",
+    "max_restarts": "maxRestarts",
+}
 
 
-def option_given_twice(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def option_given_twice(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that the controller gives too; values ``option`` and ``source``."""
-    job, config = subject.job, mapping(spec_of(subject.job), "torchrunConfig")
-    if config.get("enabled") is not True or mode(job, "debug"):
+    job, config = target.job, get_mapping(spec_of(target.job), "torchrunConfig")
+    if config.get("enabled") is not True or is_mode_enabled(job, "debug"):
         return
     base = ("spec", "torchrunConfig", "extraOptions")
-    words = tuple(Word(word, (*base, at)) for at, word in texts(config, "extraOptions"))
+    words = tuple(Word(word, (*base, at)) for at, word in get_texts(config, "extraOptions"))
     if not words:
         return
-    options = parse(GRAMMAR, words, Word("torchrun", base)).options
-    named = options.get("rdzv_backend")
-    backend = named.value if named is not None else config.get("rdzvBackend")
+    options = parse_command_line(GRAMMAR, words, Word("torchrun", base)).options
+    backend_option = options.get("rdzv_backend")
+    backend = backend_option.value if backend_option is not None else config.get("rdzvBackend")
     for name, option in options.items():
-        if name == "rdzv_endpoint" and backend in ETCD:
+        if name == "rdzv_endpoint" and backend in ETCD_BACKENDS:
             continue  # the endpoint of the controller is a replica, and no etcd server
-        source, where = _given(job, config, name)
+        source, source_places = _find_controller_source(job, config, name)
         if source:
-            related = [(subject.doc, path, label) for path, label in where]
-            yield Hit(option.flag.path, {"option": f"--{name}", "source": source}, related)
+            related = [(target.doc, path, label) for path, label in source_places]
+            yield Violation(option.flag.path, {"option": f"--{name}", "source": source}, related)
 
 
-def _given(job: Job, config: Mapping[str, Any], name: str) -> tuple[str, list[tuple[Path, str]]]:
+def _find_controller_source(
+    job: LoweredJob, config: Mapping[str, Any], name: str
+) -> tuple[str, list[tuple[Path, str]]]:
     """What the controller takes an option from, "" where it does not give it, and where that is written."""
-    field = _FIELDS.get(name, "")
+    field = _CONFIG_FIELDS.get(name, "")
     if field in config:
         return f"{field}: {config[field]}", [(("spec", "torchrunConfig", field), "it is set here")]
     if name == "nnodes":
-        written = [(path, label) for _, path, label in replicas_written(job)]
-        return f"the {counted(pods(job), 'replica')}", written
+        replica_places = [(path, label) for _, path, label in list_replica_places(job)]
+        return f"the {format_count(count_pods(job), 'replica')}", replica_places
     return ("the host of rank 0" if name == "rdzv_endpoint" else ""), []

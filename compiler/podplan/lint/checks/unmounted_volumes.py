@@ -9,43 +9,45 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.analysis.resources import containers, init_containers
-from podplan.lint.target import Hit, Subject
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.target import Target, Violation
 
 DEEPEST = 20  # folders of a path that mounts are compared with
 # Where programs keep what only they need.
-_SCRATCH = pattern(r"(?:/tmp|/var/tmp|/run|/var/run|/dev/shm|/etc|/root/\..*|/home/[^/]+/\..*|/\..*)(?:/.*)?")
-_PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
+_SCRATCH = compile_lazily(
+    r"(?:/tmp|/var/tmp|/run|/var/run|/dev/shm|/etc|/root/\..*|/home/[^/]+/\..*|/\..*)(?:/.*)?"
+)
+_PATH_IN_TEXT = compile_lazily(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 
 
-def unmounted_volume(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def unmounted_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A volume that only an init container mounts. Values: ``volume``, ``container``, ``path``, ``why``."""
     group = subject.group
-    inits = init_containers(group) if group is not None else []
+    inits = list_init_containers(group) if group is not None else []
     if group is None or not inits:
         return
-    users = Counter(name for _, one in (*inits, *containers(group)) for name in _mounted(one))
+    users = Counter(name for _, one in (*inits, *list_containers(group)) for name in _mounted(one))
     scratch = _scratch_volumes(subject.data)
     missing: Mapping[str, tuple[Path, str]] | None = None
     for path, init in inits:
-        for at, mount in entries(init, "volumeMounts"):
-            name, where = text(mount, "name"), text(mount, "mountPath").rstrip("/")
+        for at, mount in get_entries(init, "volumeMounts"):
+            name, where = get_text(mount, "name"), get_text(mount, "mountPath").rstrip("/")
             if users[name] > 1 or mount.get("readOnly") is True or not where:
                 continue
-            missing = _missing(containers(group)) if missing is None else missing
+            missing = _missing(list_containers(group)) if missing is None else missing
             user = missing.get(where)
             if user is None and (name not in scratch or _SCRATCH.fullmatch(where)):
                 continue
-            values = {"volume": name, "container": text(init, "name"), "path": where, "why": _why(user)}
+            values = {"volume": name, "container": get_text(init, "name"), "path": where, "why": _why(user)}
             related = [(subject.doc, user[0], f"reads {user[1]}")] if user is not None else []
-            yield Hit((*path, "volumeMounts", at, "name"), values, related=related)
+            yield Violation((*path, "volumeMounts", at, "name"), values, related=related)
 
 
 def _mounted(container: Mapping[str, Any]) -> set[str]:
-    return {text(mount, "name") for _, mount in entries(container, "volumeMounts")}
+    return {get_text(mount, "name") for _, mount in get_entries(container, "volumeMounts")}
 
 
 def _why(user: tuple[Path, str] | None) -> str:
@@ -56,15 +58,17 @@ def _why(user: tuple[Path, str] | None) -> str:
 
 def _scratch_volumes(pod: Mapping[str, Any]) -> set[str]:
     """The volumes that are made with the Pod and deleted with it."""
-    volumes = entries(mapping(pod, "spec"), "volumes")
-    return {text(volume, "name") for _, volume in volumes if "emptyDir" in volume}
+    volumes = get_entries(get_mapping(pod, "spec"), "volumes")
+    return {get_text(volume, "name") for _, volume in volumes if "emptyDir" in volume}
 
 
 def _missing(apps: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, tuple[Path, str]]:
     """Paths that containers name and no mount of theirs holds, by each folder above: where, and which."""
     missing: dict[str, tuple[Path, str]] = {}
     for base, app in apps:
-        mounts = {text(mount, "mountPath").rstrip("/") for _, mount in entries(app, "volumeMounts")} - {""}
+        mounts = {
+            get_text(mount, "mountPath").rstrip("/") for _, mount in get_entries(app, "volumeMounts")
+        } - {""}
         for path, value in _texts(app):
             for found in _PATH_IN_TEXT.findall(value):
                 folders = _folders(found)
@@ -82,8 +86,8 @@ def _folders(path: str) -> list[str]:
 
 def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for key in ("command", "args"):
-        for at, value in texts(container, key):
+        for at, value in get_texts(container, key):
             yield (key, at), value
-    for at, entry in entries(container, "env"):
-        yield ("env", at, "value"), text(entry, "value")
-    yield ("workingDir",), text(container, "workingDir")
+    for at, entry in get_entries(container, "env"):
+        yield ("env", at, "value"), get_text(entry, "value")
+    yield ("workingDir",), get_text(container, "workingDir")

@@ -6,95 +6,110 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-from podplan.core.provenance import Doc, trace
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import mapping
-from podplan.lint.analysis.profile_files import ALL, documents, leaves, own_file, params_read
-from podplan.lint.target import Hit, Job, Subject
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.analysis.profile_files import (
+    ALL_PARAMS,
+    find_contributing_documents,
+    find_own_document,
+    find_read_params,
+    iter_leaves,
+)
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # What a base may give besides values: where it has one of these, it is not judged by its values alone.
-_OF_THE_WHOLE = ("environments", "matrix", "naming")
+_NON_VALUE_SECTIONS = ("environments", "matrix", "naming")
 
 
 class UsedFiles:
     """The files that the variants of a profile are made of, and those that values in them come from."""
 
     def __init__(self) -> None:
-        self.docs: dict[str, Doc] = {}
+        self.docs: dict[str, TracedDocument] = {}
         self.used: set[str] = set()
 
-    def add(self, job: Job) -> None:
+    def add(self, job: LoweredJob) -> None:
         """One more variant."""
-        if job.profile is None or not _references(own_file(job.profile)):
+        if job.profile is None or not _references(find_own_document(job.profile)):
             return
-        for doc in documents(job.profile):
+        for doc in find_contributing_documents(job.profile):
             if doc.source is not None and isinstance(doc.data, dict):
                 self.docs.setdefault(doc.source.file, doc)
-        if self.unused(own_file(job.profile)):  # else there is nothing more to find out
-            self.used.update(_files_of_values(job.profile))
+        if self.unused(find_own_document(job.profile)):  # else there is nothing more to find out
+            self.used.update(_iter_value_files(job.profile))
 
-    def unused(self, own: Doc) -> dict[int, frozenset[str]]:
+    def unused(self, own: TracedDocument) -> dict[int, frozenset[str]]:
         """The bases, with their own, that no value comes from, by the number of the reference."""
         closures = {
-            number: _with_bases(_beside(own, one), self.docs) for number, one in enumerate(_references(own))
+            number: _find_base_closure(_resolve_reference(own, one), self.docs)
+            for number, one in enumerate(_references(own))
         }
         return {number: closure for number, closure in closures.items() if self.used.isdisjoint(closure)}
 
 
-def _references(own: Doc) -> list[Any]:
-    references = mapping(own.data, "spec").get("extends")
+def _references(own: TracedDocument) -> list[Any]:
+    references = get_mapping(own.data, "spec").get("extends")
     return references if isinstance(references, list) and own.source is not None else []
 
 
-def unused_base(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def unused_base(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A base of which no variant has anything; value ``base``."""
-    own, kept = own_file(subject.doc), subject.kept
-    unused = kept.unused(own)
-    read = (
-        frozenset[str]().union(*(params_read(doc) for doc in kept.docs.values())) if unused else frozenset()
+    own_document, kept = find_own_document(target.doc), target.kept
+    unused = kept.unused(own_document)
+    read_params = (
+        frozenset[str]().union(*(find_read_params(doc) for doc in kept.docs.values()))
+        if unused
+        else frozenset()
     )
     for number, closure in unused.items():
-        if not any(_gives_more(kept.docs[file], read) for file in closure if file in kept.docs):
-            base = {"base": _references(own)[number]}
-            where = ("spec", "extends", number)
+        if not any(
+            _contributes_beyond_values(kept.docs[file], read_params) for file in closure if file in kept.docs
+        ):
+            base = {"base": _references(own_document)[number]}
+            path = ("spec", "extends", number)
             # A param of the base can be set from outside, which is an error without the base.
             docs = (kept.docs[file] for file in closure if file in kept.docs)
-            safe = not any("params" in mapping(doc.data, "spec") for doc in docs)
-            yield Hit(where, base, doc=own, change=("remove", where, None), safe=safe)
+            safe = not any("params" in get_mapping(doc.data, "spec") for doc in docs)
+            yield Violation(path, base, doc=own_document, change=("remove", path, None), safe=safe)
 
 
-def _beside(doc: Doc, reference: object) -> str:
+def _resolve_reference(doc: TracedDocument, reference: object) -> str:
     """The file that a reference in a document means."""
     folder = os.path.dirname(doc.source.file) if doc.source is not None else ""
     return os.path.normpath(os.path.join(folder, str(reference)))
 
 
-def _with_bases(file: str, files: Mapping[str, Doc]) -> frozenset[str]:
+def _find_base_closure(file: str, files: Mapping[str, TracedDocument]) -> frozenset[str]:
     """A base and the bases that it extends itself."""
-    found: set[str] = set()
-    left = [file]
-    while left:
-        file = left.pop()
-        if file not in found:
-            found.add(file)
-            extends = mapping(files[file].data, "spec").get("extends") if file in files else None
-            left += [_beside(files[file], one) for one in extends] if isinstance(extends, list) else []
-    return frozenset(found)
+    closure: set[str] = set()
+    pending = [file]
+    while pending:
+        file = pending.pop()
+        if file not in closure:
+            closure.add(file)
+            extends = get_mapping(files[file].data, "spec").get("extends") if file in files else None
+            pending += (
+                [_resolve_reference(files[file], one) for one in extends] if isinstance(extends, list) else []
+            )
+    return frozenset(closure)
 
 
-def _files_of_values(profile: Doc) -> Iterator[str]:
+def _iter_value_files(profile: TracedDocument) -> Iterator[str]:
     """The files that the values of a resolved profile come from."""
-    for path, _value in leaves(profile.data):
-        source = trace(profile, path)[-1].doc.source
+    for path, _value in iter_leaves(profile.data):
+        source = trace_to_source(profile, path)[-1].doc.source
         if source is not None:
             yield source.file
 
 
-def _gives_more(base: Doc, read: frozenset[str]) -> bool:
+def _contributes_beyond_values(base: TracedDocument, read_params: frozenset[str]) -> bool:
     """Whether a base gives what is not a value: environments and the like, or a param that is read."""
-    spec = mapping(base.data, "spec")
-    params = mapping(spec, "params")
-    return any(key in spec for key in _OF_THE_WHOLE) or any(name in read or ALL in read for name in params)
+    spec = get_mapping(base.data, "spec")
+    params = get_mapping(spec, "params")
+    return any(key in spec for key in _NON_VALUE_SECTIONS) or any(
+        name in read_params or ALL_PARAMS in read_params for name in params
+    )
 
 
 class EqualContents:
@@ -104,26 +119,30 @@ class EqualContents:
         self._first: dict[bytes, str] = {}
         self.pairs: list[tuple[str, str]] = []
 
-    def add(self, job: Job) -> None:
+    def add(self, job: LoweredJob) -> None:
         """One more variant."""
-        if job.profile is None or "matrix" not in mapping(own_file(job.profile).data, "spec"):
+        if job.profile is None or "matrix" not in get_mapping(find_own_document(job.profile).data, "spec"):
             return
         from hashlib import blake2b
 
         data = job.cr.data if job.cr is not None else {}
-        name = str(mapping(data, "metadata").get("name"))
-        metadata = {key: value for key, value in mapping(data, "metadata").items() if key != "name"}
+        name = str(get_mapping(data, "metadata").get("name"))
+        metadata = {key: value for key, value in get_mapping(data, "metadata").items() if key != "name"}
         content = json.dumps([metadata, data.get("spec")], sort_keys=True)
         other = self._first.setdefault(blake2b(content.encode("utf-8", "surrogatepass")).digest(), name)
         if other != name:
             self.pairs.append((other, name))
 
 
-def equal_instances(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def equal_instances(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Matrix instances that differ in their names only; values ``one``, ``other`` and ``more``."""
-    equal = subject.kept.pairs
+    equal = target.kept.pairs
     if equal:
-        others = len(equal) - 1
-        more = f", and {others} more {'pair is' if others == 1 else 'pairs are'} equal too" if others else ""
-        values = {"one": equal[0][0], "other": equal[0][1], "more": more}
-        yield Hit(("spec", "matrix"), values, on_key=True, doc=own_file(subject.doc))
+        other_count = len(equal) - 1
+        more_text = (
+            f", and {other_count} more {'pair is' if other_count == 1 else 'pairs are'} equal too"
+            if other_count
+            else ""
+        )
+        values = {"one": equal[0][0], "other": equal[0][1], "more": more_text}
+        yield Violation(("spec", "matrix"), values, at_key=True, doc=find_own_document(target.doc))

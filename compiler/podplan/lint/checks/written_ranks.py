@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import Group, at_index
+from podplan.core.replica_groups import ReplicaGroup, build_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers import kubelet
-from podplan.lint.analysis.jobs import counted, gpus, mode, replicas_written
-from podplan.lint.analysis.launches import Launch, last, launches, same_on, variable_path
-from podplan.lint.analysis.pod_hosts import is_loopback, pod
-from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.jobs import count_gpus, format_count, is_mode_enabled, list_replica_places
+from podplan.lint.analysis.launches import (
+    ContainerLaunch,
+    find_launch_on_replica,
+    find_launches,
+    find_variable_path,
+    get_last_index,
+)
+from podplan.lint.analysis.pod_hosts import find_pod, is_loopback
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import given
-from podplan.lint.analysis.training import env
-from podplan.lint.target import Hit, Job, Subject
+from podplan.lint.analysis.training import iter_env
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # The names of a rank and of the world that it belongs to: variables, and options of scripts.
 _VARIABLES = (("RANK", "WORLD_SIZE"), ("JAX_PROCESS_ID", "JAX_NUM_PROCESSES"))
@@ -29,7 +35,7 @@ _ONE_PROCESS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE")
 class Member(NamedTuple):
     """Replicas that join with ranks from ``first`` to ``last``, and the world size that they know."""
 
-    group: Group
+    group: ReplicaGroup
     first: int
     last: int
     world: int
@@ -50,10 +56,10 @@ class Value(NamedTuple):
     path: Path
 
 
-def written_ranks(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+def written_ranks(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Ranks that two replicas have, or a world size that is not the number of ranks; value ``what``."""
     job = subject.job
-    if mode(job, "debug"):
+    if is_mode_enabled(job, "debug"):
         return
     for names in (*_VARIABLES, *_OPTIONS):
         members = _members(job, names)
@@ -66,26 +72,29 @@ def written_ranks(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         return
 
 
-def _same_ranks(members: list[Member], name: str) -> Iterator[Hit]:
+def _same_ranks(members: list[Member], name: str) -> Iterator[Violation]:
     for at, member in enumerate(members):
         group = member.group
         if group.replicas > 1 and not member.is_range:
             if member.first == member.last:
-                what = f"{name} is {member.first} in all {group.replicas} replicas of {group.role}"
+                what = f"{name} is {member.first} in all {group.replicas} replicas of {group.replica_type}"
                 yield _hit(member, member.rank_path, what)
             continue
         for other in members[:at]:
             rank = max(member.first, other.first)
             if other.is_range and rank <= min(member.last, other.last):
-                what = f"{name} is {rank} in a replica of {other.group.role} and in one of {group.role}"
+                what = (
+                    f"{name} is {rank} in a replica of {other.group.replica_type} and in one of"
+                    f" {group.replica_type}"
+                )
                 if other.first == member.first == 0:
                     what += ": the ranks of both types count from 0"
-                related = [(other.group.doc, other.rank_path, f"{name} of {other.group.role}")]
+                related = [(other.group.doc, other.rank_path, f"{name} of {other.group.replica_type}")]
                 yield _hit(member, member.rank_path, what, related)
                 return
 
 
-def _other_world(job: Job, members: list[Member], names: tuple[str, str]) -> Iterator[Hit]:
+def _other_world(job: LoweredJob, members: list[Member], names: tuple[str, str]) -> Iterator[Violation]:
     total = sum(member.group.replicas for member in members)
     processes = max(member.processes for member in members)
     highest = max(member.last for member in members)
@@ -93,20 +102,20 @@ def _other_world(job: Job, members: list[Member], names: tuple[str, str]) -> Ite
         world = member.world
         if world % total == 0 and 0 < world // total <= processes and (world != total or highest < world):
             continue
-        are = f"{counted(total, 'replica')} with a {names[0]}"
+        are = f"{format_count(total, 'replica')} with a {names[0]}"
         happens = f"all wait for rank {total}" if world > total else f"rank {highest} is not below it"
         if world == total:
             happens = f"rank {highest} is not below it"
         what = f"{names[1]} is {world} and the job has {are}: {happens}"
-        yield _hit(member, member.world_path, what, replicas_written(job))
+        yield _hit(member, member.world_path, what, list_replica_places(job))
         return
 
 
-def _hit(member: Member, path: Path, what: str, related: Any = ()) -> Hit:
-    return Hit(path, {"what": what}, related, doc=member.group.doc, group=member.group)
+def _hit(member: Member, path: Path, what: str, related: Any = ()) -> Violation:
+    return Violation(path, {"what": what}, related, doc=member.group.doc, group=member.group)
 
 
-def _members(job: Job, names: tuple[str, str]) -> list[Member]:
+def _members(job: LoweredJob, names: tuple[str, str]) -> list[Member]:
     """The replicas that join by such names; empty where any value is not known."""
     members: list[Member] = []
     for group in job.pods:
@@ -124,21 +133,23 @@ def _members(job: Job, names: tuple[str, str]) -> list[Member]:
     return members
 
 
-def _processes(group: Group) -> int:
+def _processes(group: ReplicaGroup) -> int:
     """How many processes a replica may start by itself, each with a rank."""
-    found = training(group)
-    fixed = found is not None and any(name in _ONE_PROCESS for _, name, _ in env(found[1]))
-    return 1 if fixed else max(gpus(group), 1)
+    found = find_training_container(group)
+    fixed = found is not None and any(name in _ONE_PROCESS for _, name, _ in iter_env(found[1]))
+    return 1 if fixed else max(count_gpus(group), 1)
 
 
-def _values(job: Job, group: Group, names: tuple[str, str]) -> tuple[Value, Value, Value] | None:
+def _values(
+    job: LoweredJob, group: ReplicaGroup, names: tuple[str, str]
+) -> tuple[Value, Value, Value] | None:
     """The ranks of the first and the last replica and the world size; None where the group has none."""
-    of_group = [launch for launch in launches(job) if launch.group is group]
-    if any(launch.is_launcher or launch.invocation.facts is not None for launch in of_group):
+    of_group = [launch for launch in find_launches(job) if launch.group is group]
+    if any(launch.is_launcher or launch.invocation.parsed is not None for launch in of_group):
         return None  # it gives its processes ranks itself
     for launch in of_group:
-        end = same_on(launch, last(group))
-        if launch.invocation.conditional or end is None or _meets_elsewhere(job, launch):
+        end = find_launch_on_replica(launch, get_last_index(group))
+        if launch.invocation.is_conditional or end is None or _meets_elsewhere(job, launch):
             continue
         first, final = _value(launch, names[0]), _value(end, names[0])
         world = _value(launch, names[1])
@@ -147,36 +158,36 @@ def _values(job: Job, group: Group, names: tuple[str, str]) -> tuple[Value, Valu
     return _of_image(group, names) if not of_group and names in _VARIABLES else None
 
 
-def _meets_elsewhere(job: Job, launch: Launch) -> bool:
+def _meets_elsewhere(job: LoweredJob, launch: ContainerLaunch) -> bool:
     """Whether a program meets others at a host that is no replica of this job."""
     host = launch.invocation.variables.get("MASTER_ADDR")
-    return bool(host) and not is_loopback(host or "") and pod(job, host or "") is None
+    return bool(host) and not is_loopback(host or "") and find_pod(job, host or "") is None
 
 
-def _value(launch: Launch, name: str) -> Value | None:
+def _value(launch: ContainerLaunch, name: str) -> Value | None:
     """The value of a variable or of an option of a program."""
     if name.isupper():
         if name not in launch.invocation.variables:
             return None
-        path = variable_path(launch, name) or launch.place(launch.invocation.word)
+        path = find_variable_path(launch, name) or launch.locate_word(launch.invocation.program_word)
         return Value(launch.invocation.variables[name], path)
     found = [one for one in given(launch.invocation.arguments) if one.last == name]
-    return Value(found[-1].value, launch.place(found[-1].word)) if found else None
+    return Value(found[-1].value, launch.locate_word(found[-1].word)) if found else None
 
 
-def _of_image(group: Group, names: tuple[str, str]) -> tuple[Value, Value, Value] | None:
+def _of_image(group: ReplicaGroup, names: tuple[str, str]) -> tuple[Value, Value, Value] | None:
     """The same for a container that runs the program of its image."""
-    found = training(group)
+    found = find_training_container(group)
     if found is None:
         return None
     path, container = found
-    places: dict[str, Path] = {name: (*path, "env", at, "value") for at, name, _ in env(container)}
+    places: dict[str, Path] = {name: (*path, "env", at, "value") for at, name, _ in iter_env(container)}
     if not all(name in places for name in names):
         return None
     values = []
-    for index in (group.start, last(group)):
-        pod = at_index(group.doc, index) if group.doc.varies else group.doc.data
-        values.append(kubelet.environment(pod["spec"]["containers"][path[-1]]))
+    for index in (group.start, get_last_index(group)):
+        pod = build_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
+        values.append(kubelet.resolve_environment(pod["spec"]["containers"][path[-1]]))
     rank, world = names
     return (
         Value(values[0].get(rank), places[rank]),

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint.pod_security import baseline, restricted
-from podplan.lint.pod_security.pod import Violation
+from podplan.lint.pod_security.pod import ControlViolation
 
 
 class Control(NamedTuple):
@@ -24,7 +24,7 @@ class Control(NamedTuple):
     level: str
     since: str
     name: str
-    check: Callable[[Any, int], Iterator[Violation]]
+    check: Callable[[Any, int], Iterator[ControlViolation]]
     replaces: str = ""
 
 
@@ -59,13 +59,13 @@ CONTROLS = {
 }
 
 # Control -> fields of which one is written in each Pod that breaks it. The others are broken by silence too.
-_ABOUT: dict[str, tuple[str, ...]] = {
+_FIELDS_BY_CONTROL: dict[str, tuple[str, ...]] = {
     "hostNamespaces": tuple(baseline.HOST_NAMESPACES),
     "privileged": ("privileged",),
     "capabilities": ("capabilities",),
     "hostPathVolumes": ("volumes",),
     "hostPorts": ("ports",),
-    "hostProbes": tuple(steps[0] for steps in (*baseline.PROBES, *baseline.HOOKS)),
+    "hostProbes": tuple(steps[0] for steps in (*baseline.PROBE_PATHS, *baseline.HOOK_PATHS)),
     "appArmorProfile": ("annotations", "appArmorProfile"),
     "seLinuxOptions": ("seLinuxOptions",),
     "procMount": ("procMount",),
@@ -78,41 +78,53 @@ _ABOUT: dict[str, tuple[str, ...]] = {
 }
 
 
-def may_break(control: str, written: frozenset[str]) -> bool:
+def may_violate(control: str, written_fields: frozenset[str]) -> bool:
     """Whether a Pod with such fields (pod.written) may break a control; most of most Pods cannot."""
-    about = _ABOUT.get(control)
-    return about is None or not written.isdisjoint(about)
+    relevant_fields = _FIELDS_BY_CONTROL.get(control)
+    return relevant_fields is None or not written_fields.isdisjoint(relevant_fields)
 
 
-def violations(pod: Any, control: str, version: str) -> list[Violation]:
+def find_violations(pod: Any, control: str, version: str) -> list[ControlViolation]:
     """Where a Pod breaks a control of CONTROLS at a version of Kubernetes such as "1.36", and how.
 
     A path leads to the value that is at fault, or, where a value is missing, to the mapping that lacks it.
     A Pod of an odd shape breaks nothing here: that is the schema's business. Raises KeyError for a control
     that does not exist, ValueError for a version that is none.
     """
-    wanted, number = CONTROLS[control], minor(version)
-    return list(wanted.check(pod, number)) if number >= minor(wanted.since) else []
+    definition, minor_version = CONTROLS[control], parse_minor_version(version)
+    return (
+        list(definition.check(pod, minor_version))
+        if minor_version >= parse_minor_version(definition.since)
+        else []
+    )
 
 
-def beyond_baseline(pod: Any, control: str, version: str) -> list[Violation]:
+def find_violations_beyond_baseline(pod: Any, control: str, version: str) -> list[ControlViolation]:
     """The violations at places where the control of baseline that this one replaces finds none."""
-    found, replaced = violations(pod, control, version), CONTROLS[control].replaces
-    said = {path for path, _ in violations(pod, replaced, version)} if found and replaced else set()
-    return [violation for violation in found if violation[0] not in said]
+    control_violations, replaced_control = find_violations(pod, control, version), CONTROLS[control].replaces
+    baseline_paths = (
+        {path for path, _ in find_violations(pod, replaced_control, version)}
+        if control_violations and replaced_control
+        else set()
+    )
+    return [violation for violation in control_violations if violation[0] not in baseline_paths]
 
 
-def applied(level: str, version: str) -> list[str]:
+def find_applied_controls(level: str, version: str) -> list[str]:
     """The controls that a namespace of the level ("baseline" or "restricted") applies at a version."""
-    known = [name for name, control in CONTROLS.items() if minor(version) >= minor(control.since)]
+    available = [
+        name
+        for name, control in CONTROLS.items()
+        if parse_minor_version(version) >= parse_minor_version(control.since)
+    ]
     if level == "baseline":
-        return [name for name in known if CONTROLS[name].level == "baseline"]
-    replaced = {CONTROLS[name].replaces for name in known}
-    return [name for name in known if name not in replaced]
+        return [name for name in available if CONTROLS[name].level == "baseline"]
+    replaced_controls = {CONTROLS[name].replaces for name in available}
+    return [name for name in available if name not in replaced_controls]
 
 
 @lru_cache(maxsize=64)
-def minor(version: str) -> int:
+def parse_minor_version(version: str) -> int:
     """The 36 of "1.36", "v1.36" or "1.36.2"; ValueError where it is no version 1 of Kubernetes."""
     parts = version.removeprefix("v").split(".")
     if parts[0] != "1" or len(parts) < 2 or not parts[1].isdecimal():

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 
 from podplan.core.typing import Any
 from podplan.lint.pod_security.pod import (
-    Violation,
-    containers,
-    in_user_namespace,
-    mapping,
-    members,
-    nearest,
-    setters,
-    short,
-    spec,
-    texts,
+    ControlViolation,
+    as_mapping,
+    find_existing_path,
+    get_spec,
+    is_in_user_namespace,
+    list_containers,
+    list_mappings,
+    list_pod_parts,
+    list_strings,
+    truncate_value,
 )
 
 HOST_NAMESPACES = {
@@ -27,7 +27,7 @@ HOST_NAMESPACES = {
     "hostPID": "processes",
     "hostIPC": "shared memory",
 }
-CAPABILITIES = (
+ALLOWED_CAPABILITIES = (
     "AUDIT_WRITE",
     "CHOWN",
     "DAC_OVERRIDE",
@@ -42,14 +42,14 @@ CAPABILITIES = (
     "SETUID",
     "SYS_CHROOT",
 )
-PROFILE_TYPES = ("RuntimeDefault", "Localhost")
+ALLOWED_PROFILE_TYPES = ("RuntimeDefault", "Localhost")
 APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
-SELINUX_TYPES = {
+SELINUX_TYPES_BY_VERSION = {
     0: ("container_t", "container_init_t", "container_kvm_t"),
     31: ("container_engine_t",),
 }
 # Minor version -> the sysctls that it added to those that a Pod may set.
-SYSCTLS = {
+SYSCTLS_BY_VERSION = {
     0: (
         "kernel.shm_rmid_forced",
         "net.ipv4.ip_local_port_range",
@@ -67,62 +67,68 @@ SYSCTLS = {
     32: ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"),
     37: ("net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_slow_start_after_idle"),
 }
-PROBES = (("livenessProbe",), ("readinessProbe",), ("startupProbe",))
-HOOKS = (("lifecycle", "postStart"), ("lifecycle", "preStop"))
+PROBE_PATHS = (("livenessProbe",), ("readinessProbe",), ("startupProbe",))
+HOOK_PATHS = (("lifecycle", "postStart"), ("lifecycle", "preStop"))
 
 
-def host_namespaces(pod: Any, _minor: int) -> Iterator[Violation]:
-    for field, what in HOST_NAMESPACES.items():
-        if spec(pod).get(field) is True:
+def host_namespaces(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    for field, resource_label in HOST_NAMESPACES.items():
+        if get_spec(pod).get(field) is True:
             yield (
                 ("spec", field),
-                f"{field} is true, so the Pod shares the node's {what}; leave it out or set it to false",
+                (
+                    f"{field} is true, so the Pod shares the node's {resource_label}; leave it out or set it"
+                    " to false"
+                ),
             )
 
 
-def privileged(pod: Any, _minor: int) -> Iterator[Violation]:
-    for setter in containers(pod):
-        if setter.context.get("privileged") is True:
+def privileged(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    for part in list_containers(pod):
+        if part.security_context.get("privileged") is True:
             yield (
-                (*setter.base, "securityContext", "privileged"),
-                f"{setter.who} runs privileged; leave privileged out or set it to false",
+                (*part.path, "securityContext", "privileged"),
+                f"{part.label} runs privileged; leave privileged out or set it to false",
             )
 
 
-def capabilities(pod: Any, _minor: int) -> Iterator[Violation]:
-    return added_capabilities(pod, CAPABILITIES)
+def capabilities(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    return iter_added_capabilities(pod, ALLOWED_CAPABILITIES)
 
 
-def added_capabilities(pod: Any, allowed: tuple[str, ...]) -> Iterator[Violation]:
+def iter_added_capabilities(pod: Any, allowed: tuple[str, ...]) -> Iterator[ControlViolation]:
     """The capabilities that containers add and that are not among the allowed ones."""
-    for setter in containers(pod):
-        for number, name in texts(mapping(setter.context.get("capabilities")).get("add")):
+    for part in list_containers(pod):
+        for number, name in list_strings(as_mapping(part.security_context.get("capabilities")).get("add")):
             if name not in allowed:
                 yield (
-                    (*setter.base, "securityContext", "capabilities", "add", number),
-                    f"{setter.who} adds the capability {short(name)}, {_beyond(allowed)}",
+                    (*part.path, "securityContext", "capabilities", "add", number),
+                    f"{part.label} adds the capability {truncate_value(name)}, {_describe_allowed(allowed)}",
                 )
 
 
-def _beyond(allowed: tuple[str, ...]) -> str:
+def _describe_allowed(allowed: tuple[str, ...]) -> str:
     """How a capability departs from the allowed ones; many are not listed."""
     if len(allowed) == 1:
         return f"and {allowed[0]} is the only one allowed"
     return f"which is none of the {len(allowed)} that the level baseline allows"
 
 
-def host_path_volumes(pod: Any, _minor: int) -> Iterator[Violation]:
-    for number, volume in members(spec(pod).get("volumes")):
+def host_path_volumes(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    for number, volume in list_mappings(get_spec(pod).get("volumes")):
         source = volume.get("hostPath")
         if source is not None:
-            path = short(mapping(source).get("path", ""))
+            path = truncate_value(as_mapping(source).get("path", ""))
             yield (
                 ("spec", "volumes", number, "hostPath"),
-                f'volume "{short(volume.get("name", number))}" is "{path}" of the node; {_instead_of(path)}',
+                (
+                    f'volume "{truncate_value(volume.get("name", number))}" is "{path}" of the node;'
+                    f" {_suggest_replacement(path)}"
+                ),
             )
 
 
-def _instead_of(path: str) -> str:
+def _suggest_replacement(path: str) -> str:
     """What to use instead of a path of the node."""
     if path.rstrip("/") == "/dev/shm":
         return "use an emptyDir with medium: Memory"
@@ -131,20 +137,20 @@ def _instead_of(path: str) -> str:
     return "use a persistentVolumeClaim or another type of volume"
 
 
-def host_ports(pod: Any, _minor: int) -> Iterator[Violation]:
+def host_ports(pod: Any, _minor: int) -> Iterator[ControlViolation]:
     """The ports taken from the node. With hostNetwork the API server makes each containerPort one."""
     implied = []
-    for setter in containers(pod):
-        for number, port in members(setter.data.get("ports")):
-            taken = port.get("hostPort")
-            if taken:
+    for part in list_containers(pod):
+        for number, port in list_mappings(part.data.get("ports")):
+            host_port = port.get("hostPort")
+            if host_port:
                 yield (
-                    (*setter.base, "ports", number, "hostPort"),
-                    f"{setter.who} takes port {short(taken)} of the node; leave hostPort out",
+                    (*part.path, "ports", number, "hostPort"),
+                    f"{part.label} takes port {truncate_value(host_port)} of the node; leave hostPort out",
                 )
             elif port.get("containerPort"):
-                implied.append(short(port["containerPort"]))
-    if implied and spec(pod).get("hostNetwork") is True:
+                implied.append(truncate_value(port["containerPort"]))
+    if implied and get_spec(pod).get("hostNetwork") is True:
         ports = "port" if len(implied) == 1 else "ports"
         yield (
             ("spec", "hostNetwork"),
@@ -153,109 +159,118 @@ def host_ports(pod: Any, _minor: int) -> Iterator[Violation]:
         )
 
 
-def host_probes(pod: Any, _minor: int) -> Iterator[Violation]:
-    for setter in containers(pod):
-        for steps in (steps for steps in (*PROBES, *HOOKS) if steps[0] in setter.data):
-            handler = setter.data
+def host_probes(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    for part in list_containers(pod):
+        for steps in (steps for steps in (*PROBE_PATHS, *HOOK_PATHS) if steps[0] in part.data):
+            handler = part.data
             for step in steps:
-                handler = mapping(handler.get(step))
+                handler = as_mapping(handler.get(step))
             for action in ("httpGet", "tcpSocket"):
-                host = mapping(handler.get(action)).get("host")
+                host = as_mapping(handler.get(action)).get("host")
                 if host:
                     yield (
-                        (*setter.base, *steps, action, "host"),
-                        f'{setter.who} has the kubelet connect to the host "{short(host)}" in its '
+                        (*part.path, *steps, action, "host"),
+                        f'{part.label} has the kubelet connect to the host "{truncate_value(host)}" in its '
                         f"{steps[-1]}; leave host out to reach the Pod itself",
                     )
 
 
-def app_armor_profile(pod: Any, _minor: int) -> Iterator[Violation]:
-    annotations = mapping(mapping(mapping(pod).get("metadata")).get("annotations"))
+def app_armor_profile(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    annotations = as_mapping(as_mapping(as_mapping(pod).get("metadata")).get("annotations"))
     for key, value in annotations.items():
-        named = str(value or "")
+        profile_name = str(value or "")
         if str(key).startswith(APPARMOR_ANNOTATION) and not (
-            named in ("", "runtime/default") or named.startswith("localhost/")
+            profile_name in ("", "runtime/default") or profile_name.startswith("localhost/")
         ):
             yield (
                 ("metadata", "annotations", key),
-                f'the AppArmor profile of container "{short(key[len(APPARMOR_ANNOTATION) :])}" is '
-                f'"{short(named)}"; allowed: runtime/default, localhost/…',
+                f'the AppArmor profile of container "{truncate_value(key[len(APPARMOR_ANNOTATION) :])}" is '
+                f'"{truncate_value(profile_name)}"; allowed: runtime/default, localhost/…',
             )
-    yield from forbidden_profiles(pod, "appArmorProfile", "AppArmor")
+    yield from iter_forbidden_profiles(pod, "appArmorProfile", "AppArmor")
 
 
-def seccomp_profile(pod: Any, _minor: int) -> Iterator[Violation]:
-    return forbidden_profiles(pod, "seccompProfile", "seccomp")
+def seccomp_profile(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    return iter_forbidden_profiles(pod, "seccompProfile", "seccomp")
 
 
-def forbidden_profiles(pod: Any, field: str, name: str) -> Iterator[Violation]:
+def iter_forbidden_profiles(pod: Any, field: str, name: str) -> Iterator[ControlViolation]:
     """The profiles, of AppArmor or seccomp, that switch the protection off."""
-    for setter in setters(pod):
-        profile = setter.context.get(field)
-        if profile is not None and mapping(profile).get("type") not in PROFILE_TYPES:
-            named = short(mapping(profile).get("type") or "empty")
+    for part in list_pod_parts(pod):
+        profile = part.security_context.get(field)
+        if profile is not None and as_mapping(profile).get("type") not in ALLOWED_PROFILE_TYPES:
+            profile_type = truncate_value(as_mapping(profile).get("type") or "empty")
             yield (
-                nearest(pod, (*setter.base, "securityContext", field, "type")),
-                f"the {name} profile of {setter.who} is {named}; allowed: {', '.join(PROFILE_TYPES)}",
+                find_existing_path(pod, (*part.path, "securityContext", field, "type")),
+                (
+                    f"the {name} profile of {part.label} is {profile_type}; allowed:"
+                    f" {', '.join(ALLOWED_PROFILE_TYPES)}"
+                ),
             )
 
 
-def se_linux_options(pod: Any, minor: int) -> Iterator[Violation]:
-    types = _until(SELINUX_TYPES, minor)
-    for setter in setters(pod):
-        options = mapping(setter.context.get("seLinuxOptions"))
-        base = (*setter.base, "securityContext", "seLinuxOptions")
+def se_linux_options(pod: Any, minor: int) -> Iterator[ControlViolation]:
+    types = _collect_until(SELINUX_TYPES_BY_VERSION, minor)
+    for part in list_pod_parts(pod):
+        options = as_mapping(part.security_context.get("seLinuxOptions"))
+        base = (*part.path, "securityContext", "seLinuxOptions")
         if options.get("type") and options["type"] not in types:
             yield (
                 (*base, "type"),
-                f"the SELinux type of {setter.who} is {short(options['type'])}; allowed: {', '.join(types)}",
+                (
+                    f"the SELinux type of {part.label} is {truncate_value(options['type'])}; allowed:"
+                    f" {', '.join(types)}"
+                ),
             )
         for field in ("user", "role"):
             if options.get(field):
                 yield (
                     (*base, field),
-                    f"the SELinux {field} of {setter.who} is {short(options[field])}; leave {field} out",
+                    (
+                        f"the SELinux {field} of {part.label} is {truncate_value(options[field])}; leave"
+                        f" {field} out"
+                    ),
                 )
 
 
-def proc_mount(pod: Any, minor: int) -> Iterator[Violation]:
-    return iter(()) if in_user_namespace(pod, minor) else unmasked_proc(pod)
+def proc_mount(pod: Any, minor: int) -> Iterator[ControlViolation]:
+    return iter(()) if is_in_user_namespace(pod, minor) else iter_unmasked_proc(pod)
 
 
-def unmasked_proc(pod: Any) -> Iterator[Violation]:
+def iter_unmasked_proc(pod: Any) -> Iterator[ControlViolation]:
     """The containers that see more of /proc than a container should."""
-    for setter in containers(pod):
-        mount = setter.context.get("procMount")
+    for part in list_containers(pod):
+        mount = part.security_context.get("procMount")
         if mount is not None and mount != "Default":
             yield (
-                (*setter.base, "securityContext", "procMount"),
-                f"{setter.who} has the procMount {short(mount)}; leave it out or set it to Default",
+                (*part.path, "securityContext", "procMount"),
+                f"{part.label} has the procMount {truncate_value(mount)}; leave it out or set it to Default",
             )
 
 
-def sysctls(pod: Any, minor: int) -> Iterator[Violation]:
-    safe = _until(SYSCTLS, minor)
-    context = mapping(spec(pod).get("securityContext"))
-    for number, sysctl in members(context.get("sysctls")):
+def sysctls(pod: Any, minor: int) -> Iterator[ControlViolation]:
+    safe = _collect_until(SYSCTLS_BY_VERSION, minor)
+    context = as_mapping(get_spec(pod).get("securityContext"))
+    for number, sysctl in list_mappings(context.get("sysctls")):
         name = sysctl.get("name")
         if isinstance(name, str) and name not in safe:
             yield (
                 ("spec", "securityContext", "sysctls", number, "name"),
-                f"the Pod sets the sysctl {short(name)}; "
+                f"the Pod sets the sysctl {truncate_value(name)}; "
                 f"allowed in Kubernetes 1.{minor}: {', '.join(sorted(safe))}",
             )
 
 
-def host_process(pod: Any, _minor: int) -> Iterator[Violation]:
-    for setter in setters(pod):
-        if mapping(setter.context.get("windowsOptions")).get("hostProcess") is True:
+def host_process(pod: Any, _minor: int) -> Iterator[ControlViolation]:
+    for part in list_pod_parts(pod):
+        if as_mapping(part.security_context.get("windowsOptions")).get("hostProcess") is True:
             yield (
-                (*setter.base, "securityContext", "windowsOptions", "hostProcess"),
-                f"{setter.who} runs as a process of the Windows node; "
+                (*part.path, "securityContext", "windowsOptions", "hostProcess"),
+                f"{part.label} runs as a process of the Windows node; "
                 "leave hostProcess out or set it to false",
             )
 
 
-def _until(added: dict[int, tuple[str, ...]], minor: int) -> tuple[str, ...]:
+def _collect_until(names_by_version: dict[int, tuple[str, ...]], minor: int) -> tuple[str, ...]:
     """All that was added up to a minor version."""
-    return tuple(name for since, names in added.items() if since <= minor for name in names)
+    return tuple(name for since, names in names_by_version.items() if since <= minor for name in names)

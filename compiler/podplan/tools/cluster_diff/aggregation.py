@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 
 from podplan.core.findings import Path
-from podplan.core.path_syntax import show
-from podplan.core.provenance import trace
-from podplan.core.replica_groups import CONFIGURED
+from podplan.core.path_syntax import format_path
+from podplan.core.provenance import trace_to_source
+from podplan.core.replica_groups import CONFIGURED_BASIS
 from podplan.core.typing import Any, NamedTuple
-from podplan.tools.cluster_diff.differences import ABSENT, Difference
+from podplan.tools.cluster_diff.differences import ABSENT, ObjectDifference
 
 
-class Told(NamedTuple):
+class AggregatedDifference(NamedTuple):
     """A difference in one or several objects of one kind.
 
     ``names`` are the objects, as predicted where they are. ``basis`` is how well the prediction is known, and
@@ -22,94 +22,110 @@ class Told(NamedTuple):
 
     kind: str
     names: tuple[str, ...]
-    part: str
+    path_text: str
     path: Path
     predicted: Any
     real: Any
-    ordered: bool
+    order_only: bool
     basis: str
-    why: str
-    fact: str
-    settings: tuple[str, ...]
+    explanation: str
+    behavior_id: str
+    options: tuple[str, ...]
 
 
-def folded(found: list[Difference], by: Mapping[int, tuple[str, ...]]) -> list[Told]:
+def aggregate_differences(
+    differences: list[ObjectDifference], options_by_difference: Mapping[int, tuple[str, ...]]
+) -> list[AggregatedDifference]:
     """Differences in the order of the first of each; ``by`` has their settings, by the number of each."""
-    listed: list[Told] = []
-    known: dict[str, int] = {}
-    for number, difference in enumerate(found):
-        told = _told(difference, by.get(number, ()))
-        keys = [_key(difference, told), _key(difference, told, unnamed=True)]
-        place = next((known[key] for key in keys if key in known), None)
-        if place is None:
-            place = len(listed)
-            listed.append(told)
+    aggregated: list[AggregatedDifference] = []
+    index_by_key: dict[str, int] = {}
+    for number, difference in enumerate(differences):
+        aggregate = _build_aggregate(difference, options_by_difference.get(number, ()))
+        keys = [_build_key(difference, aggregate), _build_key(difference, aggregate, unnamed=True)]
+        index = next((index_by_key[key] for key in keys if key in index_by_key), None)
+        if index is None:
+            index = len(aggregated)
+            aggregated.append(aggregate)
         else:
-            listed[place] = listed[place]._replace(names=(*listed[place].names, *told.names))
+            aggregated[index] = aggregated[index]._replace(names=(*aggregated[index].names, *aggregate.names))
         for key in keys:
-            known.setdefault(key, place)
-    return listed
+            index_by_key.setdefault(key, index)
+    return aggregated
 
 
-def _key(difference: Difference, told: Told, *, unnamed: bool = False) -> str:
+def _build_key(
+    difference: ObjectDifference, aggregate: AggregatedDifference, *, unnamed: bool = False
+) -> str:
     """What differences have in common that are told as one; ``unnamed`` leaves the replica open."""
     is_address = difference.path[-1:] == ("clusterIP",)
-    said: tuple[Any, ...] = (told.part, difference.predicted, None if is_address else difference.real)
+    key_values: tuple[Any, ...] = (
+        aggregate.path_text,
+        difference.predicted,
+        None if is_address else difference.real,
+    )
     if unnamed or difference.path == ():
-        said = tuple(_unnamed(difference, value) for value in said)
-    return repr((unnamed, told.kind, said, told.settings, told.ordered))
+        key_values = tuple(_generalize_names(difference, value) for value in key_values)
+    return repr((unnamed, aggregate.kind, key_values, aggregate.options, aggregate.order_only))
 
 
-def _told(difference: Difference, settings: tuple[str, ...]) -> Told:
-    predicted, real = difference.predicted_in, difference.real_in
-    whole = real if difference.predicted is ABSENT or predicted is None else predicted.object
-    path = difference.real_path if whole is real else difference.path
-    basis, why, fact = _basis(difference)
-    return Told(
+def _build_aggregate(difference: ObjectDifference, options: tuple[str, ...]) -> AggregatedDifference:
+    predicted, real = difference.predicted_object, difference.real_object
+    shown_object = real if difference.predicted is ABSENT or predicted is None else predicted.object
+    path = difference.real_path if shown_object is real else difference.path
+    basis, why, behavior_id = _find_basis(difference)
+    return AggregatedDifference(
         difference.kind,
         (difference.name,),
-        show(whole, path),
+        format_path(shown_object, path),
         path,
         difference.predicted,
         difference.real,
-        difference.ordered,
+        difference.order_only,
         basis,
         why,
-        fact,
-        settings,
+        behavior_id,
+        options,
     )
 
 
-def _basis(difference: Difference) -> tuple[str, str, str]:
+def _find_basis(difference: ObjectDifference) -> tuple[str, str, str]:
     """How well a predicted value is known, what it rests on or where it was written, and its fact."""
     if difference.doc is None or difference.predicted is ABSENT:
         return "", "", ""
-    steps = trace(difference.doc, difference.path)
-    fact = next((step.origin.fact for step in steps if step.origin is not None and step.origin.fact), None)
-    if fact is None:
-        end = steps[-1]
-        line = f":{end.doc.source.span(end.path).line}" if end.doc.source is not None else ""
-        return "written", f"{end.doc.name}{line}", ""
-    if fact.basis == CONFIGURED:
-        return CONFIGURED, f"{fact.source}; without that, {fact.text}", fact.id
-    return fact.basis, fact.text, fact.id
+    steps = trace_to_source(difference.doc, difference.path)
+    behavior = next(
+        (step.origin.behavior for step in steps if step.origin is not None and step.origin.behavior), None
+    )
+    if behavior is None:
+        source_step = steps[-1]
+        line = (
+            f":{source_step.doc.source.span(source_step.path).line}"
+            if source_step.doc.source is not None
+            else ""
+        )
+        return "written", f"{source_step.doc.name}{line}", ""
+    if behavior.basis == CONFIGURED_BASIS:
+        return CONFIGURED_BASIS, f"{behavior.source}; without that, {behavior.text}", behavior.id
+    return behavior.basis, behavior.text, behavior.id
 
 
-def _unnamed(difference: Difference, value: Any) -> Any:
+def _generalize_names(difference: ObjectDifference, value: Any) -> Any:
     """A value with the name and the index of its object left open."""
     if isinstance(value, dict):
         return {
-            key: _unnamed(difference, below) for key, below in value.items() if key not in ("uid", "status")
+            key: _generalize_names(difference, below)
+            for key, below in value.items()
+            if key not in ("uid", "status")
         }
     if isinstance(value, list):
-        return [_unnamed(difference, below) for below in value]
-    predicted = difference.predicted_in
+        return [_generalize_names(difference, below) for below in value]
+    predicted = difference.predicted_object
     if not isinstance(value, str):
         return value
-    if predicted is None or not predicted.group.role:
+    if predicted is None or not predicted.group.replica_type:
         return re.sub(r"-[0-9]+\b", "-{index}", value) if difference.path == () else value
     if value.isdecimal() and len(value) < 10:
-        return f"{{index + {int(value) - predicted.number}}}"
-    index, role = predicted.number, re.escape(predicted.group.role)
+        return f"{{index + {int(value) - predicted.replica_index}}}"
+    index, role = predicted.replica_index, re.escape(predicted.group.replica_type)
     value = re.sub(rf"(?:(?<=-)|(?<=^)){index}(?=$|[.\"' ])", "{index}", value)
     return re.sub(rf"(?:(?<=-)|(?<=^)){role}(?=$|-)", "{type}", value)

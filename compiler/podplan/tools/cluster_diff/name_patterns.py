@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from podplan.core.typing import Any
 
-Known = Mapping[str, str]  # what each word stands for
+Placeholders = Mapping[str, str]  # what each word stands for
 
 # Words in the order in which they are looked for: the more that one says, the earlier.
-_ORDER = (
+_PLACEHOLDER_ORDER = (
     *("master-addr", "name", "host", "service", "pod", "base", "job", "namespace", "kind", "component"),
     *("hostfile", "launch-arguments", "master-port", "nnodes", "world-size", "replicas", "processes"),
     *("rank", "max-restarts", "rdzv-backend", "type", "slots", "index"),
 )
 # Where a word may begin and end; a number says too little to be looked for inside of a text.
-_APART = (r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])")
-_WHOLE = (r"\A", r"\Z")
+_WORD_EDGES = (r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])")
+_TEXT_EDGES = (r"\A", r"\Z")
 _EDGES = {
     "index": (r"(?:(?<=[-/])|\A)", r"(?=[.:/]|\Z)"),
     "master-port": (r"(?:(?<=:)|\A)", r"\Z"),
@@ -25,41 +25,41 @@ _EDGES = {
 }
 
 
-def worded(text: str, known: Known, words: Iterable[str]) -> str:
+def insert_placeholders(text: str, placeholders: Placeholders, words: Iterable[str]) -> str:
     """``text`` with words for what they stand for; the words that may be used are ``words``."""
     allowed = set(words)
     pieces: list[tuple[str, bool]] = [(text, False)]
-    for word in _ORDER:
-        value = known.get(word, "")
+    for word in _PLACEHOLDER_ORDER:
+        value = placeholders.get(word, "")
         if word in allowed and value:
-            pieces = [new for piece in pieces for new in _replaced(piece, value, word)]
+            pieces = [new for piece in pieces for new in _replace_in_piece(piece, value, word)]
     return "".join(piece for piece, _ in pieces)
 
 
-def _replaced(piece: tuple[str, bool], value: str, word: str) -> list[tuple[str, bool]]:
-    text, done = piece
-    if done:
+def _replace_in_piece(piece: tuple[str, bool], value: str, word: str) -> list[tuple[str, bool]]:
+    text, is_placeholder = piece
+    if is_placeholder:
         return [piece]
-    before, after = _EDGES.get(word, _WHOLE if value.isdigit() else _APART)
+    before, after = _EDGES.get(word, _TEXT_EDGES if value.isdigit() else _WORD_EDGES)
     parts = re.split(f"{before}{re.escape(value)}{after}", text)
-    found: list[tuple[str, bool]] = []
+    pieces: list[tuple[str, bool]] = []
     for number, part in enumerate(parts):
         if number:
-            found.append((f"{{{word}}}", True))
+            pieces.append((f"{{{word}}}", True))
         if part:
-            found.append((part, False))
-    return found
+            pieces.append((part, False))
+    return pieces
 
 
-def for_all(texts: Sequence[tuple[Any, Known]], words: Iterable[str]) -> str | None:
+def find_common_pattern(texts: Sequence[tuple[Any, Placeholders]], words: Iterable[str]) -> str | None:
     """One text with words for what was seen at several replicas; None where no one fits all.
 
     Of words that stand for the same at the first replica, those are taken that hold for the others too.
     """
     allowed = list(words)
-    for without in ((), ("index",), ("rank",), ("type",), ("type", "index"), ("rank", "index")):
-        usable = [word for word in allowed if word not in without]
-        found = {worded(str(text), known, usable) for text, known in texts}
-        if len(found) == 1:
-            return found.pop()
+    for excluded in ((), ("index",), ("rank",), ("type",), ("type", "index"), ("rank", "index")):
+        usable = [word for word in allowed if word not in excluded]
+        patterns = {insert_placeholders(str(text), known, usable) for text, known in texts}
+        if len(patterns) == 1:
+            return patterns.pop()
     return None

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from podplan.core.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
-from podplan.core.replica_groups import Group, at_index
+from podplan.core.limits import MAX_EXPANDED_REPLICAS, LimitExceeded, limit_exceeded
+from podplan.core.replica_groups import ReplicaGroup, build_at_index
 from podplan.core.typing import Any, NamedTuple
-from podplan.tools.cluster_diff.kubectl_dump import Object
+from podplan.tools.cluster_diff.kubectl_dump import KubernetesObject
 
 
-class Predicted(NamedTuple):
+class PredictedObject(NamedTuple):
     """One lowered object: its group, its index among the replicas, and the whole object."""
 
-    group: Group
-    number: int
-    object: Object
+    group: ReplicaGroup
+    replica_index: int
+    object: KubernetesObject
 
     @property
     def kind(self) -> str:
@@ -27,61 +27,75 @@ class Predicted(NamedTuple):
         return str(self.object["metadata"]["name"])
 
 
-class Pair(NamedTuple):
+class ObjectPair(NamedTuple):
     """A predicted object and the real one."""
 
-    predicted: Predicted
-    real: Object
+    predicted: PredictedObject
+    real: KubernetesObject
 
 
-class Matched(NamedTuple):
+class ObjectMatches(NamedTuple):
     """The pairs, what is not there in reality, and what is there and was not predicted."""
 
-    pairs: list[Pair]
-    missing: list[Predicted]
-    extra: list[Object]
+    pairs: list[ObjectPair]
+    missing_objects: list[PredictedObject]
+    extra_objects: list[KubernetesObject]
 
 
-def written_out(groups: Iterable[Group], kinds: frozenset[str]) -> list[Predicted]:
+def expand_groups(groups: Iterable[ReplicaGroup], kinds: frozenset[str]) -> list[PredictedObject]:
     """The objects of groups of some kinds. Raises BoundExceeded for too many."""
-    listed = [group for group in groups if group.doc.data["kind"] in kinds]
-    if sum(group.replicas for group in listed) > MAX_REPLICAS_WRITTEN_OUT:
-        message = f"a job of more than {MAX_REPLICAS_WRITTEN_OUT} objects is not compared"
-        raise BoundExceeded(beyond("replicas", message))
+    matching_groups = [group for group in groups if group.doc.data["kind"] in kinds]
+    if sum(group.replicas for group in matching_groups) > MAX_EXPANDED_REPLICAS:
+        message = f"a job of more than {MAX_EXPANDED_REPLICAS} objects is not compared"
+        raise LimitExceeded(limit_exceeded("replicas", message))
     return [
-        Predicted(group, index, at_index(group.doc, index))
-        for group in listed
+        PredictedObject(group, index, build_at_index(group.doc, index))
+        for group in matching_groups
         for index in range(group.start, group.start + group.replicas)
     ]
 
 
-def matched(predicted: list[Predicted], real: list[Object]) -> Matched:
+def match_objects(predicted: list[PredictedObject], real: list[KubernetesObject]) -> ObjectMatches:
     """Pairs in the order of the prediction."""
-    free = {(one["kind"], one["metadata"]["name"]): one for one in real}
-    found = {number: free.pop((one.kind, one.name), None) for number, one in enumerate(predicted)}
-    for number, one in enumerate(predicted):
-        if found[number] is None and one.group.role:
-            found[number] = _taken(free, one.kind, lambda other, one=one: _is_replica(other, one))
-    for number, one in enumerate(predicted):
-        left = [key for key in free if key[0] == one.kind]
-        wanting = [other for n, other in enumerate(predicted) if found[n] is None and other.kind == one.kind]
-        if found[number] is None and len(left) == 1 == len(wanting):
-            found[number] = free.pop(left[0])
-    pairs = [Pair(one, other) for number, one in enumerate(predicted) if (other := found[number]) is not None]
-    missing = [one for number, one in enumerate(predicted) if found[number] is None]
-    return Matched(pairs, missing, list(free.values()))
+    unmatched = {(one["kind"], one["metadata"]["name"]): one for one in real}
+    match_by_number = {
+        number: unmatched.pop((one.kind, one.name), None) for number, one in enumerate(predicted)
+    }
+    for number, predicted_object in enumerate(predicted):
+        if match_by_number[number] is None and predicted_object.group.replica_type:
+            match_by_number[number] = _take_first(
+                unmatched, predicted_object.kind, lambda other, one=predicted_object: _is_replica(other, one)
+            )
+    for number, predicted_object in enumerate(predicted):
+        candidates = [key for key in unmatched if key[0] == predicted_object.kind]
+        unmatched_predicted = [
+            other
+            for n, other in enumerate(predicted)
+            if match_by_number[n] is None and other.kind == predicted_object.kind
+        ]
+        if match_by_number[number] is None and len(candidates) == 1 == len(unmatched_predicted):
+            match_by_number[number] = unmatched.pop(candidates[0])
+    pairs = [
+        ObjectPair(one, other)
+        for number, one in enumerate(predicted)
+        if (other := match_by_number[number]) is not None
+    ]
+    missing = [one for number, one in enumerate(predicted) if match_by_number[number] is None]
+    return ObjectMatches(pairs, missing, list(unmatched.values()))
 
 
-def _taken(free: dict[tuple[str, str], Object], kind: str, fits: Any) -> Object | None:
-    key = next((key for key, one in free.items() if key[0] == kind and fits(one)), None)
-    return free.pop(key) if key is not None else None
+def _take_first(
+    unmatched: dict[tuple[str, str], KubernetesObject], kind: str, fits: Any
+) -> KubernetesObject | None:
+    key = next((key for key, one in unmatched.items() if key[0] == kind and fits(one)), None)
+    return unmatched.pop(key) if key is not None else None
 
 
-def _is_replica(real: Object, predicted: Predicted) -> bool:
+def _is_replica(real: KubernetesObject, predicted: PredictedObject) -> bool:
     """Whether a real object belongs to the replica that a predicted one is of."""
-    role, index = predicted.group.role, predicted.number
-    selected = (real.get("spec") or {}).get("selector") if real["kind"] == "Service" else None
-    labels = {**(selected or {}), **(real["metadata"].get("labels") or {})}
+    role, index = predicted.group.replica_type, predicted.replica_index
+    selector = (real.get("spec") or {}).get("selector") if real["kind"] == "Service" else None
+    labels = {**(selector or {}), **(real["metadata"].get("labels") or {})}
     if labels.get("replica-type"):
         return bool(labels["replica-type"] == role and str(labels.get("replica-index", index)) == str(index))
     name = str(labels.get("genericjob-replica") or real["metadata"]["name"])

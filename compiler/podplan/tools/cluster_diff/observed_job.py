@@ -4,89 +4,110 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.provenance import Doc, Fact, root
-from podplan.core.replica_groups import Group, Options
+from podplan.core.provenance import Behavior, TracedDocument, root_cursor
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.lowering_options import settings
+from podplan.kinds.lowering_options import list_lowering_options
 from podplan.kinds.registry import lower_cr
-from podplan.kinds.t9k.job import job as job_of
-from podplan.tools.cluster_diff.differences import Difference, cost, differences
-from podplan.tools.cluster_diff.kubectl_dump import Object
-from podplan.tools.cluster_diff.object_matching import Matched, Pair, Predicted, matched, written_out
+from podplan.kinds.t9k.job import build_job_context as job_of
+from podplan.tools.cluster_diff.differences import ObjectDifference, compute_cost, find_differences
+from podplan.tools.cluster_diff.kubectl_dump import KubernetesObject
+from podplan.tools.cluster_diff.object_matching import (
+    ObjectMatches,
+    ObjectPair,
+    PredictedObject,
+    expand_groups,
+    match_objects,
+)
 
-_FEW = 4  # replicas of a type that are looked at while settings are tried, where there are many objects
-_MANY = 100
+_SAMPLE_REPLICAS = (
+    4  # replicas of a type that are looked at while settings are tried, where there are many objects
+)
+_MAX_UNSAMPLED = 100
 
 
-class Compared(NamedTuple):
+class ClusterDiff(NamedTuple):
     """A job and its real objects, matched, under some options."""
 
-    cr: Doc
-    options: Options
-    real: list[Object]
-    matched: Matched
-    differences: list[Difference]
+    cr: TracedDocument
+    options: LoweringOptions
+    real: list[KubernetesObject]
+    matches: ObjectMatches
+    differences: list[ObjectDifference]
 
     @property
     def kind(self) -> str:
         return str(self.cr.data["kind"])
 
     @property
-    def cost(self) -> float:
-        return sum(map(cost, self.differences))
+    def total_cost(self) -> float:
+        return sum(map(compute_cost, self.differences))
 
-    def fact(self, id_: str) -> Fact:
+    def current_option(self, id_: str) -> Behavior:
         """A setting as it is now."""
-        return self.options._replace(kind=self.kind).fact(settings()[id_])
+        return self.options._replace(kind=self.kind).resolve_behavior(list_lowering_options()[id_])
 
-    def pairs(self, kind: str) -> list[Pair]:
+    def pairs_of_kind(self, kind: str) -> list[ObjectPair]:
         """The pairs of one kind of object."""
-        return [pair for pair in self.matched.pairs if pair.predicted.kind == kind]
+        return [pair for pair in self.matches.pairs if pair.predicted.kind == kind]
 
 
-def compared(cr: Doc, options: Options, real: list[Object], *, sampled: bool = False) -> Compared:
+def compute_cluster_diff(
+    cr: TracedDocument, options: LoweringOptions, real: list[KubernetesObject], *, is_sampled: bool = False
+) -> ClusterDiff:
     """Lower a CR that its schema accepts, and compare; ``sampled`` takes the first replicas of each type."""
     groups = lower_cr(cr, options)
-    there = frozenset(one["kind"] for one in real) | {"Pod", "Service", "ConfigMap", "PodGroup"}
-    predicted = written_out(_first(groups) if sampled else groups, there)
-    found = matched(predicted, real)
-    return Compared(cr, options, real, found, differences(found))
+    compared_kinds = frozenset(one["kind"] for one in real) | {"Pod", "Service", "ConfigMap", "PodGroup"}
+    predicted = expand_groups(_limit_replicas(groups) if is_sampled else groups, compared_kinds)
+    matches = match_objects(predicted, real)
+    return ClusterDiff(cr, options, real, matches, find_differences(matches))
 
 
-def sample(whole: Compared) -> tuple[list[Object], bool]:
+def sample_objects(comparison: ClusterDiff) -> tuple[list[KubernetesObject], bool]:
     """The real objects to try settings on, and whether they are only some: of many, the first replicas."""
-    if len(whole.real) <= _MANY:
-        return whole.real, False
-    few = [pair.real for pair in whole.matched.pairs if pair.predicted.number < _FEW]
-    return [*few, *whole.matched.extra[:_MANY]], True
+    if len(comparison.real) <= _MAX_UNSAMPLED:
+        return comparison.real, False
+    sampled_objects = [
+        pair.real for pair in comparison.matches.pairs if pair.predicted.replica_index < _SAMPLE_REPLICAS
+    ]
+    return [*sampled_objects, *comparison.matches.extra_objects[:_MAX_UNSAMPLED]], True
 
 
-def with_values(before: Compared, values: Mapping[str, Any]) -> Options:
+def override_options(comparison: ClusterDiff, values: Mapping[str, Any]) -> LoweringOptions:
     """The options of a comparison with other values for this kind of job."""
-    kept = before.options.values
-    return before.options._replace(values={**kept, before.kind: {**kept.get(before.kind, {}), **values}})
+    current_values = comparison.options.behavior_values
+    return comparison.options._replace(
+        behavior_values={
+            **current_values,
+            comparison.kind: {**current_values.get(comparison.kind, {}), **values},
+        }
+    )
 
 
-def words_of(found: Compared, predicted: Predicted, real: Object) -> dict[str, str]:
+def build_placeholders(
+    comparison: ClusterDiff, predicted: PredictedObject, real: KubernetesObject
+) -> dict[str, str]:
     """What the words in settings stand for, of one replica."""
-    job = job_of(root(found.cr), found.options)
-    role = predicted.group.role
-    known = {
-        "base": job.base,
+    job = job_of(root_cursor(comparison.cr), comparison.options)
+    role = predicted.group.replica_type
+    placeholders = {
+        "base": job.base_name,
         "job": job.name,
         "kind": job.kind,
         "component": job.kind.lower(),
         "namespace": str(real["metadata"].get("namespace", "")),
         "type": role,
     }
-    if predicted.group.doc.varies.get(("metadata", "name")) is None:
-        return known
+    if predicted.group.doc.replica_texts.get(("metadata", "name")) is None:
+        return placeholders
     name = str(real["metadata"]["name"])
     pod = {"pod": name} if predicted.kind == "Pod" else {}
-    return known | pod | {"name": name, "index": str(predicted.number)}
+    return placeholders | pod | {"name": name, "index": str(predicted.replica_index)}
 
 
-def _first(groups: list[Group]) -> list[Group]:
+def _limit_replicas(groups: list[ReplicaGroup]) -> list[ReplicaGroup]:
     """Groups with the first replicas of each type alone."""
-    kept = (group._replace(replicas=min(group.replicas, _FEW - group.start)) for group in groups)
-    return [group for group in kept if group.replicas > 0]
+    limited = (
+        group._replace(replicas=min(group.replicas, _SAMPLE_REPLICAS - group.start)) for group in groups
+    )
+    return [group for group in limited if group.replicas > 0]

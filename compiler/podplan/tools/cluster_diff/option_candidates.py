@@ -9,22 +9,22 @@ import re
 from collections.abc import Callable, Iterator
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Fact, origin_of, root
+from podplan.core.provenance import Behavior, find_origin, root_cursor
 from podplan.core.typing import Any
-from podplan.kinds.lowering_options import of_status, settings
-from podplan.kinds.t9k.job import job as job_of
+from podplan.kinds.lowering_options import list_lowering_options, list_status_behavior_ids
+from podplan.kinds.t9k.job import build_job_context as job_of
 from podplan.tools.cluster_diff import options_from_commands, options_from_files
-from podplan.tools.cluster_diff.differences import ABSENT, Difference
-from podplan.tools.cluster_diff.name_patterns import for_all
-from podplan.tools.cluster_diff.observed_job import Compared, words_of
+from podplan.tools.cluster_diff.differences import ABSENT, ObjectDifference
+from podplan.tools.cluster_diff.name_patterns import find_common_pattern
+from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placeholders
 
-Proposals = Iterator[tuple[str, Any]]
-_TRAINING = {
+Candidates = Iterator[tuple[str, Any]]
+_TRAINING_CONTAINER_OPTIONS = {
     "PyTorchTrainingJob": ("pytorch.training-container",),
     "DeepSpeedJob": ("deepspeed.training-container",),
     "ColossalAIJob": ("colossalai.training-container", "colossalai.launcher-container"),
 }
-_CHILDREN = {
+_OPTION_PREFIXES = {
     "Pod": "pod",
     "Service": "service",
     "ConfigMap": "config-map",
@@ -33,36 +33,42 @@ _CHILDREN = {
 }
 
 
-def names(found: Compared) -> Proposals:
+def propose_names(comparison: ClusterDiff) -> Candidates:
     """How children are called: their digits, and the form of their names."""
-    job = job_of(root(found.cr), found.options)
-    for pair in found.pairs("Pod"):
+    job = job_of(root_cursor(comparison.cr), comparison.options)
+    for pair in comparison.pairs_of_kind("Pod"):
         digits = re.match(rf"{re.escape(job.name)}-([0-9a-f]+)-", pair.real["metadata"]["name"])
         if job.uid.value:
             yield "name.base-suffix", len(digits[1]) if digits else 0
-    called: dict[str, list[tuple[str, dict[str, str]]]] = {}
-    for difference in found.differences:
-        if difference.path == ("metadata", "name") and difference.predicted_in and difference.real_in:
-            id_ = _naming(difference)
-            known = words_of(found, difference.predicted_in, difference.real_in)
-            called.setdefault(id_, []).append((difference.real, {**known, "name": "", "pod": ""}))
-    for id_, seen in called.items():
-        if id_ and (form := for_all(seen, settings()[id_].words)) is not None:
-            yield id_, form
-    for extra in found.matched.extra:
-        if extra["kind"] == "Service":
-            form = for_all(
-                [(extra["metadata"]["name"], {"base": job.base, "job": job.name})], ("base", "job")
+    seen_by_option: dict[str, list[tuple[str, dict[str, str]]]] = {}
+    for difference in comparison.differences:
+        if difference.path == ("metadata", "name") and difference.predicted_object and difference.real_object:
+            id_ = _find_name_option(difference)
+            placeholders = build_placeholders(comparison, difference.predicted_object, difference.real_object)
+            seen_by_option.setdefault(id_, []).append(
+                (difference.real, {**placeholders, "name": "", "pod": ""})
             )
-            yield "service.job-name", form
+    for id_, observations in seen_by_option.items():
+        if (
+            id_
+            and (pattern := find_common_pattern(observations, list_lowering_options()[id_].placeholders))
+            is not None
+        ):
+            yield id_, pattern
+    for extra in comparison.matches.extra_objects:
+        if extra["kind"] == "Service":
+            pattern = find_common_pattern(
+                [(extra["metadata"]["name"], {"base": job.base_name, "job": job.name})], ("base", "job")
+            )
+            yield "service.job-name", pattern
 
 
-def _naming(difference: Difference) -> str:
-    predicted = difference.predicted_in
+def _find_name_option(difference: ObjectDifference) -> str:
+    predicted = difference.predicted_object
     assert predicted is not None
-    if difference.kind == "Pod" and predicted.group.doc.varies.get(("metadata", "name")) is None:
+    if difference.kind == "Pod" and predicted.group.doc.replica_texts.get(("metadata", "name")) is None:
         return "colossalai.launcher"
-    if difference.kind == "Service" and not predicted.group.role:
+    if difference.kind == "Service" and not predicted.group.replica_type:
         return "service.job-name"
     return {
         "Pod": "pod.name",
@@ -72,118 +78,124 @@ def _naming(difference: Difference) -> str:
     }.get(difference.kind, "")
 
 
-def by_origin(found: Compared) -> Proposals:
+def propose_by_origin(comparison: ClusterDiff) -> Candidates:
     """Of a value that stands there because of a setting: what really stands there."""
-    seen: dict[str, list[tuple[Any, dict[str, str]]]] = {}
-    for difference in found.differences:
-        predicted, real = difference.predicted_in, difference.real_in
+    observations_by_option: dict[str, list[tuple[Any, dict[str, str]]]] = {}
+    for difference in comparison.differences:
+        predicted, real = difference.predicted_object, difference.real_object
         if predicted is None or real is None or difference.real is ABSENT:
             continue
-        origin, rest = origin_of(predicted.group.doc, difference.path)
-        if origin.fact is None or origin.fact.id not in settings():
+        origin, rest = find_origin(predicted.group.doc, difference.path)
+        if origin.behavior is None or origin.behavior.id not in list_lowering_options():
             continue
-        fact = found.fact(origin.fact.id)
+        option = comparison.current_option(origin.behavior.id)
         value = difference.real
-        if rest and not isinstance(fact.value, str | int):
-            above = difference.path[: -len(rest)], difference.real_path[: -len(rest)]
-            value = _at(real, above[1])
-        seen.setdefault(fact.id, []).append((value, words_of(found, predicted, real)))
-    for id_, values in seen.items():
-        yield from _as_setting(found.fact(id_), values)
+        if rest and not isinstance(option.value, str | int):
+            parent_paths = difference.path[: -len(rest)], difference.real_path[: -len(rest)]
+            value = _get_at(real, parent_paths[1])
+        observations_by_option.setdefault(option.id, []).append(
+            (value, build_placeholders(comparison, predicted, real))
+        )
+    for id_, values in observations_by_option.items():
+        yield from _iter_option_values(comparison.current_option(id_), values)
 
 
-def _as_setting(fact: Fact, seen: list[tuple[Any, dict[str, str]]]) -> Proposals:
+def _iter_option_values(option: Behavior, observations: list[tuple[Any, dict[str, str]]]) -> Candidates:
     """Values seen at several replicas, in the form of a setting."""
-    first = seen[0][0]
-    if fact.words and isinstance(fact.value, str):
-        form = for_all(seen, fact.words)
-        if form is not None:
-            yield fact.id, form
-    elif fact.words and isinstance(fact.value, dict) and isinstance(first, dict):
-        forms = {
-            key: for_all([(value[key], known) for value, known in seen if key in value], fact.words)
+    first = observations[0][0]
+    if option.placeholders and isinstance(option.value, str):
+        pattern = find_common_pattern(observations, option.placeholders)
+        if pattern is not None:
+            yield option.id, pattern
+    elif option.placeholders and isinstance(option.value, dict) and isinstance(first, dict):
+        patterns = {
+            key: find_common_pattern(
+                [(value[key], known) for value, known in observations if key in value], option.placeholders
+            )
             for key in first
         }
-        if None not in forms.values():
-            yield fact.id, forms
-    elif isinstance(fact.value, bool) or (fact.words and isinstance(fact.value, list)):
+        if None not in patterns.values():
+            yield option.id, patterns
+    elif isinstance(option.value, bool) or (option.placeholders and isinstance(option.value, list)):
         return
-    elif isinstance(fact.value, int):
+    elif isinstance(option.value, int):
         if re.fullmatch(r"-?[0-9]{1,10}", str(first)):
-            yield fact.id, int(first)
-    elif type(first) is type(fact.value):
-        yield fact.id, first
+            yield option.id, int(first)
+    elif type(first) is type(option.value):
+        yield option.id, first
 
 
-def choices(found: Compared) -> Proposals:
+def propose_choices(comparison: ClusterDiff) -> Candidates:
     """Of what has few values, each other one."""
-    for fact in settings().values():
-        if fact.id in of_status():
+    for option in list_lowering_options().values():
+        if option.id in list_status_behavior_ids():
             continue
-        now = found.fact(fact.id).value
-        if isinstance(fact.value, bool):
-            yield fact.id, not now
-        for choice in fact.choices:
-            if choice != now:
-                yield fact.id, choice
+        current_value = comparison.current_option(option.id).value
+        if isinstance(option.value, bool):
+            yield option.id, not current_value
+        for choice in option.choices:
+            if choice != current_value:
+                yield option.id, choice
 
 
-def containers(found: Compared) -> Proposals:
+def propose_containers(comparison: ClusterDiff) -> Candidates:
     """Another container as the one that trains."""
-    called = {
+    container_names = {
         entry["name"]: None
-        for pair in found.pairs("Pod")
+        for pair in comparison.pairs_of_kind("Pod")
         for entry in pair.real["spec"].get("containers", [])
         if isinstance(entry, dict) and isinstance(entry.get("name"), str)
     }
-    for id_ in _TRAINING.get(found.kind, ()):
-        yield from ((id_, name) for name in called)
+    for id_ in _TRAINING_CONTAINER_OPTIONS.get(comparison.kind, ()):
+        yield from ((id_, name) for name in container_names)
 
 
-def metadata(found: Compared) -> Proposals:
+def propose_metadata(comparison: ClusterDiff) -> Candidates:
     """Labels and annotations: each key by itself, with what it is now told for the others."""
-    for kind, child in _CHILDREN.items():
+    for kind, child in _OPTION_PREFIXES.items():
         for part in ("labels", "annotations"):
-            if f"{child}.{part}" not in settings():
+            if f"{child}.{part}" not in list_lowering_options():
                 continue
             keys = {
                 str(difference.path[2]): None
-                for difference in found.differences
+                for difference in comparison.differences
                 if difference.kind == kind
                 and difference.path[:2] == ("metadata", part)
                 and len(difference.path) == 3
             }
-            whole = [d for d in found.differences if d.kind == kind and d.path == ("metadata", part)]
+            whole_differences = [
+                d for d in comparison.differences if d.kind == kind and d.path == ("metadata", part)
+            ]
             keys |= {
                 key: None
-                for d in whole
+                for d in whole_differences
                 for side in (d.predicted, d.real)
                 if side is not ABSENT
                 for key in side
             }
             for key in keys:
-                yield from _key(found, kind, part, key, f"{child}.{part}")
+                yield from _propose_metadata_key(comparison, kind, part, key, f"{child}.{part}")
 
 
-def _key(found: Compared, kind: str, part: str, key: str, id_: str) -> Proposals:
-    fact = found.fact(id_)
-    seen = [
-        (value, _of_label(words_of(found, pair.predicted, pair.real)))
-        for pair in found.pairs(kind)
+def _propose_metadata_key(comparison: ClusterDiff, kind: str, part: str, key: str, id_: str) -> Candidates:
+    option = comparison.current_option(id_)
+    observations = [
+        (value, _select_label_placeholders(build_placeholders(comparison, pair.predicted, pair.real)))
+        for pair in comparison.pairs_of_kind(kind)
         if (value := (pair.real["metadata"].get(part) or {}).get(key)) is not None
     ]
-    if not seen:
-        yield id_, {**fact.value, key: False}
-    elif (form := for_all(seen, fact.words)) is not None:
-        yield id_, {**fact.value, key: form}
+    if not observations:
+        yield id_, {**option.value, key: False}
+    elif (pattern := find_common_pattern(observations, option.placeholders)) is not None:
+        yield id_, {**option.value, key: pattern}
 
 
-def _of_label(known: dict[str, str]) -> dict[str, str]:
+def _select_label_placeholders(placeholders: dict[str, str]) -> dict[str, str]:
     """The words for a label, which is after the job rather than after the names of children."""
-    return known if known["base"] != known["job"] else {**known, "base": ""}
+    return placeholders if placeholders["base"] != placeholders["job"] else {**placeholders, "base": ""}
 
 
-def _at(value: Any, path: Path) -> Any:
+def _get_at(value: Any, path: Path) -> Any:
     for step in path:
         value = value[step]
     return value
@@ -191,16 +203,16 @@ def _at(value: Any, path: Path) -> Any:
 
 # In this order: what names things comes first, and again after what changes which things there are, because
 # other parts repeat the names.
-PROPOSERS: tuple[Callable[[Compared], Proposals], ...] = (
-    names,
-    by_origin,
-    choices,
-    names,
-    by_origin,
-    options_from_files.hosts,
-    containers,
-    options_from_files.files,
-    options_from_commands.commands,
-    options_from_commands.variables,
-    metadata,
+PROPOSERS: tuple[Callable[[ClusterDiff], Candidates], ...] = (
+    propose_names,
+    propose_by_origin,
+    propose_choices,
+    propose_names,
+    propose_by_origin,
+    options_from_files.propose_hosts,
+    propose_containers,
+    options_from_files.propose_files,
+    options_from_commands.propose_commands,
+    options_from_commands.propose_variables,
+    propose_metadata,
 )

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from podplan.core.typing import Any
-from podplan.kinds.lowering_options import WORD, settings
-from podplan.tools.cluster_diff.name_patterns import Known, for_all, worded
-from podplan.tools.cluster_diff.object_matching import Pair
-from podplan.tools.cluster_diff.observed_job import Compared, words_of
-from podplan.tools.cluster_diff.options_from_files import first_host
+from podplan.kinds.lowering_options import WORD_PATTERN, list_lowering_options
+from podplan.tools.cluster_diff.name_patterns import Placeholders, find_common_pattern, insert_placeholders
+from podplan.tools.cluster_diff.object_matching import ObjectPair
+from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placeholders
+from podplan.tools.cluster_diff.options_from_files import find_first_host
 
 # The word that the value of an option is likely to be, whatever else has the same value.
-_BY_OPTION = {
+_PLACEHOLDER_BY_FLAG = {
     "nnodes": "nnodes",
     "nproc_per_node": "processes",
     "rdzv_backend": "rdzv-backend",
@@ -25,139 +25,160 @@ _BY_OPTION = {
     "master_addr": "master-addr",
     "master_port": "master-port",
 }
-_IN_VALUES = ("base", "job", "master-addr", "hostfile", "type")
-_LINES = {"PyTorchTrainingJob": "pytorch.torchrun-arguments", "ColossalAIJob": "colossalai.run"}
+_VALUE_PLACEHOLDERS = ("base", "job", "master-addr", "hostfile", "type")
+_ARGUMENT_OPTIONS = {"PyTorchTrainingJob": "pytorch.torchrun-arguments", "ColossalAIJob": "colossalai.run"}
 
 
-def commands(found: Compared) -> Iterator[tuple[str, Any]]:
+def propose_commands(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
     """The options of torchrun, colossalai and deepspeed, and how sshd is started."""
-    for pair, number in sorted(_training(found), key=lambda one: not _starts_sshd(*one)):
-        predicted, real = (_words(one, number, "command") for one in (pair.predicted.object, pair.real))
+    for pair, number in sorted(_iter_training_containers(comparison), key=lambda one: not _starts_sshd(*one)):
+        predicted, real = (_read_words(one, number, "command") for one in (pair.predicted.object, pair.real))
         if predicted == real or not predicted or not real:
             continue
-        if found.kind in _LINES and predicted[0] in ("torchrun", "colossalai"):
-            yield from _options(found, pair, predicted, real)
-        if found.kind == "DeepSpeedJob" and "deepspeed" in predicted[-1]:
-            yield from _shell_line(found, predicted, real)
+        if comparison.kind in _ARGUMENT_OPTIONS and predicted[0] in ("torchrun", "colossalai"):
+            yield from _propose_arguments(comparison, pair, predicted, real)
+        if comparison.kind == "DeepSpeedJob" and "deepspeed" in predicted[-1]:
+            yield from _propose_shell(comparison, predicted, real)
         if predicted[0].endswith("sshd"):
             yield "ssh.sshd-path", real[0]
             yield "ssh.sshd-arguments", real[1:]
 
 
-def _starts_sshd(pair: Pair, number: int) -> bool:
+def _starts_sshd(pair: ObjectPair, container_index: int) -> bool:
     """Whether a replica only runs sshd: what it tells comes first, since other command lines repeat it."""
-    return any(word.endswith("sshd") for word in _words(pair.predicted.object, number, "command")[:1])
+    return any(
+        word.endswith("sshd") for word in _read_words(pair.predicted.object, container_index, "command")[:1]
+    )
 
 
-def variables(found: Compared) -> Iterator[tuple[str, Any]]:
+def propose_variables(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
     """The variables that the controller sets: those that the template does not have, in their order."""
-    if found.kind != "PyTorchTrainingJob":
+    if comparison.kind != "PyTorchTrainingJob":
         return
-    torchrun = found.cr.data["spec"].get("torchrunConfig", {}).get("enabled") is True
-    fact = found.fact("pytorch.torchrun-env" if torchrun else "pytorch.env")
-    seen: dict[str, list[tuple[str, Known]]] = {}
-    for rank, (pair, number) in enumerate(_training(found)):
-        written = {one["name"] for one in _written(found, pair, number)}
-        known = _words_of_training(found, pair, rank)
-        for one in pair.real["spec"]["containers"][number].get("env") or []:
-            if one.get("name") not in written and isinstance(one.get("value", ""), str):
-                seen.setdefault(str(one["name"]), []).append((one.get("value", ""), known))
-    forms = {name: _form(name, fact.value, values, fact.words) for name, values in seen.items()}
-    if None not in forms.values():
-        yield fact.id, forms
-    for name, form in forms.items():
-        if form is not None:
-            yield fact.id, {**fact.value, name: form}
-    for name in fact.value:
-        if name not in forms:
-            yield fact.id, {key: value for key, value in fact.value.items() if key != name}
+    torchrun = comparison.cr.data["spec"].get("torchrunConfig", {}).get("enabled") is True
+    option = comparison.current_option("pytorch.torchrun-env" if torchrun else "pytorch.env")
+    observations: dict[str, list[tuple[str, Placeholders]]] = {}
+    for rank, (pair, number) in enumerate(_iter_training_containers(comparison)):
+        template_names = {one["name"] for one in _list_template_env(comparison, pair, number)}
+        placeholders = _build_training_placeholders(comparison, pair, rank)
+        for variable in pair.real["spec"]["containers"][number].get("env") or []:
+            if variable.get("name") not in template_names and isinstance(variable.get("value", ""), str):
+                observations.setdefault(str(variable["name"]), []).append(
+                    (variable.get("value", ""), placeholders)
+                )
+    patterns = {
+        name: _find_variable_pattern(name, option.value, values, option.placeholders)
+        for name, values in observations.items()
+    }
+    if None not in patterns.values():
+        yield option.id, patterns
+    for name, pattern in patterns.items():
+        if pattern is not None:
+            yield option.id, {**option.value, name: pattern}
+    for name in option.value:
+        if name not in patterns:
+            yield option.id, {key: value for key, value in option.value.items() if key != name}
 
 
-def _form(
-    name: str, told: dict[str, str], values: list[tuple[str, Known]], words: tuple[str, ...]
+def _find_variable_pattern(
+    name: str, configured: dict[str, str], values: list[tuple[str, Placeholders]], words: tuple[str, ...]
 ) -> str | None:
     """How a variable is told, if that fits what was seen; else what was seen."""
-    now = told.get(name)
-    if now is not None and all(_filled(now, known) == text for text, known in values):
-        return now
-    return for_all(values, words)
+    current_pattern = configured.get(name)
+    if current_pattern is not None and all(
+        _fill_pattern(current_pattern, known) == text for text, known in values
+    ):
+        return current_pattern
+    return find_common_pattern(values, words)
 
 
-def _filled(form: str, known: Known) -> str:
-    return WORD.sub(lambda match: known.get(match[1], ""), form)
+def _fill_pattern(pattern: str, placeholders: Placeholders) -> str:
+    return WORD_PATTERN.sub(lambda match: placeholders.get(match[1], ""), pattern)
 
 
-def _training(found: Compared) -> Iterator[tuple[Pair, int]]:
+def _iter_training_containers(comparison: ClusterDiff) -> Iterator[tuple[ObjectPair, int]]:
     """The Pods with the index of their training container, in order of their rank."""
-    for pair in found.pairs("Pod"):
-        number = pair.predicted.group.training
-        listed = pair.real["spec"].get("containers")
-        if number is not None and isinstance(listed, list) and number < len(listed):
+    for pair in comparison.pairs_of_kind("Pod"):
+        number = pair.predicted.group.training_container_index
+        real_containers = pair.real["spec"].get("containers")
+        if number is not None and isinstance(real_containers, list) and number < len(real_containers):
             yield pair, number
 
 
-def _words(pod: dict[str, Any], number: int, key: str) -> list[str]:
-    return [str(word) for word in pod["spec"]["containers"][number].get(key) or []]
+def _read_words(pod: dict[str, Any], container_index: int, key: str) -> list[str]:
+    return [str(word) for word in pod["spec"]["containers"][container_index].get(key) or []]
 
 
-def _written(found: Compared, pair: Pair, number: int) -> list[dict[str, Any]]:
+def _list_template_env(
+    comparison: ClusterDiff, pair: ObjectPair, container_index: int
+) -> list[dict[str, Any]]:
     """The env of the template of a Pod."""
-    for entry in found.cr.data["spec"].get("replicaSpecs") or []:
-        if entry.get("type") == pair.predicted.group.role:
-            env = entry["template"]["spec"]["containers"][number].get("env") or []
+    for entry in comparison.cr.data["spec"].get("replicaSpecs") or []:
+        if entry.get("type") == pair.predicted.group.replica_type:
+            env = entry["template"]["spec"]["containers"][container_index].get("env") or []
             return [one for one in env if "name" in one]
     return []
 
 
-def _words_of_training(found: Compared, pair: Pair, rank: int) -> dict[str, str]:
-    spec = found.cr.data["spec"]
+def _build_training_placeholders(comparison: ClusterDiff, pair: ObjectPair, rank: int) -> dict[str, str]:
+    spec = comparison.cr.data["spec"]
     config, elastic = spec.get("torchrunConfig") or {}, spec.get("elastic") or {}
     total = sum(
         group.replicas
-        for group in {id(one.predicted.group): one.predicted.group for one in found.pairs("Pod")}.values()
+        for group in {
+            id(one.predicted.group): one.predicted.group for one in comparison.pairs_of_kind("Pod")
+        }.values()
     )
-    ranged = elastic.get("enabled") is True and config.get("enabled") is True
-    known = words_of(found, pair.predicted, pair.real)
-    known |= {
+    is_elastic = elastic.get("enabled") is True and config.get("enabled") is True
+    placeholders = build_placeholders(comparison, pair.predicted, pair.real)
+    placeholders |= {
         "rank": str(rank),
         "replicas": str(total),
         "world-size": str(total),
-        "nnodes": f"{elastic.get('minReplicas')}:{elastic.get('maxReplicas')}" if ranged else str(total),
+        "nnodes": f"{elastic.get('minReplicas')}:{elastic.get('maxReplicas')}" if is_elastic else str(total),
         "processes": str(config.get("procPerNode") or ""),
         "max-restarts": str(config.get("maxRestarts", "")),
-        "rdzv-backend": str(config.get("rdzvBackend") or found.fact("pytorch.rdzv-backend").value),
-        "master-port": str(found.fact("pytorch.master-port").value),
+        "rdzv-backend": str(
+            config.get("rdzvBackend") or comparison.current_option("pytorch.rdzv-backend").value
+        ),
+        "master-port": str(comparison.current_option("pytorch.master-port").value),
     }
-    address = _predicted_address(pair)
-    return known | ({"master-addr": address} if address else {})
+    address = _find_predicted_address(pair)
+    return placeholders | ({"master-addr": address} if address else {})
 
 
-def _predicted_address(pair: Pair) -> str:
+def _find_predicted_address(pair: ObjectPair) -> str:
     for container in pair.predicted.object["spec"]["containers"]:
-        for one in container.get("env") or []:
-            if one.get("name") == "MASTER_ADDR":
-                return str(one.get("value", ""))
+        for variable in container.get("env") or []:
+            if variable.get("name") == "MASTER_ADDR":
+                return str(variable.get("value", ""))
     return ""
 
 
-def _options(found: Compared, pair: Pair, predicted: list[str], real: list[str]) -> Iterator[tuple[str, Any]]:
+def _propose_arguments(
+    comparison: ClusterDiff, pair: ObjectPair, predicted: list[str], real: list[str]
+) -> Iterator[tuple[str, Any]]:
     """The options of a launcher, without what the CR says after them."""
-    fact = found.fact(_LINES[found.kind])
-    tail = _common_tail(predicted, real)
-    known = _words_of_training(found, pair, pair.predicted.number)
-    if found.kind == "ColossalAIJob":
-        known |= _after_options(predicted, {"--hostfile": "hostfile", "--nproc_per_node": "processes"})
-        known |= _after_options(predicted, {"--extra_launch_args": "launch-arguments"})
-        known |= {"master-addr": first_host(found)}
-    for length in dict.fromkeys((tail, *(len(one) for one in _written_tails(found)))):
-        options = _grouped(real[: len(real) - length])
-        told = [" ".join(_option(words, known, fact.words)) for words in options]
-        yield fact.id, _with_unseen(told, fact.value, known)
+    option = comparison.current_option(_ARGUMENT_OPTIONS[comparison.kind])
+    tail_length = _count_common_tail(predicted, real)
+    placeholders = _build_training_placeholders(comparison, pair, pair.predicted.replica_index)
+    if comparison.kind == "ColossalAIJob":
+        placeholders |= _read_flag_values(
+            predicted, {"--hostfile": "hostfile", "--nproc_per_node": "processes"}
+        )
+        placeholders |= _read_flag_values(predicted, {"--extra_launch_args": "launch-arguments"})
+        placeholders |= {"master-addr": find_first_host(comparison)}
+    for length in dict.fromkeys((tail_length, *(len(one) for one in _iter_written_tails(comparison)))):
+        options = _group_arguments(real[: len(real) - length])
+        arguments = [
+            " ".join(_parametrize_argument(words, placeholders, option.placeholders)) for words in options
+        ]
+        yield option.id, _add_unused_arguments(arguments, option.value, placeholders)
 
 
-def _written_tails(found: Compared) -> Iterator[list[str]]:
+def _iter_written_tails(comparison: ClusterDiff) -> Iterator[list[str]]:
     """What the CR says that comes after the options."""
-    spec = found.cr.data["spec"]
+    spec = comparison.cr.data["spec"]
     config = spec.get("torchrunConfig") or spec.get("torchConfig") or {}
     for words in (
         config.get("extraOptions"),
@@ -167,18 +188,20 @@ def _written_tails(found: Compared) -> Iterator[list[str]]:
         yield [str(word) for word in words or []]
 
 
-def _after_options(words: list[str], wanted: dict[str, str]) -> dict[str, str]:
-    return {wanted[word]: after for word, after in pairwise(words) if word in wanted}
+def _read_flag_values(words: list[str], placeholder_by_flag: dict[str, str]) -> dict[str, str]:
+    return {
+        placeholder_by_flag[word]: after for word, after in pairwise(words) if word in placeholder_by_flag
+    }
 
 
-def _common_tail(one: list[str], other: list[str]) -> int:
+def _count_common_tail(predicted: list[str], real: list[str]) -> int:
     length = 0
-    while length < min(len(one), len(other)) and one[-1 - length] == other[-1 - length]:
+    while length < min(len(predicted), len(real)) and predicted[-1 - length] == real[-1 - length]:
         length += 1
     return length
 
 
-def _grouped(words: list[str]) -> list[list[str]]:
+def _group_arguments(words: list[str]) -> list[list[str]]:
     """The words of a command line, each option with its value; first the program."""
     groups: list[list[str]] = []
     for word in words:
@@ -189,61 +212,90 @@ def _grouped(words: list[str]) -> list[list[str]]:
     return groups
 
 
-def _option(words: list[str], known: Known, allowed: tuple[str, ...]) -> list[str]:
+def _parametrize_argument(
+    words: list[str], placeholders: Placeholders, allowed: tuple[str, ...]
+) -> list[str]:
     """An option with words in braces for its value."""
     flag, equals, value = words[0].partition("=")
-    likely = _BY_OPTION.get(flag.lstrip("-").replace("-", "_"), "")
+    likely_placeholder = _PLACEHOLDER_BY_FLAG.get(flag.lstrip("-").replace("-", "_"), "")
     if equals:
-        return [f"{flag}={_value(value, likely, known, allowed)}", *words[1:]]
+        return [f"{flag}={_parametrize_value(value, likely_placeholder, placeholders, allowed)}", *words[1:]]
     if not flag.startswith("-"):
         return words
-    return [flag, *(_value(word, likely, known, allowed) for word in words[1:])]
+    return [
+        flag,
+        *(_parametrize_value(word, likely_placeholder, placeholders, allowed) for word in words[1:]),
+    ]
 
 
-def _value(value: str, likely: str, known: Known, allowed: tuple[str, ...]) -> str:
-    if likely in allowed and known.get(likely) == value:
-        return f"{{{likely}}}"
-    return worded(value, known, [word for word in allowed if word in _IN_VALUES])
+def _parametrize_value(
+    value: str, likely_placeholder: str, placeholders: Placeholders, allowed: tuple[str, ...]
+) -> str:
+    if likely_placeholder in allowed and placeholders.get(likely_placeholder) == value:
+        return f"{{{likely_placeholder}}}"
+    return insert_placeholders(value, placeholders, [word for word in allowed if word in _VALUE_PLACEHOLDERS])
 
 
-def _with_unseen(told: list[str], default: list[str], known: Known) -> list[str]:
+def _add_unused_arguments(arguments: list[str], default: list[str], placeholders: Placeholders) -> list[str]:
     """``told`` with the options that this job has no value for, each after the one it stood after."""
     for number, option in enumerate(default):
-        if all(known.get(word) for word in WORD.findall(option)):
+        if all(placeholders.get(word) for word in WORD_PATTERN.findall(option)):
             continue
-        flags = [_flag(one) for one in told]
-        earlier = (flags.index(_flag(one)) + 1 for one in reversed(default[:number]) if _flag(one) in flags)
-        place = next(earlier, len(told))
-        told = [*told[:place], option, *told[place:]]
-    return told
+        flags = [_normalize_flag(one) for one in arguments]
+        earlier_positions = (
+            flags.index(_normalize_flag(one)) + 1
+            for one in reversed(default[:number])
+            if _normalize_flag(one) in flags
+        )
+        insert_position = next(earlier_positions, len(arguments))
+        arguments = [*arguments[:insert_position], option, *arguments[insert_position:]]
+    return arguments
 
 
-def _flag(option: str) -> str:
+def _normalize_flag(option: str) -> str:
     return option.split()[0].partition("=")[0].replace("-", "_")
 
 
-def _shell_line(found: Compared, predicted: list[str], real: list[str]) -> Iterator[tuple[str, Any]]:
+def _propose_shell(
+    comparison: ClusterDiff, predicted: list[str], real: list[str]
+) -> Iterator[tuple[str, Any]]:
     """The shell of worker-0, what starts sshd there, and the options of deepspeed."""
     yield "deepspeed.shell", real[:-1]
-    ours, theirs = predicted[-1], real[-1]
-    sshd = ours.partition(" & ")[0]
-    start = theirs.find("deepspeed ")
+    predicted_line, real_line = predicted[-1], real[-1]
+    sshd = predicted_line.partition(" & ")[0]
+    start = real_line.find("deepspeed ")
     if start < 0:
         return
-    before = theirs[:start]
+    before = real_line[:start]
     yield "deepspeed.command", before.replace(sshd, "{sshd}") + "{deepspeed}"
     for end in ("; wait", " && wait", "; sleep inf"):
-        if theirs.endswith(end):
+        if real_line.endswith(end):
             yield "deepspeed.command", before.replace(sshd, "{sshd}") + "{deepspeed}" + end
     try:
-        words, mine = shlex.split(theirs[start:]), shlex.split(ours[ours.find("deepspeed ") :])
+        words, predicted_words = (
+            shlex.split(real_line[start:]),
+            shlex.split(predicted_line[predicted_line.find("deepspeed ") :]),
+        )
     except ValueError:
         return
-    path = str(found.fact("deepspeed.hostfile-path").value)
-    told = len(found.fact("deepspeed.options").value)
-    program = mine[1 + sum(len(option.split()) for option in found.fact("deepspeed.options").value[:told]) :]
+    path = str(comparison.current_option("deepspeed.hostfile-path").value)
+    option_count = len(comparison.current_option("deepspeed.options").value)
+    program = predicted_words[
+        1
+        + sum(
+            len(option.split())
+            for option in comparison.current_option("deepspeed.options").value[:option_count]
+        ) :
+    ]
     if program and words[len(words) - len(program) :] == program:
-        options = _grouped(words[1 : len(words) - len(program)])
-        allowed = settings()["deepspeed.options"].words
-        known = {"hostfile": path, "master-addr": first_host(found), "job": found.cr.data["metadata"]["name"]}
-        yield "deepspeed.options", [" ".join(_option(option, known, allowed)) for option in options]
+        options = _group_arguments(words[1 : len(words) - len(program)])
+        allowed = list_lowering_options()["deepspeed.options"].placeholders
+        placeholders = {
+            "hostfile": path,
+            "master-addr": find_first_host(comparison),
+            "job": comparison.cr.data["metadata"]["name"],
+        }
+        yield (
+            "deepspeed.options",
+            [" ".join(_parametrize_argument(option, placeholders, allowed)) for option in options],
+        )

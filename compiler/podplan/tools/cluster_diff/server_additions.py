@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any
-from podplan.kubernetes.quantities import parse
+from podplan.kubernetes.quantities import parse_quantity
 
-ANY = object()
+ANY_VALUE = object()
 _SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-_EMPTY: tuple[Any, ...] = (None, {}, [], "")
-_METADATA = (
+_EMPTY_VALUES: tuple[Any, ...] = (None, {}, [], "")
+_METADATA_FIELDS = (
     *("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink", "namespace"),
     *("deletionTimestamp", "deletionGracePeriodSeconds"),
 )
 # Annotations of networks, admission and kubectl.
-_ANNOTATIONS = (
+_ANNOTATION_PREFIXES = (
     *(
         "cni.projectcalico.org/",
         "k8s.v1.cni.cncf.io/network",
@@ -29,32 +29,32 @@ _ANNOTATIONS = (
     *("sidecar.istio.io/status", "istio.io/rev"),
 )
 # Labels of meshes that inject a sidecar, and of the admission plugin PodTopologyLabels.
-_LABELS = (
+_LABEL_PREFIXES = (
     *("security.istio.io/tlsMode", "service.istio.io/canonical-", "linkerd.io/", "topology.kubernetes.io/"),
 )
-_FAMILY = {"initContainers": "containers", "ephemeralContainers": "containers"}
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_CONTAINER_LISTS = {"initContainers": "containers", "ephemeralContainers": "containers"}
+_PROBE_FIELDS = ("livenessProbe", "readinessProbe", "startupProbe")
 # The API server stores none of these where they say what holds anyway.
-_OMITTED = {
+_OMITTED_DEFAULTS = {
     **dict.fromkeys(("hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"), False),
     "initialDelaySeconds": 0,
 }
 
 # What is added to each kind, by path: * for any entry of a list.
-_SPECS: dict[str, dict[str, Any]] = {
+_SPEC_DEFAULTS: dict[str, dict[str, Any]] = {
     "Pod": {
         "dnsPolicy": "ClusterFirst",
         "enableServiceLinks": True,
-        "imagePullSecrets": ANY,  # of the service account, where the Pod has none
-        "nodeName": ANY,
-        "preemptionPolicy": ANY,
-        "priority": ANY,
+        "imagePullSecrets": ANY_VALUE,  # of the service account, where the Pod has none
+        "nodeName": ANY_VALUE,
+        "preemptionPolicy": ANY_VALUE,
+        "priority": ANY_VALUE,
         "restartPolicy": "Always",
         "schedulerName": "default-scheduler",
-        "serviceAccount": ANY,
+        "serviceAccount": ANY_VALUE,
         "serviceAccountName": "default",
         "terminationGracePeriodSeconds": 30,
-        "containers.*.imagePullPolicy": ANY,
+        "containers.*.imagePullPolicy": ANY_VALUE,
         "containers.*.terminationMessagePath": "/dev/termination-log",
         "containers.*.terminationMessagePolicy": "File",
         "containers.*.ports.*.protocol": "TCP",
@@ -80,15 +80,15 @@ _SPECS: dict[str, dict[str, Any]] = {
         "volumes.*.ephemeral.volumeClaimTemplate.spec.volumeMode": "Filesystem",
     },
     "Service": {
-        "clusterIP": ANY,
-        "clusterIPs": ANY,
+        "clusterIP": ANY_VALUE,
+        "clusterIPs": ANY_VALUE,
         "internalTrafficPolicy": "Cluster",
-        "ipFamilies": ANY,
-        "ipFamilyPolicy": ANY,
+        "ipFamilies": ANY_VALUE,
+        "ipFamilyPolicy": ANY_VALUE,
         "sessionAffinity": "None",
         "type": "ClusterIP",
         "ports.*.protocol": "TCP",
-        "ports.*.targetPort": ANY,
+        "ports.*.targetPort": ANY_VALUE,
     },
 }
 
@@ -98,17 +98,17 @@ def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
 
     ``real`` is the mapping or list that it stands in.
     """
-    if value in _EMPTY:
+    if value in _EMPTY_VALUES:
         return True
     if path[0] != "spec":
-        return path == ("status",) or (path[0] == "metadata" and _is_metadata(path))
+        return path == ("status",) or (path[0] == "metadata" and _is_added_metadata(path))
     name = path[-1]
     if kind == "Service" and name == "clusterIP":
         return bool(value != "None")
     if kind == "Service" and name == "targetPort":
         return bool(value == real.get("port"))
     if kind == "Pod" and isinstance(name, int):
-        return _is_entry(path[-2], value)
+        return _is_admission_entry(path[-2], value)
     if kind == "Pod" and path[-3:-1] == ("resources", "requests"):
         return True  # those that are not written are the limits
     if kind == "Pod" and path[-2:] == ("resources", "requests"):
@@ -117,43 +117,43 @@ def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
         return True  # of kubectl debug: no Pod may have them from the start
     if kind == "Pod" and name == "hostPort":
         return bool(value == real.get("containerPort"))
-    default = _SPECS.get(kind, {}).get(_pattern(path[1:]))
-    return default is ANY or (default is not None and bool(value == default))
+    default = _SPEC_DEFAULTS.get(kind, {}).get(_normalize_path(path[1:]))
+    return default is ANY_VALUE or (default is not None and bool(value == default))
 
 
 def is_omitted(path: Path, value: Any) -> bool:
     """Whether ``value``, which is predicted at ``path``, is one that the API server does not store."""
-    return value in _EMPTY or (path[-1] in _OMITTED and value == _OMITTED[path[-1]])
+    return value in _EMPTY_VALUES or (path[-1] in _OMITTED_DEFAULTS and value == _OMITTED_DEFAULTS[path[-1]])
 
 
-def equal(path: Path, predicted: Any, real: Any) -> bool:
+def is_equal_value(path: Path, predicted: Any, real: Any) -> bool:
     """Whether two values mean the same: quantities by their size, others as they are."""
     if predicted == real and type(predicted) is type(real):
         return True
     if path[-3:-1] in (("resources", "limits"), ("resources", "requests")) or path[-1:] == ("sizeLimit",):
-        size = parse(predicted)
-        return size is not None and size == parse(real)
+        quantity = parse_quantity(predicted)
+        return quantity is not None and quantity == parse_quantity(real)
     return bool(predicted == real and not isinstance(predicted, bool) and not isinstance(real, bool))
 
 
-def _is_metadata(path: Path) -> bool:
+def _is_added_metadata(path: Path) -> bool:
     if len(path) == 2:
-        return path[1] in _METADATA
-    known = {"annotations": _ANNOTATIONS, "labels": _LABELS}.get(str(path[1]), ())
-    return str(path[2]).startswith(known)
+        return path[1] in _METADATA_FIELDS
+    prefixes = {"annotations": _ANNOTATION_PREFIXES, "labels": _LABEL_PREFIXES}.get(str(path[1]), ())
+    return str(path[2]).startswith(prefixes)
 
 
-def _is_entry(listed: str | int, entry: Any) -> bool:
+def _is_admission_entry(list_name: str | int, entry: Any) -> bool:
     """Whether an entry of a list is one that admission adds to every Pod."""
     if not isinstance(entry, dict):
         return False
-    if listed == "tolerations":
+    if list_name == "tolerations":
         return str(entry.get("key", "")).startswith("node.kubernetes.io/") and "tolerationSeconds" in entry
-    if listed == "volumes":
+    if list_name == "volumes":
         return str(entry.get("name", "")).startswith(("kube-api-access-", "default-token-"))
-    return listed == "volumeMounts" and entry.get("mountPath") == _SERVICE_ACCOUNT
+    return list_name == "volumeMounts" and entry.get("mountPath") == _SERVICE_ACCOUNT
 
 
-def _pattern(path: Path) -> str:
-    steps = ["*" if isinstance(step, int) else _FAMILY.get(step, step) for step in path]
-    return ".".join("probe" if step in _PROBES else step for step in steps)
+def _normalize_path(path: Path) -> str:
+    steps = ["*" if isinstance(step, int) else _CONTAINER_LISTS.get(step, step) for step in path]
+    return ".".join("probe" if step in _PROBE_FIELDS else step for step in steps)

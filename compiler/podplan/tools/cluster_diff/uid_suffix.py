@@ -5,28 +5,31 @@ from __future__ import annotations
 import re
 
 from podplan.core.typing import Any
-from podplan.tools.cluster_diff.kubectl_dump import Object
+from podplan.tools.cluster_diff.kubectl_dump import KubernetesObject
 
 # Five as the controller writes them (docs/evidence/t9k-common.md#suffix-of-the-base-name), before a type,
 # which is no number.
-_DIGITS = r"-([0-9a-f]{5})(?=-[a-z])"
+_SUFFIX = r"-([0-9a-f]{5})(?=-[a-z])"
 
 
-def without_digits(objects: list[Object], job: str) -> tuple[list[Object], str]:
+def remove_name_suffix(objects: list[KubernetesObject], job: str) -> tuple[list[KubernetesObject], str]:
     """Objects of a job as if it had no uid, and the digits left out: none where Pods do not share any."""
-    start = re.compile(rf"{re.escape(job)}{_DIGITS}")
-    called = (start.match(one["metadata"]["name"]) for one in objects if one["kind"] == "Pod")
-    digits = {found[1] if found else "" for found in called}
-    if len(digits) != 1 or "" in digits:
+    start = re.compile(rf"{re.escape(job)}{_SUFFIX}")
+    matches = (start.match(one["metadata"]["name"]) for one in objects if one["kind"] == "Pod")
+    suffixes = {found[1] if found else "" for found in matches}
+    if len(suffixes) != 1 or "" in suffixes:
         return objects, ""
-    [shared] = digits
-    named = re.compile(rf"(?<![A-Za-z0-9-]){re.escape(job)}-{shared}(?![A-Za-z0-9])")
-    return [_replaced(one, named, job) for one in objects], shared
+    [suffix] = suffixes
+    base_name = re.compile(rf"(?<![A-Za-z0-9-]){re.escape(job)}-{suffix}(?![A-Za-z0-9])")
+    return [_replace_base_name(one, base_name, job) for one in objects], suffix
 
 
-def _replaced(value: Any, named: re.Pattern[str], job: str) -> Any:
+def _replace_base_name(value: Any, base_name: re.Pattern[str], job: str) -> Any:
     if isinstance(value, dict):
-        return {_replaced(key, named, job): _replaced(below, named, job) for key, below in value.items()}
+        return {
+            _replace_base_name(key, base_name, job): _replace_base_name(below, base_name, job)
+            for key, below in value.items()
+        }
     if isinstance(value, list):
-        return [_replaced(below, named, job) for below in value]
-    return named.sub(job, value) if isinstance(value, str) else value
+        return [_replace_base_name(below, base_name, job) for below in value]
+    return base_name.sub(job, value) if isinstance(value, str) else value

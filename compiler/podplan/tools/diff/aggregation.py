@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from podplan.core.findings import Location
-from podplan.core.limits import MAX_DIFFERENCE_TEXT, MAX_DIFFERENCES, BoundExceeded, beyond
+from podplan.core.limits import MAX_DIFFERENCE_TEXT, MAX_DIFFERENCES, LimitExceeded, limit_exceeded
 from podplan.tools.diff.model import ABSENT, Difference
 from podplan.tools.diff.repository_state import Ref
 from podplan.tools.diff.structural_diff import Delta
@@ -86,10 +86,10 @@ class Folding:
 def _demand_room(entries: int, room: int, file: str) -> None:
     if entries >= MAX_DIFFERENCES:
         message = f"there are more than {MAX_DIFFERENCES:,} distinct changes, the last in {file}"
-        raise BoundExceeded(beyond("differences", f"{message}; compare fewer files"), file)
+        raise LimitExceeded(limit_exceeded("differences", f"{message}; compare fewer files"), file)
     if room < 0:
         message = f"the changed values have more than {MAX_DIFFERENCE_TEXT:,} characters, the last in {file}"
-        raise BoundExceeded(beyond("difference-text", f"{message}; compare fewer files"), file)
+        raise LimitExceeded(limit_exceeded("difference-text", f"{message}; compare fewer files"), file)
 
 
 def _difference(entry: _Entry, jobs: Mapping[int, int]) -> Difference:

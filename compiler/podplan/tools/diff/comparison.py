@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from podplan.core.findings import Location, Path
-from podplan.core.provenance import Doc, trace
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.lint.location import locate
-from podplan.redaction.redactor import Redactor, path_steps, redact_change
+from podplan.redaction.redactor import Redactor, redact_change, split_path
 from podplan.tools.diff.aggregation import JOB, TRAINING, Folding
 from podplan.tools.diff.impact import impact
 from podplan.tools.diff.lowered_objects import Lowered, lowered
@@ -29,7 +29,7 @@ class _Part(NamedTuple):
 
     kind: str
     delta: Delta
-    doc: Doc | None
+    doc: TracedDocument | None
     path: Path
     role: str = ""
     objects: int = 1
@@ -138,7 +138,7 @@ def _own(profile: Any) -> Any:
     return {key: value for key, value in profile.items() if key in ("metadata", "spec")}
 
 
-def _part(kind: str, delta: Delta, one: Doc | None, other: Doc | None) -> _Part:
+def _part(kind: str, delta: Delta, one: TracedDocument | None, other: TracedDocument | None) -> _Part:
     gone = delta.after is ABSENT
     return _Part(kind, delta, one if gone else other, delta.before_path if gone else delta.after_path)
 
@@ -149,8 +149,8 @@ def _part_of_group(part: Lowered) -> _Part:
     docs = (side.doc if side is not None else None for side in (part.before, part.after))
     found = _part(part.kind, part.delta, *docs)
     training = ""
-    if group.training is not None:
-        training = str(group.doc.data["spec"]["containers"][group.training].get("name"))
+    if group.training_container_index is not None:
+        training = str(group.doc.data["spec"]["containers"][group.training_container_index].get("name"))
     return found._replace(role=part.role, objects=part.objects, training=training)
 
 
@@ -181,7 +181,7 @@ def _covered(parts: list[Lowered], one: Whole, other: Whole) -> Callable[[Delta]
         group = part.before if gone else part.after
         cr, path = (one.cr, part.delta.before_path) if gone else (other.cr, part.delta.after_path)
         if group is not None and path:
-            ways += [(gone, step.path) for step in trace(group.doc, path) if step.doc is cr]
+            ways += [(gone, step.path) for step in trace_to_source(group.doc, path) if step.doc is cr]
 
     def shown(delta: Delta) -> bool:
         gone = delta.after is ABSENT
@@ -197,12 +197,12 @@ def _covered(parts: list[Lowered], one: Whole, other: Whole) -> Callable[[Delta]
     return shown
 
 
-def _placer(doc: Doc | None, path: Path) -> Callable[[], Location | None]:
+def _placer(doc: TracedDocument | None, path: Path) -> Callable[[], Location | None]:
     return lambda: locate(doc, path).location if doc is not None and path else None
 
 
 def _redacted(one: Difference, secrets: Redactor) -> Difference:
-    before, after = redact_change(one.before, one.after, path_steps(one.part), one.kind, secrets)
+    before, after = redact_change(one.before, one.after, split_path(one.part), one.kind, secrets)
     return one._replace(before=before, after=after)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from podplan.kubernetes import quantities
-from podplan.kubernetes.accessors import mapping
+from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.resources import ACCELERATOR
 from podplan.tools.diff.model import Count, Impact, JobChange, Queue
 from podplan.tools.diff.repository_state import Job
@@ -55,10 +55,10 @@ def _quotas(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
     inventories = {id(job.inventory): job.inventory for job in jobs if job.inventory is not None}
     found: dict[tuple[str, str], int] = {}
     for inventory in inventories.values():
-        queues = mapping(inventory.data.get("spec"), "queues")
+        queues = get_mapping(inventory.data.get("spec"), "queues")
         for queue in queues:
-            for resource, amount in mapping(mapping(queues, queue), "quota").items():
-                units = quantities.parse(amount)
+            for resource, amount in get_mapping(get_mapping(queues, queue), "quota").items():
+                units = quantities.parse_quantity(amount)
                 if units is not None:
                     found[queue, resource] = units
     return found

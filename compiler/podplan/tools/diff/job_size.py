@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from podplan.core.provenance import Doc
-from podplan.core.replica_groups import Group
-from podplan.lint.analysis.jobs import pod_group, queue_of, total
-from podplan.lint.analysis.resources import effective, resources
-from podplan.lint.target import Job
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.lint.analysis.jobs import count_pods_and_gpus, find_pod_group, queue_of
+from podplan.lint.analysis.resources import get_effective_request, list_resources
+from podplan.lint.target import LoweredJob
 
 
 class Ask(NamedTuple):
@@ -20,20 +20,20 @@ class Ask(NamedTuple):
     units: int
 
 
-def size_of(groups: Sequence[Group]) -> tuple[int, int]:
+def size_of(groups: Sequence[ReplicaGroup]) -> tuple[int, int]:
     """How many Pods there are, and how many GPUs they have together."""
-    return total([group for group in groups if group.doc.data["kind"] == "Pod"])
+    return count_pods_and_gpus([group for group in groups if group.doc.data["kind"] == "Pod"])
 
 
-def asked_by(cr: Doc, groups: tuple[Group, ...]) -> tuple[Ask, ...]:
+def asked_by(cr: TracedDocument, groups: tuple[ReplicaGroup, ...]) -> tuple[Ask, ...]:
     """What a job asks of its queue; nothing where it has no gang."""
-    job = Job(cr, groups)
-    gang = pod_group(job)
+    job = LoweredJob(cr, groups)
+    gang = find_pod_group(job)
     if gang is None:
         return ()
     units: dict[str, int] = {}
     for group in job.pods:
-        for resource in resources(group):
-            units[resource] = units.get(resource, 0) + effective(group, resource) * group.replicas
+        for resource in list_resources(group):
+            units[resource] = units.get(resource, 0) + get_effective_request(group, resource) * group.replicas
     queue = queue_of(gang)
     return tuple(Ask(queue, resource, number) for resource, number in units.items())

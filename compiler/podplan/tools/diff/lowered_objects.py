@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from podplan.core.indexed_text import Indexed, Listing, Run
-from podplan.core.replica_groups import Group
+from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.tools.diff.model import ABSENT
 from podplan.tools.diff.structural_diff import Delta, compared
 
@@ -21,11 +21,11 @@ class Lowered(NamedTuple):
     role: str
     objects: int
     delta: Delta
-    before: Group | None
-    after: Group | None
+    before: ReplicaGroup | None
+    after: ReplicaGroup | None
 
 
-def lowered(before: Sequence[Group], after: Sequence[Group], told: Told) -> Iterator[Lowered]:
+def lowered(before: Sequence[ReplicaGroup], after: Sequence[ReplicaGroup], told: Told) -> Iterator[Lowered]:
     """What differs; ``told`` renames what is before as it is called after."""
     left, right = _by_name(before, told), _by_name(after, lambda data: data)
     for key in [*left, *(key for key in right if key not in left)]:
@@ -39,16 +39,22 @@ def lowered(before: Sequence[Group], after: Sequence[Group], told: Told) -> Iter
                     yield from _both(one, other, count, told)
 
 
-def _both(one: Group, other: Group, count: int, told: Told) -> Iterator[Lowered]:
-    if one.doc.data == other.doc.data and one.doc.varies == other.doc.varies and one.start == other.start:
+def _both(one: ReplicaGroup, other: ReplicaGroup, count: int, told: Told) -> Iterator[Lowered]:
+    if (
+        one.doc.data == other.doc.data
+        and one.doc.replica_texts == other.doc.replica_texts
+        and one.start == other.start
+    ):
         return
     for delta in compared(told(symbolic(one)), symbolic(other)):
-        yield Lowered(str(other.doc.data["kind"]), other.role, count, delta, one, other)
+        yield Lowered(str(other.doc.data["kind"]), other.replica_type, count, delta, one, other)
 
 
-def _whole(groups: Sequence[Group], others: Sequence[Group], told: Told, *, gone: bool) -> Iterator[Lowered]:
+def _whole(
+    groups: Sequence[ReplicaGroup], others: Sequence[ReplicaGroup], told: Told, *, gone: bool
+) -> Iterator[Lowered]:
     """Objects that are only on one side, by their names; those whose indexes follow each other as one."""
-    stretches: list[tuple[Group, int, int]] = []
+    stretches: list[tuple[ReplicaGroup, int, int]] = []
     for group in sorted(groups, key=lambda group: group.start):
         for start, count in _without(group, others):
             if stretches and sum(stretches[-1][1:]) == start:
@@ -57,33 +63,33 @@ def _whole(groups: Sequence[Group], others: Sequence[Group], told: Told, *, gone
             else:
                 stretches.append((group, start, count))
     for group, start, count in stretches:
-        name = group.doc.varies.get(("metadata", "name"))
+        name = group.doc.replica_texts.get(("metadata", "name"))
         if isinstance(name, Indexed):
-            shown = told(Listing((Run(name, start, count),)).folded())
+            shown = told(Listing((RepeatedLine(name, start, count),)).folded_text())
         else:
             shown = str(told(group.doc.data)["metadata"]["name"])
         delta = Delta((), (), "", shown if gone else ABSENT, ABSENT if gone else shown)
         sides = (group, None) if gone else (None, group)
-        yield Lowered(str(group.doc.data["kind"]), group.role, count, delta, *sides)
+        yield Lowered(str(group.doc.data["kind"]), group.replica_type, count, delta, *sides)
 
 
-def _by_name(groups: Sequence[Group], told: Told) -> dict[tuple[str, str, str], list[Group]]:
-    found: dict[tuple[str, str, str], list[Group]] = {}
+def _by_name(groups: Sequence[ReplicaGroup], told: Told) -> dict[tuple[str, str, str], list[ReplicaGroup]]:
+    found: dict[tuple[str, str, str], list[ReplicaGroup]] = {}
     for group in groups:
-        text = group.doc.varies.get(("metadata", "name"))
+        text = group.doc.replica_texts.get(("metadata", "name"))
         name = _pattern(text) if isinstance(text, Indexed) else str(group.doc.data["metadata"].get("name"))
-        key = str(group.doc.data["kind"]), group.role, str(told(name))
+        key = str(group.doc.data["kind"]), group.replica_type, str(told(name))
         found.setdefault(key, []).append(group)
     return found
 
 
-def _overlap(one: Group, other: Group) -> int:
+def _overlap(one: ReplicaGroup, other: ReplicaGroup) -> int:
     """How many indexes two groups have in common."""
     first = max(one.start, other.start)
     return max(min(one.start + one.replicas, other.start + other.replicas) - first, 0)
 
 
-def _without(group: Group, others: Sequence[Group]) -> Iterator[tuple[int, int]]:
+def _without(group: ReplicaGroup, others: Sequence[ReplicaGroup]) -> Iterator[tuple[int, int]]:
     """The stretches of indexes of a group that none of the others has: the first, and how many."""
     free = [(group.start, group.replicas)]
     for other in others:
@@ -98,14 +104,14 @@ def _without(group: Group, others: Sequence[Group]) -> Iterator[tuple[int, int]]
     yield from free
 
 
-def symbolic(group: Group) -> Any:
+def symbolic(group: ReplicaGroup) -> Any:
     """The object of a group with ``{index}`` for the index, so that groups of other indexes compare."""
     data = deepcopy(group.doc.data)
-    for path, text in group.doc.varies.items():
+    for path, text in group.doc.replica_texts.items():
         parent = data
         for step in path[:-1]:
             parent = parent[step]
-        parent[path[-1]] = _pattern(text) if isinstance(text, Indexed) else text.folded()
+        parent[path[-1]] = _pattern(text) if isinstance(text, Indexed) else text.folded_text()
     return data
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from podplan.core.findings import Finding, Location, Path
-from podplan.kinds.t9k.behaviors.change_effects import Effect, How
+from podplan.kinds.t9k.behaviors.change_effects import EffectLevel, FieldEffect
 
 Level = Literal["source", "cr", "lowered"]
 LEVELS: tuple[Level, ...] = ("source", "cr", "lowered")
@@ -63,8 +63,8 @@ class JobChange(NamedTuple):
     environment: str = ""
     variant: str = ""
     file: str = ""
-    effect: How | None = None
-    effects: tuple[Effect, ...] = ()
+    effect: EffectLevel | None = None
+    effects: tuple[FieldEffect, ...] = ()
     was: str = ""
     pods: Count = Count(0, 0)
     gpus: Count = Count(0, 0)

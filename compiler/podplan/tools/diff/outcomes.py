@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from podplan.core.findings import Path
-from podplan.kinds.t9k.behaviors.change_effects import Change, differing, what_happens
+from podplan.kinds.t9k.behaviors.change_effects import ChangeEffect, compute_change_effect, iter_changed_paths
 from podplan.tools.diff.model import ABSENT, Count, JobChange
 from podplan.tools.diff.pairing import Pair
 from podplan.tools.diff.repository_state import Broken
@@ -20,7 +20,7 @@ class Compared(NamedTuple):
 
     of_cr: bool
     is_told: bool
-    effect: Change | None
+    effect: ChangeEffect | None
 
 
 UNCHANGED = Compared(of_cr=False, is_told=False, effect=None)
@@ -65,10 +65,10 @@ def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
     effect = compared.effect if job.is_job else None
     if effect is None:
         return found._replace(what="changed", effect=None if job.is_job else "in-place")
-    return found._replace(what="changed", effect=effect.how, effects=effect.decisive)
+    return found._replace(what="changed", effect=effect.level, effects=effect.decisive_effects)
 
 
-def effect_of(was: Any, now: Any, deltas: list[Delta]) -> Change | None:
+def effect_of(was: Any, now: Any, deltas: list[Delta]) -> ChangeEffect | None:
     """What applying a CR in the place of another does; None where they do not differ."""
     if not deltas:
         return None
@@ -77,9 +77,9 @@ def effect_of(was: Any, now: Any, deltas: list[Delta]) -> Change | None:
         path = delta.before_path if delta.after is ABSENT else delta.after_path
         sides = [{} if side is ABSENT else side for side in (delta.before, delta.after)]
         nested = all(isinstance(side, dict) for side in sides)
-        below = list(differing(sides[0], sides[1], path)) if nested else []
+        below = list(iter_changed_paths(sides[0], sides[1], path)) if nested else []
         paths += below or [path]
-    return what_happens(was, now, paths)
+    return compute_change_effect(was, now, paths)
 
 
 def of_broken(one: Broken, what: Any) -> JobChange:

@@ -13,27 +13,34 @@ from contextlib import AbstractContextManager
 from sys import intern
 from typing import NamedTuple
 
-from podplan.checker.check import summarised
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
+from podplan.checker.check import summarize_plans
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
 from podplan.core.findings import Finding, Severity
-from podplan.core.limits import MAX_OBJECTS, BoundExceeded, beyond
-from podplan.core.provenance import Doc
+from podplan.core.limits import MAX_OBJECTS, LimitExceeded, limit_exceeded
+from podplan.core.provenance import TracedDocument
 from podplan.core.replay import Replay
-from podplan.core.replica_groups import Group
-from podplan.kinds.t9k.behaviors.change_effects import is_named_later
-from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.document_diagnostics import Seen
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.kinds.t9k.behaviors.change_effects import has_generated_name
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.redaction import secrets_behind
-from podplan.pipeline import Plan, Settings, check_form, plans
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans, validate_profile_document
 from podplan.redaction.hints import may_hold_secret
-from podplan.rendering.header import Header, compare, header_of, source_path
+from podplan.rendering.header import RenderHeader, diagnose_stale_cr, find_source_path, parse_header
 from podplan.tools.diff.job_size import Ask, asked_by, size_of
-from podplan.workspace import Reader
-from podplan.workspace.documents import ALL_SORTS, Item, items, may_hold
-from podplan.workspace.file_loader import DENIED, Unread, changed, in_one, opened, reread
-from podplan.workspace.files import OutsideRoot, read_inside, root_of
-from podplan.yaml import Source
+from podplan.workspace import Loader
+from podplan.workspace.documents import ALL_SORTS, ClassifiedDocument, classify_documents, may_hold
+from podplan.workspace.file_loader import (
+    DENIED,
+    SkippedFile,
+    build_changed_error,
+    load_file,
+    reload_file,
+    summarize_limit_errors,
+)
+from podplan.workspace.files import OutsideRoot, find_root, read_inside_root
+from podplan.yaml import SourceFile
 
 MOST_KEPT = 60_000  # parts with an origin, in the jobs that were read last
 MOST_OPEN = 4  # items of which jobs are made again, one after the other
@@ -67,10 +74,10 @@ class Ref(NamedTuple):
 class Whole(NamedTuple):
     """A job with all that it lowers to; another Kubernetes object has neither ``profile`` nor ``groups``."""
 
-    cr: Doc
-    profile: Doc | None
-    inventory: Doc | None
-    groups: tuple[Group, ...]
+    cr: TracedDocument
+    profile: TracedDocument | None
+    inventory: TracedDocument | None
+    groups: tuple[ReplicaGroup, ...]
     lowered: bool
 
     @property
@@ -101,7 +108,7 @@ class Job(NamedTuple):
     origin: str
     environment: str
     variant: str
-    inventory: Doc | None
+    inventory: TracedDocument | None
     lowered: bool
     findings: tuple[Finding, ...]
     is_job: bool
@@ -147,7 +154,7 @@ class _Rendered(NamedTuple):
     """A CR that says what it was rendered from, the source of which is there."""
 
     ref: Ref
-    said: Header
+    said: RenderHeader
     source: str
     named: tuple[str, str, str]
     content: bytes
@@ -162,7 +169,7 @@ class Tree:
     files that the user may not read.
     """
 
-    def __init__(self, files: Files, settings: Settings, reader: Reader) -> None:
+    def __init__(self, files: Files, settings: PipelineSettings, reader: Loader) -> None:
         asked = settings.environments
         self.files = files
         self.jobs: list[Job] = []
@@ -191,11 +198,11 @@ class Tree:
             return []
         with self.files.place():
             try:
-                source = opened(self.files.names[path])
-            except BoundExceeded as error:
+                source = load_file(self.files.names[path])
+            except LimitExceeded as error:
                 self._given_up.append(str(error))
                 return []
-            if isinstance(source, Unread):
+            if isinstance(source, SkippedFile):
                 self.denied += [source.file] if source.reason == DENIED else []
                 return []
             return self._add(path, source)
@@ -219,14 +226,16 @@ class Tree:
         name = self.files.names.get(path, os.path.join(self.files.top, path))
         with self.files.place():
             try:
-                return blake2b(read_inside(root_of(name), name), digest_size=16).digest()
-            except (OSError, OutsideRoot, BoundExceeded):
+                return blake2b(read_inside_root(find_root(name), name), digest_size=16).digest()
+            except (OSError, OutsideRoot, LimitExceeded):
                 return None
 
     def inventory(self, path: str) -> str | None:
         """The text of the inventory that the jobs of a file are made with. Raises RequestError."""
         with self.files.place():
-            doc = self._reader.inventory_if_any(Doc(self.files.names[path], {}), self.settings.inventory)
+            doc = self._reader.find_unique_inventory(
+                TracedDocument(self.files.names[path], {}), self.settings.inventory_path
+            )
         return doc.source.text if doc is not None and doc.source is not None else None
 
     def finish(self) -> None:
@@ -235,7 +244,7 @@ class Tree:
         Raises BoundExceeded for files that reached a bound.
         """
         if self._given_up:
-            raise BoundExceeded(in_one(self._given_up))
+            raise LimitExceeded(summarize_limit_errors(self._given_up))
         with self.files.place():
             self.stale = self._stale()
         self._add_faults_of_bases()
@@ -247,17 +256,17 @@ class Tree:
                 if not one.environments or set(one.environments).intersection(wanted)
             ]
 
-    def _add(self, path: str, source: Source) -> list[Job]:
+    def _add(self, path: str, source: SourceFile) -> list[Job]:
         first, broken = len(self.jobs), len(self.broken)
         if may_hold(source, ALL_SORTS):
             self.broken += _unreadable(source, self.settings, self._reader)
         self._texts[source.file] = hash(source.text)
-        for number, item in enumerate(items(source)):
+        for number, item in enumerate(classify_documents(source)):
             ref = Ref(source.file, number)
-            if item.what == "cr" and header_of(item) is not None:
+            if item.category == "cr" and parse_header(item) is not None:
                 self.incomplete.add(path)
             if (said := _rendered_from(item)) is not None:
-                of = os.path.realpath(source_path(item, said))
+                of = os.path.realpath(find_source_path(item, said))
                 named = _named(item.doc)
                 self._rendered.append(_Rendered(ref, said, of, named, digest(item.doc.data)))
                 continue
@@ -268,7 +277,7 @@ class Tree:
                 message = (
                     f"there are more than {MAX_OBJECTS:,} objects, the last in {source.file}; compare fewer"
                 )
-                raise BoundExceeded(beyond("objects", message), source.file)
+                raise LimitExceeded(limit_exceeded("objects", message), source.file)
         self.environments.discard("")
         if len(self.broken) > broken:
             self.incomplete.add(path)
@@ -281,24 +290,24 @@ class Tree:
         found: dict[str, None] = {}
         waiting = [file]
         while waiting:
-            for name in self._reader.named.get(waiting.pop(), ()):
+            for name in self._reader.references.get(waiting.pop(), ()):
                 if name not in found:
                     found[name] = None
                     waiting.append(name)
         return tuple(intern(path_from_top(self.files.top, name)) for name in found)
 
-    def _read_item(self, item: Item, ref: Ref, source: Source) -> Iterator[Broken]:
+    def _read_item(self, item: ClassifiedDocument, ref: Ref, source: SourceFile) -> Iterator[Broken]:
         """Adds the jobs of an item; what has no CR is given, with the errors that it has."""
         of_all: tuple[Finding, ...] = ()
         number = 0
-        has_other_text = self.settings.sets or "extends" in mapping(item.doc.data, "spec")
+        has_other_text = self.settings.param_values or "extends" in get_mapping(item.doc.data, "spec")
         may_hold = has_other_text or may_hold_secret(source.text)
         for plan in _plans(item, self.settings, self._reader):
-            is_wrong = any(map(_is_error, plan.seen))
+            is_wrong = any(map(_is_error, plan.diagnostics))
             said = _errors([source], [plan], self.settings, self._reader) if is_wrong else ()
-            if plan.variant is None and not plan.failed:
+            if plan.variant_id is None and not plan.failed_environments:
                 of_all = said
-            elif plan.cr is None and item.what in ("base", "inventory") and not said:
+            elif plan.cr is None and item.category in ("base", "inventory") and not said:
                 continue
             elif plan.cr is None:
                 yield _broken(item, plan, said)
@@ -322,10 +331,10 @@ class Tree:
 
     def _wholes(self, ref: Ref) -> Iterator[Whole]:
         """The jobs of an item, made again."""
-        source = reread(ref.file)
+        source = reload_file(ref.file)
         if hash(source.text) != self._texts[ref.file]:
-            raise changed(ref.file)
-        for plan in _plans(list(items(source))[ref.item], self.settings, self._reader):
+            raise build_changed_error(ref.file)
+        for plan in _plans(list(classify_documents(source))[ref.item], self.settings, self._reader):
             if plan.cr is not None:
                 yield _whole(plan)
 
@@ -358,16 +367,16 @@ class Tree:
         unknown = {os.path.realpath(one.file) for one in self.broken}
         found: dict[Stale, None] = {}
         for one in self._rendered:
-            said, flags = one.said, (self.settings.gitops, dict(self.settings.sets))
-            same_flags = (said.gitops, said.sets) == flags
+            said, flags = one.said, (self.settings.gitops_tool, dict(self.settings.param_values))
+            same_flags = (said.gitops_tool, said.param_values) == flags
             now = known.get((one.source, said.environment, *one.named)) if same_flags else None
             if now != one.content and one.source not in unknown and self._is_stale(one):
-                found[Stale(one.ref.file, said.file)] = None
+                found[Stale(one.ref.file, said.source_file)] = None
         return tuple(found)
 
     def _is_stale(self, one: _Rendered) -> bool:
-        item = list(items(reread(one.ref.file)))[one.ref.item]
-        return compare(item, one.said, self.settings, self._reader) is not None
+        item = list(classify_documents(reload_file(one.ref.file)))[one.ref.item]
+        return diagnose_stale_cr(item, one.said, self.settings, self._reader) is not None
 
 
 def path_from_top(top: str, name: str) -> str:
@@ -384,37 +393,40 @@ def digest(data: object) -> bytes:
     return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
-    if item.what in ("base", "inventory"):
-        yield Plan(
+def _plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
+    if item.category in ("base", "inventory"):
+        yield JobPlan(
             item,
-            tuple(Seen("profile", item.doc, problem) for problem in check_form(item)),
+            tuple(
+                DocumentDiagnostic("profile", item.doc, problem)
+                for problem in validate_profile_document(item)
+            ),
             None,
-            failed=("",),
+            failed_environments=("",),
         )
-    elif item.what in ("profile", "podplan", "cr"):
-        yield from plans(item, settings, reader)
-    elif item.what == "object":
-        yield Plan(item, cr=item.doc, lowered=True)
+    elif item.category in ("profile", "podplan", "cr"):
+        yield from iter_job_plans(item, settings, reader)
+    elif item.category == "object":
+        yield JobPlan(item, cr=item.doc, is_lowered=True)
 
 
-def _rendered_from(item: Item) -> Header | None:
+def _rendered_from(item: ClassifiedDocument) -> RenderHeader | None:
     """What a CR says that it was rendered from; None where it is hand-written, or the source is gone."""
-    said = header_of(item) if item.what == "cr" else None
-    return said if said is not None and os.path.exists(source_path(item, said)) else None
+    said = parse_header(item) if item.category == "cr" else None
+    return said if said is not None and os.path.exists(find_source_path(item, said)) else None
 
 
-def _named(cr: Doc) -> tuple[str, str, str]:
-    metadata = mapping(cr.data, "metadata")
-    return text(cr.data, "kind"), text(metadata, "namespace"), text(metadata, "name")
+def _named(cr: TracedDocument) -> tuple[str, str, str]:
+    metadata = get_mapping(cr.data, "metadata")
+    return get_text(cr.data, "kind"), get_text(metadata, "namespace"), get_text(metadata, "name")
 
 
-def _whole(plan: Plan) -> Whole:
+def _whole(plan: JobPlan) -> Whole:
     assert plan.cr is not None
-    return Whole(plan.cr, plan.profile, plan.inventory, plan.groups, plan.lowered)
+    return Whole(plan.cr, plan.profile, plan.inventory, plan.replica_groups, plan.is_lowered)
 
 
-def _with_secrets(whole: Whole) -> Iterator[Doc]:
+def _with_secrets(whole: Whole) -> Iterator[TracedDocument]:
     """The documents of a job that may hold secrets: CR, profile, and lowered objects that hold text."""
     yield whole.cr
     if whole.profile is not None:
@@ -422,10 +434,10 @@ def _with_secrets(whole: Whole) -> Iterator[Doc]:
     yield from (group.doc for group in whole.groups if group.doc.data["kind"] in _HOLDING_TEXT)
 
 
-def _job(item: Item, plan: Plan, whole: Whole, ref: Ref, said: tuple[Finding, ...]) -> Job:
+def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: tuple[Finding, ...]) -> Job:
     data = whole.cr.data
     kind, namespace, name = _named(whole.cr)
-    generated = text(mapping(data, "metadata"), "generateName")
+    generated = get_text(get_mapping(data, "metadata"), "generateName")
     pods, gpus = size_of(whole.groups)
     return Job(
         ref,
@@ -433,15 +445,15 @@ def _job(item: Item, plan: Plan, whole: Whole, ref: Ref, said: tuple[Finding, ..
         kind,
         namespace,
         name or (f"{generated}*" if generated else ""),
-        is_named_later(data),
+        has_generated_name(data),
         "",
         _origin(item),
         plan.environment,
-        plan.variant or "",
+        plan.variant_id or "",
         whole.inventory,
         whole.lowered,
         said[:MOST_ERRORS],
-        item.what != "object",
+        item.category != "object",
         pods,
         gpus,
         asked_by(whole.cr, whole.groups),
@@ -449,47 +461,47 @@ def _job(item: Item, plan: Plan, whole: Whole, ref: Ref, said: tuple[Finding, ..
     )
 
 
-def _broken(item: Item, plan: Plan, said: tuple[Finding, ...]) -> Broken:
+def _broken(item: ClassifiedDocument, plan: JobPlan, said: tuple[Finding, ...]) -> Broken:
     """What has no CR: one variant, some environments, or all of a profile."""
-    of_environments = None if plan.failed == ("",) else plan.failed
+    of_environments = None if plan.failed_environments == ("",) else plan.failed_environments
     return Broken(
         item.doc.name,
         _origin(item),
-        (text(mapping(item.doc.data, "spec"), "job") if item.what == "profile" else "")
-        or text(item.doc.data, "kind"),
-        text(mapping(item.doc.data, "metadata"), "namespace"),
-        of_environments if plan.variant is None else (plan.environment,),
-        None if plan.variant is None else (plan.variant,),
+        (get_text(get_mapping(item.doc.data, "spec"), "job") if item.category == "profile" else "")
+        or get_text(item.doc.data, "kind"),
+        get_text(get_mapping(item.doc.data, "metadata"), "namespace"),
+        of_environments if plan.variant_id is None else (plan.environment,),
+        None if plan.variant_id is None else (plan.variant_id,),
         said,
     )
 
 
-def _is_error(seen: Seen) -> bool:
-    return RULES[seen.problem.rule].severity is Severity.ERROR
+def _is_error(seen: DocumentDiagnostic) -> bool:
+    return BUILTIN_RULES[seen.diagnostic.rule].severity is Severity.ERROR
 
 
-def _origin(item: Item) -> str:
+def _origin(item: ClassifiedDocument) -> str:
     """The profile that an item is, by its name, else by its place."""
-    if item.what in ("cr", "object"):
+    if item.category in ("cr", "object"):
         return ""
-    return text(mapping(item.doc.data, "metadata"), "name") or item.doc.name
+    return get_text(get_mapping(item.doc.data, "metadata"), "name") or item.doc.name
 
 
 def _errors(
-    found: Sequence[Source], made: Sequence[Plan], settings: Settings, reader: Reader
+    found: Sequence[SourceFile], made: Sequence[JobPlan], settings: PipelineSettings, reader: Loader
 ) -> tuple[Finding, ...]:
-    said = summarised(found, made, settings, reader).findings
+    said = summarize_plans(found, made, settings, reader).findings
     return tuple(one for one in said if one.severity is Severity.ERROR)
 
 
-def _unreadable(source: Source, settings: Settings, reader: Reader) -> Iterator[Broken]:
-    if any(RULES[fault.rule].severity is Severity.ERROR for fault in source.faults):
+def _unreadable(source: SourceFile, settings: PipelineSettings, reader: Loader) -> Iterator[Broken]:
+    if any(BUILTIN_RULES[fault.rule].severity is Severity.ERROR for fault in source.diagnostics):
         yield Broken(source.file, "", "file", "", None, None, _errors([source], [], settings, reader))
 
 
-def demand_environments(settings: Settings, known: frozenset[str]) -> None:
+def demand_environments(settings: PipelineSettings, known: frozenset[str]) -> None:
     """Raises RequestError for an environment that was asked for and no profile has."""
     for name in settings.environments if isinstance(settings.environments, tuple) else ():
         if name not in known:
             there = f"there are {', '.join(sorted(known))}" if known else "no profile has any"
-            raise RequestError(f'no profile has the environment "{name}", before or after; {there}')
+            raise UsageError(f'no profile has the environment "{name}", before or after; {there}')

@@ -7,14 +7,14 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from podplan.core.findings import Path
-from podplan.core.path_syntax import NAMING_KEYS, Names, by_key, show
+from podplan.core.path_syntax import ENTRY_NAME_KEYS, EntryNameCounts, format_path, index_by_key
 from podplan.kinds.common.merge import MERGE_KEYS
 from podplan.kubernetes import quantities
 from podplan.tools.diff.model import ABSENT
 
 # What tells entries of a list apart that are not maps of Kubernetes' own with a merge key.
 _KEYS = {**MERGE_KEYS, "tolerations": ("key", "operator", "value", "effect"), "ports": ("name",)}
-_GENERIC = (*NAMING_KEYS, "path")
+_GENERIC = (*ENTRY_NAME_KEYS, "path")
 # The order of these says something: of variables that refer to others, and of ranks.
 _ORDERED = frozenset({"env", "replicaSpecs"})
 _SIZED = frozenset(
@@ -38,7 +38,7 @@ class _Pair(NamedTuple):
 
     before: Any
     after: Any
-    names: Names
+    names: EntryNameCounts
 
 
 def compared(before: Any, after: Any) -> Iterator[Delta]:
@@ -61,7 +61,7 @@ def _values(pair: _Pair, left: Path, right: Path, before: Any, after: Any) -> It
 
 def _delta(pair: _Pair, left: Path, right: Path, before: Any, after: Any) -> Delta:
     data, path = (pair.before, left) if after is ABSENT else (pair.after, right)
-    return Delta(left, right, show(data, path, pair.names), before, after)
+    return Delta(left, right, format_path(data, path, pair.names), before, after)
 
 
 def equal(path: Path, before: Any, after: Any) -> bool:
@@ -70,8 +70,8 @@ def equal(path: Path, before: Any, after: Any) -> bool:
         return True
     if before is ABSENT or after is ABSENT or not _SIZED.intersection(map(str, path)):
         return False
-    size = quantities.parse(before)
-    return size is not None and size == quantities.parse(after)
+    size = quantities.parse_quantity(before)
+    return size is not None and size == quantities.parse_quantity(after)
 
 
 def _lists(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[Any]) -> Iterator[Delta]:
@@ -81,8 +81,8 @@ def _lists(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[
         yield from _words(pair, left, right, before, after)
         return
     keys = _keys(str(right[-1]) if right else "", [*before, *after], before, after)
-    ours = by_key(before, keys)
-    theirs = by_key(after, keys)
+    ours = index_by_key(before, keys)
+    theirs = index_by_key(after, keys)
     for key, number in ours.items():
         if key in theirs:
             other = theirs[key]

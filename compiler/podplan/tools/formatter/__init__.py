@@ -9,74 +9,81 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from podplan.core.provenance import Doc
-from podplan.tools.formatter.comments import commented, said
-from podplan.tools.formatter.document_spans import Extent, extents
-from podplan.tools.formatter.field_order import ordered
-from podplan.tools.formatter.printing import lines_of
-from podplan.workspace.documents import classified
-from podplan.yaml import Source, read
+from podplan.core.provenance import TracedDocument
+from podplan.tools.formatter.comments import attach_comments, count_comments
+from podplan.tools.formatter.document_spans import DocumentSpan, find_document_spans
+from podplan.tools.formatter.field_order import order_fields
+from podplan.tools.formatter.printing import format_tree
+from podplan.workspace.documents import classify_document
+from podplan.yaml import SourceFile, parse_yaml
 from podplan.yaml.positions import LINE_BREAK
-from podplan.yaml.tree import Tree
+from podplan.yaml.tree import CstNode
 
-SCHEMAS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
+SCHEMA_BY_CATEGORY = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
 
 
-class Unequal(Exception):
+class FormatMismatchError(Exception):
     """The form would not say the same; this is a fault of podplan. ``args[0]`` says what differs."""
 
 
-def formatted(source: Source) -> str:
+def format_source(source: SourceFile) -> str:
     """The text of a file, without faults, with its profiles, bases and inventories in canonical form.
 
     Line breaks are those of the first line, and a byte order mark stays. Raises Unequal.
     """
     text, last, parts = source.text, 0, []
     line_break = LINE_BREAK.search(text)
-    for extent, schema in _extents(source):
-        tree = ordered(_root(commented(text, extent.tree, extent.start, extent.end)), schema)
-        begins = "" if not extent.start or text[extent.start - 1] in "\n\r\ufeff" else "\n"
-        lines = "\n".join(lines_of(tree, text)) + "\n"
+    for document_span, schema in _iter_document_spans(source):
+        tree = order_fields(
+            _expand_root(attach_comments(text, document_span.tree, document_span.start, document_span.end)),
+            schema,
+        )
+        leading_break = (
+            "" if not document_span.start or text[document_span.start - 1] in "\n\r\ufeff" else "\n"
+        )
+        lines = "\n".join(format_tree(tree, text)) + "\n"
         parts += [
-            text[last : extent.start],
-            (begins + lines).replace("\n", line_break[0] if line_break else "\n"),
+            text[last : document_span.start],
+            (leading_break + lines).replace("\n", line_break[0] if line_break else "\n"),
         ]
-        last = extent.end
-    new = "".join([*parts, text[last:]])
-    if new != text:
-        _demand_equal(source, read(new.encode(), source.file))
-    return new
+        last = document_span.end
+    new_text = "".join([*parts, text[last:]])
+    if new_text != text:
+        _require_equal(source, parse_yaml(new_text.encode(), source.file))
+    return new_text
 
 
-def _extents(source: Source) -> Iterator[tuple[Extent, str]]:
+def _iter_document_spans(source: SourceFile) -> Iterator[tuple[DocumentSpan, str]]:
     """The documents that are formatted, each with the name of its schema."""
-    for extent, document in zip(extents(source.text), source.documents, strict=True):
-        what = classified(Doc(document.file, document.data, source=document)).what
-        if what in SCHEMAS and extent.tree.what == "map":
-            yield extent, SCHEMAS[what]
+    for document_span, document in zip(find_document_spans(source.text), source.documents, strict=True):
+        category = classify_document(TracedDocument(document.file, document.data, source=document)).category
+        if category in SCHEMA_BY_CATEGORY and document_span.tree.node_type == "map":
+            yield document_span, SCHEMA_BY_CATEGORY[category]
 
 
-def _root(tree: Tree) -> Tree:
+def _expand_root(tree: CstNode) -> CstNode:
     """The root of a document as blocks, down to the fields of its spec."""
     entries = tuple(
-        leaf._replace(value=leaf.value._replace(flow=False))
+        leaf._replace(value=leaf.value._replace(is_flow=False))
         if leaf.key is not None and leaf.key.value == "spec" and leaf.value.entries
         else leaf
         for leaf in tree.entries
     )
-    return tree._replace(flow=False, entries=entries)
+    return tree._replace(is_flow=False, entries=entries)
 
 
-def _demand_equal(before: Source, after: Source) -> None:
-    if [_canonical(one.data) for one in before.documents] != [
-        _canonical(one.data) for one in after.documents
+def _require_equal(before: SourceFile, after: SourceFile) -> None:
+    if [_serialize_canonically(one.data) for one in before.documents] != [
+        _serialize_canonically(one.data) for one in after.documents
     ]:
-        raise Unequal(f"{before.file}: its data would change")
-    if after.faults:
-        raise Unequal(f"{before.file}: it could not be read again: {after.faults[0].message}")
-    if said(before) != said(after):
-        raise Unequal(f"{before.file}: its comments would change")
+        raise FormatMismatchError(f"{before.file}: its data would change")
+    if after.diagnostics:
+        raise FormatMismatchError(
+            f"{before.file}: it could not be read again: {after.diagnostics[0].message}"
+        )
+    if count_comments(before) != count_comments(after):
+        raise FormatMismatchError(f"{before.file}: its comments would change")
 
 
-def _canonical(data: object) -> str:
+def _serialize_canonically(data: object) -> str:
     return json.dumps(data, sort_keys=True)

@@ -11,184 +11,207 @@ from bisect import bisect_right
 from collections import Counter
 
 from podplan.core.typing import NamedTuple
-from podplan.yaml import Source, scalars
-from podplan.yaml.comments import Comment, comments_beside
-from podplan.yaml.positions import line_start
-from podplan.yaml.tree import Leaf, Tree, scalar_extents, trees
+from podplan.yaml import SourceFile, scalars
+from podplan.yaml.comments import Comment, iter_comments_outside
+from podplan.yaml.positions import find_line_start
+from podplan.yaml.tree import CstEntry, CstNode, iter_scalar_spans, parse_cst
 
 _LINE_BREAK = re.compile(r"\r\n?|\n")
-_LISTED = re.compile(r"#+[ \t]*-[ \t]")
+_COMMENTED_ENTRY = re.compile(r"#+[ \t]*-[ \t]")
 
-Way = tuple[int, ...]
-Home = tuple[str, Way]  # the table of Marks, and whose entry
+EntryPath = tuple[int, ...]
+CommentTarget = tuple[str, EntryPath]  # the table of Marks, and whose entry
 
 
-class Place(NamedTuple):
+class BlockEntry(NamedTuple):
     """An entry of a block: the indexes that lead to it, and its 0-based column."""
 
-    way: Way
-    leaf: Leaf
+    path: EntryPath
+    leaf: CstEntry
     column: int
 
 
-class Page(NamedTuple):
+class EntryIndex(NamedTuple):
     """The entries of all blocks of a document in order, outermost first; where they start; by their ways."""
 
     text: str
-    places: list[Place]
+    entries: list[BlockEntry]
     starts: list[int]
-    by_way: dict[Way, Place]
+    by_path: dict[EntryPath, BlockEntry]
 
 
-class Marks(NamedTuple):
+class AttachedLines(NamedTuple):
     """Lines for each entry by its way, and for each collection by the way that leads to it."""
 
-    above: dict[Way, list[str]]
-    beside: dict[Way, str]
-    below: dict[Way, list[str]]
-    closing: dict[Way, list[str]]
+    above: dict[EntryPath, list[str]]
+    beside: dict[EntryPath, str]
+    below: dict[EntryPath, list[str]]
+    closing: dict[EntryPath, list[str]]
 
 
-def commented(text: str, tree: Tree, first: int, last: int) -> Tree:
+def attach_comments(text: str, tree: CstNode, first: int, last: int) -> CstNode:
     """``tree``, the root of a document between two offsets of ``text``, with its comments and blank lines.
 
     Collections in brackets that hold comments become blocks, for there is no other room for them.
     """
-    found = list(comments_beside(text, list(scalar_extents(text, tree)), first, last))
-    tree = _opened(tree, [comment.start for comment in found])
-    places = _places(tree, (), text)
-    page = Page(text, places, [place.leaf.start for place in places], {place.way: place for place in places})
-    marks = Marks({}, {}, {}, {})
-    last_one, home = None, None
-    for comment in found:
-        goes_on = last_one is not None and _continues(comment, last_one, text)
-        home = _place(comment, page, marks, home if goes_on else None)
-        last_one = comment
-    for place in places:
-        if _stands_alone(place, text) and _is_after_blank(text, line_start(text, place.leaf.start)):
-            marks.above.setdefault(_owner(place, page), []).append("")
-    return _marked(tree, (), marks)
+    document_comments = list(iter_comments_outside(text, list(iter_scalar_spans(text, tree)), first, last))
+    tree = _expand_commented(tree, [comment.start for comment in document_comments])
+    block_entries = _list_block_entries(tree, (), text)
+    entry_index = EntryIndex(
+        text,
+        block_entries,
+        [place.leaf.start for place in block_entries],
+        {place.path: place for place in block_entries},
+    )
+    attached = AttachedLines({}, {}, {}, {})
+    previous_comment, comment_target = None, None
+    for comment in document_comments:
+        is_continued = previous_comment is not None and _is_continuation(comment, previous_comment, text)
+        comment_target = _attach_comment(
+            comment, entry_index, attached, comment_target if is_continued else None
+        )
+        previous_comment = comment
+    for block_entry in block_entries:
+        if _starts_its_line(block_entry, text) and _is_after_blank(
+            text, find_line_start(text, block_entry.leaf.start)
+        ):
+            attached.above.setdefault(_find_owner_path(block_entry, entry_index), []).append("")
+    return _apply_lines(tree, (), attached)
 
 
-def _opened(tree: Tree, comments: list[int]) -> Tree:
+def _expand_commented(tree: CstNode, comments: list[int]) -> CstNode:
     """``tree`` with blocks in the place of collections in brackets that hold a comment."""
-    inside = bisect_right(comments, tree.start) < bisect_right(comments, tree.end - 1)
-    entries = tuple(leaf._replace(value=_opened(leaf.value, comments)) for leaf in tree.entries)
-    return tree._replace(entries=entries, flow=tree.flow and not inside)
+    has_comment = bisect_right(comments, tree.start) < bisect_right(comments, tree.end - 1)
+    entries = tuple(leaf._replace(value=_expand_commented(leaf.value, comments)) for leaf in tree.entries)
+    return tree._replace(entries=entries, is_flow=tree.is_flow and not has_comment)
 
 
-def _places(tree: Tree, way: Way, text: str) -> list[Place]:
+def _list_block_entries(tree: CstNode, path: EntryPath, text: str) -> list[BlockEntry]:
     """The entries of all blocks below a tree, in order, outermost first."""
-    if tree.flow:
+    if tree.is_flow:
         return []
-    found: list[Place] = []
+    block_entries: list[BlockEntry] = []
     for index, leaf in enumerate(tree.entries):
-        here = (*way, index)
-        column = leaf.start - line_start(text, leaf.start)
-        below = _places(leaf.value, here, text)
-        found += [Place(here, leaf, column), *below]
-    return found
+        entry_path = (*path, index)
+        column = leaf.start - find_line_start(text, leaf.start)
+        nested_entries = _list_block_entries(leaf.value, entry_path, text)
+        block_entries += [BlockEntry(entry_path, leaf, column), *nested_entries]
+    return block_entries
 
 
-def _continues(comment: Comment, before: Comment, text: str) -> bool:
+def _is_continuation(comment: Comment, previous: Comment, text: str) -> bool:
     """Whether two comments in lines of their own stand right below one another."""
-    between = text[before.start + len(before.text) : comment.start]
-    column = before.start - before.line_start
+    between = text[previous.start + len(previous.text) : comment.start]
+    column = previous.start - previous.line_start
     return (
-        before.alone
+        previous.is_own_line
         and comment.start - comment.line_start == column
         and not between.strip()
         and len(_LINE_BREAK.findall(between)) == 1
     )
 
 
-def _place(comment: Comment, page: Page, marks: Marks, home: Home | None) -> Home | None:
+def _attach_comment(
+    comment: Comment, entry_index: EntryIndex, attached: AttachedLines, known_target: CommentTarget | None
+) -> CommentTarget | None:
     """Notes a comment where it belongs, which is ``home`` where that is known already; that comes back."""
-    after = bisect_right(page.starts, comment.start)
-    previous = page.places[after - 1] if after else None
-    following = page.places[after] if after < len(page.places) else None
-    if previous is not None and not comment.alone:
-        ends = comment.line_start <= previous.leaf.value.end <= comment.start
-        if (previous.leaf.start >= comment.line_start or ends) and previous.way not in marks.beside:
-            marks.beside[previous.way] = comment.text
+    next_index = bisect_right(entry_index.starts, comment.start)
+    previous = entry_index.entries[next_index - 1] if next_index else None
+    following = entry_index.entries[next_index] if next_index < len(entry_index.entries) else None
+    if previous is not None and not comment.is_own_line:
+        ends_on_line = comment.line_start <= previous.leaf.value.end <= comment.start
+        if (
+            previous.leaf.start >= comment.line_start or ends_on_line
+        ) and previous.path not in attached.beside:
+            attached.beside[previous.path] = comment.text
             return None
-    blank = [""] if _is_after_blank(page.text, comment.line_start) else []
-    where, way = home = home or _home(comment, previous, following, page)
-    table = {"above": marks.above, "below": marks.below, "closing": marks.closing}[where]
-    table.setdefault(way, []).extend([*blank, comment.text])
-    return home
+    blank = [""] if _is_after_blank(entry_index.text, comment.line_start) else []
+    table_name, path = known_target = known_target or _find_target(comment, previous, following, entry_index)
+    table = {"above": attached.above, "below": attached.below, "closing": attached.closing}[table_name]
+    table.setdefault(path, []).extend([*blank, comment.text])
+    return known_target
 
 
-def _home(comment: Comment, previous: Place | None, following: Place | None, page: Page) -> Home:
+def _find_target(
+    comment: Comment, previous: BlockEntry | None, following: BlockEntry | None, entry_index: EntryIndex
+) -> CommentTarget:
     """What a comment in a line of its own, between two entries, is about."""
     column = comment.start - comment.line_start
     if previous is None:
         return "above", (0,)
     value = previous.leaf.value
-    if value.what == "scalar" and comment.start < value.start:
-        return "above", _owner(previous, page)
-    if _is_empty(value) and column > max(previous.column, following.column if following else 0):
-        return "below", previous.way
-    for cut in range(len(previous.way) - 1, -1, -1):
-        way = previous.way[:cut]
-        if following is not None and following.way[:cut] == way:
-            return "above", _owner(following, page)
-        first = page.by_way[(*way, 0)]
-        is_entry = first.leaf.key is None and first.column == column and _LISTED.match(comment.text)
+    if value.node_type == "scalar" and comment.start < value.start:
+        return "above", _find_owner_path(previous, entry_index)
+    if _is_empty_value(value) and column > max(previous.column, following.column if following else 0):
+        return "below", previous.path
+    for depth in range(len(previous.path) - 1, -1, -1):
+        path = previous.path[:depth]
+        if following is not None and following.path[:depth] == path:
+            return "above", _find_owner_path(following, entry_index)
+        first = entry_index.by_path[(*path, 0)]
+        is_entry = first.leaf.key is None and first.column == column and _COMMENTED_ENTRY.match(comment.text)
         if first.column <= column and (following is None or column > following.column or is_entry):
-            return "closing", way
+            return "closing", path
     return "closing", ()
 
 
-def _is_empty(value: Tree) -> bool:
-    if value.what == "scalar":
-        return not value.style and not value.prefix and scalars.resolve(value.value) is None
-    return value.what != "alias" and not value.entries
+def _is_empty_value(value: CstNode) -> bool:
+    if value.node_type == "scalar":
+        return not value.style and not value.prefix and scalars.resolve_plain(value.value) is None
+    return value.node_type != "alias" and not value.entries
 
 
-def _owner(place: Place, page: Page) -> Way:
+def _find_owner_path(block_entry: BlockEntry, entry_index: EntryIndex) -> EntryPath:
     """The way of an entry; for the first field of an entry of a list, that of the latter."""
-    way = place.way
-    while way[-1] == 0 and len(way) > 1 and page.by_way[way[:-1]].leaf.key is None:
-        way = way[:-1]
-    return way
+    path = block_entry.path
+    while path[-1] == 0 and len(path) > 1 and entry_index.by_path[path[:-1]].leaf.key is None:
+        path = path[:-1]
+    return path
 
 
-def _stands_alone(place: Place, text: str) -> bool:
-    start = place.leaf.start
-    return not text[line_start(text, start) : start].strip("\ufeff \t")
+def _starts_its_line(block_entry: BlockEntry, text: str) -> bool:
+    start = block_entry.leaf.start
+    return not text[find_line_start(text, start) : start].strip("\ufeff \t")
 
 
 def _is_after_blank(text: str, start: int) -> bool:
     """Whether the line above the one that starts there is blank."""
     end = start - (2 if text[max(start - 2, 0) : start] == "\r\n" else 1)
-    above = line_start(text, max(end, 0))
-    return above > 0 and not text[above:end].strip(" \t")
+    previous_start = find_line_start(text, max(end, 0))
+    return previous_start > 0 and not text[previous_start:end].strip(" \t")
 
 
-def _marked(tree: Tree, way: Way, marks: Marks) -> Tree:
+def _apply_lines(tree: CstNode, path: EntryPath, attached: AttachedLines) -> CstNode:
     """``tree`` with its marks; lines above the first entry open it all where a blank line ends them."""
     entries = tuple(
         leaf._replace(
-            value=_marked(leaf.value, (*way, index), marks),
-            above=tuple(marks.above.get((*way, index), ())),
-            beside=marks.beside.get((*way, index), ""),
-            below=tuple(marks.below.get((*way, index), ())),
+            value=_apply_lines(leaf.value, (*path, index), attached),
+            comments_above=tuple(attached.above.get((*path, index), ())),
+            line_comment=attached.beside.get((*path, index), ""),
+            comments_below=tuple(attached.below.get((*path, index), ())),
         )
         for index, leaf in enumerate(tree.entries)
     )
     opening: tuple[str, ...] = ()
-    if entries and not tree.flow and (above := entries[0].above):
-        cut = len(above) if not way else len(above) - above[::-1].index("") if "" in above else 0
-        opening = above[:cut]
-        entries = (entries[0]._replace(above=above[cut:]), *entries[1:])
-    return tree._replace(entries=entries, opening=opening, closing=tuple(marks.closing.get(way, ())))
+    if entries and not tree.is_flow and (first_above := entries[0].comments_above):
+        opening_length = (
+            len(first_above)
+            if not path
+            else len(first_above) - first_above[::-1].index("")
+            if "" in first_above
+            else 0
+        )
+        opening = first_above[:opening_length]
+        entries = (entries[0]._replace(comments_above=first_above[opening_length:]), *entries[1:])
+    return tree._replace(
+        entries=entries, leading_comments=opening, trailing_comments=tuple(attached.closing.get(path, ()))
+    )
 
 
-def said(source: Source) -> Counter[str]:
+def count_comments(source: SourceFile) -> Counter[str]:
     """The comments of a file without faults, and how often it has each."""
     text = source.text
     if "#" not in text:
         return Counter()
-    scalars = [extent for tree in trees(text) for extent in scalar_extents(text, tree)]
-    return Counter(comment.text for comment in comments_beside(text, scalars, 0, len(text)))
+    scalars = [extent for tree in parse_cst(text) for extent in iter_scalar_spans(text, tree)]
+    return Counter(comment.text for comment in iter_comments_outside(text, scalars, 0, len(text)))

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from podplan.core.typing import NamedTuple
-from podplan.yaml.comments import markers_around
+from podplan.yaml.comments import find_markers_around
 from podplan.yaml.positions import LINE_BREAK
-from podplan.yaml.tree import Tree, trees
+from podplan.yaml.tree import CstNode, parse_cst
 
 
-class Extent(NamedTuple):
+class DocumentSpan(NamedTuple):
     """The root of a document, and the offsets of what belongs to it."""
 
-    tree: Tree
+    tree: CstNode
     start: int
     end: int
 
 
-def extents(text: str) -> list[Extent]:
+def find_document_spans(text: str) -> list[DocumentSpan]:
     """The documents of a text without faults; those without content are left out."""
-    found = []
-    for tree in trees(text):
-        before, after = markers_around(text, tree.start, tree.end)
-        start = _behind(text, before, tree.start) if before >= 0 else len(text) - len(text.lstrip("\ufeff"))
-        found.append(Extent(tree, start, after))
-    return found
+    document_spans = []
+    for tree in parse_cst(text):
+        before, after = find_markers_around(text, tree.start, tree.end)
+        start = (
+            _find_content_start(text, before, tree.start)
+            if before >= 0
+            else len(text) - len(text.lstrip("\ufeff"))
+        )
+        document_spans.append(DocumentSpan(tree, start, after))
+    return document_spans
 
 
-def _behind(text: str, start: int, content: int) -> int:
+def _find_content_start(text: str, start: int, content: int) -> int:
     """Where a document begins behind its ---: in the next line, unless it has something in this one."""
     line_break = LINE_BREAK.search(text, start)
     return line_break.end() if line_break and line_break.end() <= content else start

@@ -4,59 +4,67 @@ from __future__ import annotations
 
 import json
 
-from podplan.core.errors import RequestError
-from podplan.core.provenance import Doc
+from podplan.core.errors import UsageError
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
 from podplan.kinds.compilation import compile_profile
-from podplan.pipeline import Settings
-from podplan.profile.resolve import resolve
-from podplan.tools.formatter import Unequal
-from podplan.workspace import Reader
-from podplan.workspace.documents import Item, items
-from podplan.yaml import Source, read
+from podplan.pipeline import PipelineSettings
+from podplan.profile.resolve import resolve_profile
+from podplan.tools.formatter import FormatMismatchError
+from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.yaml import SourceFile, parse_yaml
 
 
-class Outcome(NamedTuple):
+class CompileOutcome(NamedTuple):
     """The CRs of a profile by environment and instance, as JSON, and what is wrong, by rule and message."""
 
     crs: tuple[tuple[str, str], ...]
-    problems: tuple[tuple[str, str], ...]
+    diagnostics: tuple[tuple[str, str], ...]
 
 
-def demand_same(source: Source, text: str, settings: Settings) -> None:
+def require_equivalent(source: SourceFile, text: str, settings: PipelineSettings) -> None:
     """Raises Unequal where the profiles of a file would compile to something else with another text.
 
     Where both texts have the same data in the same order, nothing is compiled: that gives the same.
     """
-    after = read(text.encode(), source.file)
-    if _in_order(source) == _in_order(after):
+    after = parse_yaml(text.encode(), source.file)
+    if _serialize_in_order(source) == _serialize_in_order(after):
         return
-    if outcomes(source, settings, Reader()) != outcomes(after, settings, Reader()):
-        raise Unequal(f"{source.file}: a profile would compile to something else")
+    if compile_outcomes(source, settings, Loader()) != compile_outcomes(after, settings, Loader()):
+        raise FormatMismatchError(f"{source.file}: a profile would compile to something else")
 
 
-def outcomes(source: Source, settings: Settings, reader: Reader) -> list[Outcome]:
+def compile_outcomes(source: SourceFile, settings: PipelineSettings, reader: Loader) -> list[CompileOutcome]:
     """What each profile of a file compiles to, under every environment."""
-    return [_outcome(item, settings, reader) for item in items(source) if item.what == "profile"]
+    return [
+        _compile_item(item, settings, reader)
+        for item in classify_documents(source)
+        if item.category == "profile"
+    ]
 
 
-def _outcome(item: Item, settings: Settings, reader: Reader) -> Outcome:
+def _compile_item(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> CompileOutcome:
     try:
-        inventory = reader.inventory_if_any(item.doc, settings.inventory)
-        resolution = resolve(item.doc, load=reader.load, inventory=inventory, environments="all", sets={})
-    except RequestError as error:  # the same for both texts, and none of ours
-        return Outcome((), (("", str(error)),))
-    crs, problems = [], [problem for _, problem in resolution.problems]
+        inventory = reader.find_unique_inventory(item.doc, settings.inventory_path)
+        resolution = resolve_profile(
+            item.doc, load_base=reader.load_base, inventory=inventory, environments="all", sets={}
+        )
+    except UsageError as error:  # the same for both texts, and none of ours
+        return CompileOutcome((), (("", str(error)),))
+    crs, diagnostics = [], [problem for _, problem in resolution.diagnostics]
     for variant in resolution.variants:
         compiled = compile_profile(variant.doc, variant.inventory)
-        crs.append((variant.id, _canonical(compiled.cr)))
-        problems += compiled.problems
-    return Outcome(tuple(crs), tuple(sorted((problem.rule, problem.message) for problem in problems)))
+        crs.append((variant.id, _serialize_canonically(compiled.cr)))
+        diagnostics += compiled.diagnostics
+    return CompileOutcome(
+        tuple(crs), tuple(sorted((problem.rule, problem.message) for problem in diagnostics))
+    )
 
 
-def _in_order(source: Source) -> list[str]:
+def _serialize_in_order(source: SourceFile) -> list[str]:
     return [json.dumps(document.data) for document in source.documents]
 
 
-def _canonical(cr: Doc | None) -> str:
+def _serialize_canonically(cr: TracedDocument | None) -> str:
     return json.dumps(cr.data if cr is not None else None, sort_keys=True)

@@ -7,110 +7,118 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from podplan.tools.formatter.comments import said
-from podplan.tools.formatter.printing import Form, entry_lines, lines_of
-from podplan.yaml import read
-from podplan.yaml.positions import LINE_BREAK, line_start
-from podplan.yaml.tree import Leaf, Tree
+from podplan.tools.formatter.comments import count_comments
+from podplan.tools.formatter.printing import FormatStyle, format_entry_lines, format_tree
+from podplan.yaml import parse_yaml
+from podplan.yaml.positions import LINE_BREAK, find_line_start
+from podplan.yaml.tree import CstEntry, CstNode
 
 Path = tuple[str | int, ...]
 
 
-def changed(tree: Tree, path: Path, change: Callable[[Tree], Tree]) -> Tree:
+def change_at(tree: CstNode, path: Path, change: Callable[[CstNode], CstNode]) -> CstNode:
     """``tree`` with the value at ``path`` changed. Raises LookupError where nothing is written there."""
     if not path:
         return change(tree)
-    index = position(tree, path[0])
+    index = find_entry_index(tree, path[0])
     leaf = tree.entries[index]
-    leaf = leaf._replace(value=changed(leaf.value, path[1:], change))
+    leaf = leaf._replace(value=change_at(leaf.value, path[1:], change))
     return tree._replace(entries=(*tree.entries[:index], leaf, *tree.entries[index + 1 :]))
 
 
-def position(tree: Tree, step: str | int) -> int:
+def find_entry_index(tree: CstNode, step: str | int) -> int:
     """The index of an entry. Raises LookupError."""
-    if isinstance(step, int) and tree.what == "list" and step < len(tree.entries):
+    if isinstance(step, int) and tree.node_type == "list" and step < len(tree.entries):
         return step
     for index, leaf in enumerate(tree.entries):
-        if leaf.key is not None and leaf.key.what == "scalar" and leaf.key.value == step:
+        if leaf.key is not None and leaf.key.node_type == "scalar" and leaf.key.value == step:
             return index
     raise LookupError(step)
 
 
-def word(text: str) -> Tree:
+def build_scalar(text: str) -> CstNode:
     """A scalar that is not written yet, as its text."""
-    return Tree("scalar", -1, -1, value=text)
+    return CstNode("scalar", -1, -1, value=text)
 
 
-def field(name: str, value: Tree) -> Leaf:
+def build_field(name: str, value: CstNode) -> CstEntry:
     """An entry of a map that is not written yet."""
-    return Leaf(word(name), value, -1)
+    return CstEntry(build_scalar(name), value, -1)
 
 
-def rewritten(text: str, old: Tree, new: Tree, start: int, end: int) -> str:
+def rewrite_document(text: str, old: CstNode, new: CstNode, start: int, end: int) -> str:
     """The text of a document, which is ``old`` between two offsets, when it is to be ``new``."""
-    dash = "  " if _indents_lists(old) else ""
-    form = Form(dash, spells=False, width=len(text))
+    list_indent = "  " if _indents_lists(old) else ""
+    style = FormatStyle(list_indent, normalizes_scalars=False, width=len(text))
     line_break = LINE_BREAK.search(text)
-    broken = line_break[0] if line_break else "\n"
-    whole = "\n".join(lines_of(new._replace(flow=False), text, form)) + "\n"
-    if old.flow:
-        return whole.replace("\n", broken)
-    spliced = _spliced(text, old, new, start, end, form, broken)
-    return spliced if _says_all(spliced, whole) else whole.replace("\n", broken)
+    break_text = line_break[0] if line_break else "\n"
+    formatted = "\n".join(format_tree(new._replace(is_flow=False), text, style)) + "\n"
+    if old.is_flow:
+        return formatted.replace("\n", break_text)
+    spliced = _splice_entries(text, old, new, start, end, style, break_text)
+    return spliced if _is_equivalent(spliced, formatted) else formatted.replace("\n", break_text)
 
 
-def _says_all(spliced: str, whole: str) -> bool:
+def _is_equivalent(spliced: str, formatted: str) -> bool:
     """Whether one text has the data of another, and every comment of it."""
-    made, wanted = read(spliced.encode(), ""), read(whole.encode(), "")
-    data = [[one.data for one in source.documents] for source in (made, wanted)]
-    return data[0] == data[1] and said(made) >= said(wanted)
+    spliced_source, formatted_source = parse_yaml(spliced.encode(), ""), parse_yaml(formatted.encode(), "")
+    data = [[one.data for one in source.documents] for source in (spliced_source, formatted_source)]
+    return data[0] == data[1] and count_comments(spliced_source) >= count_comments(formatted_source)
 
 
-def _indents_lists(tree: Tree) -> bool:
+def _indents_lists(tree: CstNode) -> bool:
     """Whether the first list of a document stands further right than its key."""
     for leaf in tree.entries:
         value = leaf.value
-        if value.what == "list" and not value.flow and value.entries and leaf.key is not None:
+        if value.node_type == "list" and not value.is_flow and value.entries and leaf.key is not None:
             return value.column > tree.column
-        if value.entries and not value.flow:
-            below = _first_list(value)
-            if below is not None:
-                return below
+        if value.entries and not value.is_flow:
+            is_indented = _is_first_list_indented(value)
+            if is_indented is not None:
+                return is_indented
     return False
 
 
-def _first_list(tree: Tree) -> bool | None:
+def _is_first_list_indented(tree: CstNode) -> bool | None:
     for leaf in tree.entries:
         value = leaf.value
-        if value.flow or not value.entries:
+        if value.is_flow or not value.entries:
             continue
-        if value.what == "list" and leaf.key is not None:
+        if value.node_type == "list" and leaf.key is not None:
             return value.column > tree.column
-        below = _first_list(value)
-        if below is not None:
-            return below
+        is_indented = _is_first_list_indented(value)
+        if is_indented is not None:
+            return is_indented
     return None
 
 
-def _spliced(text: str, old: Tree, new: Tree, start: int, end: int, form: Form, line_break: str) -> str:
+def _splice_entries(
+    text: str, old: CstNode, new: CstNode, start: int, end: int, style: FormatStyle, line_break: str
+) -> str:
     """The entries of a block, from behind its head to the end of what belongs to it."""
-    starts = [_start(text, leaf, start) for leaf in old.entries]
+    starts = [_find_entry_start(text, leaf, start) for leaf in old.entries]
     extents = list(zip(starts, [*starts[1:], end], strict=True))
     indent = " " * old.column
-    in_line = bool(text[line_start(text, starts[0]) : starts[0]].strip())  # behind a dash
-    at = {leaf.start: index for index, leaf in enumerate(old.entries)}
+    in_line = bool(text[find_line_start(text, starts[0]) : starts[0]].strip())  # behind a dash
+    index_by_start = {leaf.start: index for index, leaf in enumerate(old.entries)}
     parts = [text[start : starts[0]]]
     for number, leaf in enumerate(new.entries):
-        index = at.get(leaf.start, -1)
-        was, (first, last) = old.entries[index], extents[index]
+        index = index_by_start.get(leaf.start, -1)
+        old_entry, (first, last) = old.entries[index], extents[index]
         indented = not (in_line and index == 0)
-        if index >= 0 and was is leaf:
+        if index >= 0 and old_entry is leaf:
             piece = text[first:last]
-        elif index >= 0 and leaf._replace(value=was.value) == was and _is_block(was.value, leaf.value):
-            child = _start(text, was.value.entries[0], _head_end(was))
-            piece = text[first:child] + _spliced(text, was.value, leaf.value, child, last, form, line_break)
+        elif (
+            index >= 0
+            and leaf._replace(value=old_entry.value) == old_entry
+            and _are_blocks(old_entry.value, leaf.value)
+        ):
+            child = _find_entry_start(text, old_entry.value.entries[0], _find_head_end(old_entry))
+            piece = text[first:child] + _splice_entries(
+                text, old_entry.value, leaf.value, child, last, style, line_break
+            )
         else:
-            piece = line_break.join(entry_lines(leaf, text, form, indent)) + line_break
+            piece = line_break.join(format_entry_lines(leaf, text, style, indent)) + line_break
             indented = True
         if indented and in_line and not number:
             piece = piece.removeprefix(indent)
@@ -122,28 +130,28 @@ def _spliced(text: str, old: Tree, new: Tree, start: int, end: int, form: Form, 
     return "".join(parts)
 
 
-def _is_block(*trees: Tree) -> bool:
-    return all(tree.entries and not tree.flow for tree in trees)
+def _are_blocks(*trees: CstNode) -> bool:
+    return all(tree.entries and not tree.is_flow for tree in trees)
 
 
-def _head_end(leaf: Leaf) -> int:
+def _find_head_end(leaf: CstEntry) -> int:
     """Where the block below an entry may begin: behind its key, or its dash."""
     return leaf.key.end + 1 if leaf.key is not None else leaf.start + 1
 
 
-def _start(text: str, leaf: Leaf, least: int) -> int:
+def _find_entry_start(text: str, leaf: CstEntry, lower_bound: int) -> int:
     """Where an entry begins with the comments above it, which are its own."""
-    start = line_start(text, leaf.start)
-    if text[max(start, least) : leaf.start].strip(" \t") or start < least:
+    start = find_line_start(text, leaf.start)
+    if text[max(start, lower_bound) : leaf.start].strip(" \t") or start < lower_bound:
         return leaf.start
-    comments = sum(1 for line in leaf.above if line)
-    while start > least:
-        above = line_start(text, start - 1 - (text[start - 2 : start] == "\r\n"))
-        line = text[above:start].strip()
-        if above < least or (line and (not line.startswith("#") or not comments)):
+    comments = sum(1 for line in leaf.comments_above if line)
+    while start > lower_bound:
+        previous_start = find_line_start(text, start - 1 - (text[start - 2 : start] == "\r\n"))
+        line = text[previous_start:start].strip()
+        if previous_start < lower_bound or (line and (not line.startswith("#") or not comments)):
             break
         if not line and not comments:
             break
         comments -= bool(line)
-        start = above
+        start = previous_start
     return start

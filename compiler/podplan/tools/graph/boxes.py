@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from podplan.core.typing import NamedTuple
-from podplan.tools.graph.model import Card, Side
+from podplan.tools.graph.model import Card, SideBox
 
-STACK = 6  # how far the cards behind a card of several Pods stand out
+STACK_OFFSET = 6  # how far the cards behind a card of several Pods stand out
 
 
 class Box(NamedTuple):
@@ -23,7 +23,7 @@ class Box(NamedTuple):
         return self.y + self.height
 
 
-class CardAt(NamedTuple):
+class PlacedCard(NamedTuple):
     """A card in its place, its fields in lines, and the boxes of its rows."""
 
     card: Card
@@ -33,14 +33,14 @@ class CardAt(NamedTuple):
 
     @property
     def right(self) -> int:
-        return self.box.right + (STACK if self.card.many else 0)
+        return self.box.right + (STACK_OFFSET if self.card.has_many else 0)
 
     @property
     def bottom(self) -> int:
-        return self.box.bottom + (STACK if self.card.many else 0)
+        return self.box.bottom + (STACK_OFFSET if self.card.has_many else 0)
 
 
-class SideAt(NamedTuple):
-    side: Side
+class PlacedSideBox(NamedTuple):
+    side: SideBox
     box: Box
     lines: tuple[str, ...]

@@ -6,25 +6,25 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from podplan.core.indexed_text import Indexed, Listing
-from podplan.core.provenance import Doc, Path
-from podplan.core.replica_groups import Group
+from podplan.core.provenance import Path, TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 
-_PORT = re.compile(r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?", re.ASCII)  # after a host, which may go on
-_MOST_DIGITS = 7
+_PORT_SUFFIX = re.compile(r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?", re.ASCII)  # after a host, which may go on
+_MAX_INDEX_DIGITS = 7
 
 
-class Mention(NamedTuple):
+class HostMention(NamedTuple):
     """Pods named by their host: the ``replica`` of their role or all, ``by`` what, and on which ports."""
 
     role: str
     replica: int | None
-    by: str
+    source: str
     ports: str
 
 
-class _Host(NamedTuple):
+class _HostPattern(NamedTuple):
     """A host name of a role, with its ports for where nobody says which. ``offset`` is of the index."""
 
     pattern: str
@@ -33,127 +33,136 @@ class _Host(NamedTuple):
     offset: int = 0
 
 
-class Hosts(NamedTuple):
+class HostIndex(NamedTuple):
     """The names under which the Pods of a job are reached, with one pattern that finds any of them."""
 
-    known: tuple[_Host, ...]
+    host_patterns: tuple[_HostPattern, ...]
     pattern: re.Pattern[str] | None
 
 
-def hosts(services: Sequence[Group], pods: Sequence[Group]) -> Hosts:
+def build_host_index(services: Sequence[ReplicaGroup], pods: Sequence[ReplicaGroup]) -> HostIndex:
     """The hosts of a job: its Services by name, and Pods by theirs where one Service is for the whole job."""
-    known = {host.pattern: host for host in (_host(one, _ports(one.doc.data)) for one in services)}
-    whole = [_ports(service.doc.data) for service in services if not service.role]
-    for pod in pods if whole else ():
-        host = _host(pod, whole[0])
-        known.setdefault(host.pattern, host)
-    if not known:
-        return Hosts((), None)
-    ordered = sorted(known.values(), key=lambda host: -len(host.pattern))
+    pattern_by_text = {
+        host.pattern: host
+        for host in (_build_host_pattern(one, _format_ports(one.doc.data)) for one in services)
+    }
+    job_ports = [_format_ports(service.doc.data) for service in services if not service.replica_type]
+    for pod in pods if job_ports else ():
+        host = _build_host_pattern(pod, job_ports[0])
+        pattern_by_text.setdefault(host.pattern, host)
+    if not pattern_by_text:
+        return HostIndex((), None)
+    ordered = sorted(pattern_by_text.values(), key=lambda host: -len(host.pattern))
     names = "|".join(f"(?P<h{i}>{host.pattern.replace('<i>', f'<i{i}>')})" for i, host in enumerate(ordered))
-    return Hosts(tuple(ordered), re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])", re.ASCII))
+    return HostIndex(tuple(ordered), re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])", re.ASCII))
 
 
-def _host(named: Group, ports: str) -> _Host:
-    name = named.doc.varies.get(("metadata", "name"))
+def _build_host_pattern(group: ReplicaGroup, ports: str) -> _HostPattern:
+    name = group.doc.replica_texts.get(("metadata", "name"))
     if not isinstance(name, Indexed):
-        return _Host(re.escape(named.doc.data["metadata"]["name"]), named.role, ports)
+        return _HostPattern(re.escape(group.doc.data["metadata"]["name"]), group.replica_type, ports)
     pattern, offset = "", 0
     for part in name.parts:
         if isinstance(part, str):
             pattern += re.escape(part)
         elif "<i>" not in pattern:
-            pattern, offset = pattern + rf"(?P<i>\d{{1,{_MOST_DIGITS}}})", part
+            pattern, offset = pattern + rf"(?P<i>\d{{1,{_MAX_INDEX_DIGITS}}})", part
         else:
-            pattern += rf"\d{{1,{_MOST_DIGITS}}}"
-    return _Host(pattern, named.role, ports, offset)
+            pattern += rf"\d{{1,{_MAX_INDEX_DIGITS}}}"
+    return _HostPattern(pattern, group.replica_type, ports, offset)
 
 
-def _ports(service: Mapping[str, Any]) -> str:
-    listed = [entry for _, entry in entries(service.get("spec"), "ports") if entry.get("port") is not None]
-    return ", ".join(f":{entry['port']}" for entry in listed[:2]) + (", …" if len(listed) > 2 else "")
+def _format_ports(service: Mapping[str, Any]) -> str:
+    ports = [entry for _, entry in get_entries(service.get("spec"), "ports") if entry.get("port") is not None]
+    return ", ".join(f":{entry['port']}" for entry in ports[:2]) + (", …" if len(ports) > 2 else "")
 
 
-def mentions(pod: Group, known: Hosts, files: Mapping[str, Doc]) -> list[Mention]:
+def find_mentions(
+    pod: ReplicaGroup, host_index: HostIndex, files: Mapping[str, TracedDocument]
+) -> list[HostMention]:
     """The hosts that the Pods of a group name, each once. ``files`` are the ConfigMaps of the job by name."""
-    if known.pattern is None:
+    if host_index.pattern is None:
         return []
-    found: dict[Mention, None] = {}
-    for path, container in _containers(pod.doc.data):
-        variables = [entry for _, entry in entries(container, "env")]
-        said = {text(entry, "name"): text(entry, "value") for entry in variables}
-        for i, entry in entries(container, "env"):
-            name = text(entry, "name")
-            sample = _samples(pod.doc, (*path, "env", i, "value"), text(entry, "value"))
-            found |= dict.fromkeys(_find(sample, known, name, _port_of(name, said)))
-        words = [(field, i) for field in ("command", "args") for i, _ in texts(container, field)]
+    found_mentions: dict[HostMention, None] = {}
+    for path, container in _iter_containers(pod.doc.data):
+        variables = [entry for _, entry in get_entries(container, "env")]
+        value_by_name = {get_text(entry, "name"): get_text(entry, "value") for entry in variables}
+        for i, entry in get_entries(container, "env"):
+            name = get_text(entry, "name")
+            sample = _list_samples(pod.doc, (*path, "env", i, "value"), get_text(entry, "value"))
+            found_mentions |= dict.fromkeys(
+                _iter_mentions(sample, host_index, name, _find_port(name, value_by_name))
+            )
+        words = [(field, i) for field in ("command", "args") for i, _ in get_texts(container, field)]
         for field, i in words:
-            sample = _samples(pod.doc, (*path, field, i), container[field][i])
-            found |= dict.fromkeys(_find(sample, known, field))
+            sample = _list_samples(pod.doc, (*path, field, i), container[field][i])
+            found_mentions |= dict.fromkeys(_iter_mentions(sample, host_index, field))
         line = " ".join(container[field][i] for field, i in words)
-        for doc, key in _named_files(pod.doc.data, container, line, files):
-            sample = _samples(doc, ("data", key), doc.data["data"][key])
-            found |= dict.fromkeys(_find(sample, known, key))
-    return list(found)
+        for doc, key in _iter_named_files(pod.doc.data, container, line, files):
+            sample = _list_samples(doc, ("data", key), doc.data["data"][key])
+            found_mentions |= dict.fromkeys(_iter_mentions(sample, host_index, key))
+    return list(found_mentions)
 
 
-def _containers(pod: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def _iter_containers(pod: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     for field in ("containers", "initContainers"):
-        for i, container in entries(pod.get("spec"), field):
+        for i, container in get_entries(pod.get("spec"), field):
             yield ("spec", field, i), container
 
 
-def _samples(doc: Doc, path: Path, written: str) -> list[str]:
+def _list_samples(doc: TracedDocument, path: Path, plain_text: str) -> list[str]:
     """A text, with the first and the last piece of each run of replicas in place of all of them."""
-    varying = doc.varies.get(path)
+    varying = doc.replica_texts.get(path)
     if not isinstance(varying, Listing):
-        return [written]
+        return [plain_text]
     pieces: list[str] = []
     for piece in varying.pieces:
         if isinstance(piece, str):
             pieces.append(piece)
         elif piece.replicas:
-            ends = dict.fromkeys((piece.start, piece.start + piece.replicas - 1))
-            pieces += [piece.line.text(index) for index in ends]
+            end_indexes = dict.fromkeys((piece.start, piece.start + piece.replicas - 1))
+            pieces += [piece.line.text_at(index) for index in end_indexes]
     return pieces
 
 
-def _port_of(variable: str, said: Mapping[str, str]) -> str:
+def _find_port(variable: str, value_by_name: Mapping[str, str]) -> str:
     """What the variable with the port says, of a variable with a host: MASTER_PORT of MASTER_ADDR."""
-    stem = re.sub("(ADDR|ADDRESS|HOST)$", "PORT", variable)
-    port = said.get(stem, "") if stem != variable else ""
+    port_variable = re.sub("(ADDR|ADDRESS|HOST)$", "PORT", variable)
+    port = value_by_name.get(port_variable, "") if port_variable != variable else ""
     return port if port.isascii() and port.isdigit() and len(port) <= 5 else ""
 
 
-def _find(pieces: Iterable[str], known: Hosts, why: str, port: str = "") -> Iterator[Mention]:
-    assert known.pattern is not None
+def _iter_mentions(
+    pieces: Iterable[str], host_index: HostIndex, source: str, port: str = ""
+) -> Iterator[HostMention]:
+    assert host_index.pattern is not None
     for piece in pieces:
-        for match in known.pattern.finditer(piece):
+        for match in host_index.pattern.finditer(piece):
             assert match.lastgroup is not None
-            which = int(match.lastgroup[1:])
-            host = known.known[which]
-            index = int(match[f"i{which}"]) - host.offset if "<i>" in host.pattern else None
-            after = _PORT.match(piece, match.end())
-            said = (after and after[1]) or port
-            if not said and not host.role:
+            pattern_index = int(match.lastgroup[1:])
+            host = host_index.host_patterns[pattern_index]
+            index = int(match[f"i{pattern_index}"]) - host.offset if "<i>" in host.pattern else None
+            after = _PORT_SUFFIX.match(piece, match.end())
+            port_text = (after and after[1]) or port
+            if not port_text and not host.role:
                 continue  # a Service of the whole job is called like the job: the word alone says nothing
-            ports = f":{said}" if said else host.ports
-            yield Mention(host.role, index, why, ports)
+            ports = f":{port_text}" if port_text else host.ports
+            yield HostMention(host.role, index, source, ports)
 
 
-def _named_files(
-    pod: Mapping[str, Any], container: Mapping[str, Any], line: str, files: Mapping[str, Doc]
-) -> Iterator[tuple[Doc, str]]:
+def _iter_named_files(
+    pod: Mapping[str, Any], container: Mapping[str, Any], line: str, files: Mapping[str, TracedDocument]
+) -> Iterator[tuple[TracedDocument, str]]:
     """The keys of the job's ConfigMaps that are mounted as files which the command line names."""
     volumes = {
-        text(volume, "name"): text(mapping(volume, "configMap"), "name")
-        for _, volume in entries(pod.get("spec"), "volumes")
+        get_text(volume, "name"): get_text(get_mapping(volume, "configMap"), "name")
+        for _, volume in get_entries(pod.get("spec"), "volumes")
     }
-    for _, mount in entries(container, "volumeMounts"):
-        doc = files.get(volumes.get(text(mount, "name"), ""))
-        where, only = text(mount, "mountPath"), text(mount, "subPath")
-        for key in mapping(doc.data, "data") if doc is not None else ():
-            path = where if only else f"{where.rstrip('/')}/{key}"
-            if only in ("", key) and re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", line):
+    for _, mount in get_entries(container, "volumeMounts"):
+        doc = files.get(volumes.get(get_text(mount, "name"), ""))
+        mount_path, sub_path = get_text(mount, "mountPath"), get_text(mount, "subPath")
+        for key in get_mapping(doc.data, "data") if doc is not None else ():
+            path = mount_path if sub_path else f"{mount_path.rstrip('/')}/{key}"
+            if sub_path in ("", key) and re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", line):
                 assert doc is not None
                 yield doc, key

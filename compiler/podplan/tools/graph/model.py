@@ -26,11 +26,11 @@ class Card(NamedTuple):
     chip: str = ""
     fields: tuple[tuple[str, str], ...] = ()
     rows: tuple[Row, ...] = ()
-    gang: bool = False
-    many: bool = False
+    in_gang: bool = False
+    has_many: bool = False
 
 
-class Side(NamedTuple):
+class SideBox(NamedTuple):
     """What stands beside the Pods: ``left`` what they are configured with, right what they serve or mount.
 
     ``made`` says that the controller makes it for the job; the others are expected to be there.
@@ -40,8 +40,8 @@ class Side(NamedTuple):
     kind: str
     name: str
     lines: tuple[str, ...] = ()
-    left: bool = False
-    made: bool = False
+    is_left: bool = False
+    is_created: bool = False
 
 
 class Link(NamedTuple):
@@ -61,7 +61,7 @@ class Call(NamedTuple):
     source: str
     target: str
     labels: tuple[str, ...]
-    both: bool = False
+    is_mutual: bool = False
     source_row: int = 0
     target_row: int = 0
 
@@ -78,7 +78,7 @@ class Gang(NamedTuple):
     line: str
 
 
-class Picture(NamedTuple):
+class Graph(NamedTuple):
     """One job. ``totals`` counts its Pods and GPUs; ``note`` says why nothing runs, where nothing does."""
 
     name: str
@@ -88,40 +88,40 @@ class Picture(NamedTuple):
     note: str = ""
     gang: Gang | None = None
     cards: tuple[Card, ...] = ()
-    sides: tuple[Side, ...] = ()
+    sides: tuple[SideBox, ...] = ()
     links: tuple[Link, ...] = ()
     calls: tuple[Call, ...] = ()
 
 
-def shared(picture: Picture) -> frozenset[str]:
+def find_shared_sides(graph: Graph) -> frozenset[str]:
     """The ids of the sides that all cards of a gang of several have: they belong to the gang as a whole."""
-    gang = {card.id for card in picture.cards if card.gang}
-    having: dict[str, set[str]] = {}
-    for link in picture.links:
-        having.setdefault(link.side, set()).add(link.card)
-    return frozenset(side for side, those in having.items() if len(gang) > 1 and gang <= those)
+    gang = {card.id for card in graph.cards if card.in_gang}
+    cards_by_side: dict[str, set[str]] = {}
+    for link in graph.links:
+        cards_by_side.setdefault(link.side, set()).add(link.card)
+    return frozenset(side for side, those in cards_by_side.items() if len(gang) > 1 and gang <= those)
 
 
-def said(picture: Picture) -> str:
+def describe_graph(graph: Graph) -> str:
     """The picture in sentences, for those who do not see it."""
-    return " ".join([f"{picture.name}: {picture.kind}, {picture.totals}.", *_sentences(picture)])
+    return " ".join([f"{graph.name}: {graph.kind}, {graph.totals}.", *_list_sentences(graph)])
 
 
-def _sentences(picture: Picture) -> list[str]:
-    titles = {card.id: card.title for card in picture.cards}
-    sides = {side.id: side for side in picture.sides}
-    told = [f"{picture.note}."] if picture.note else []
-    if picture.gang is not None:
-        told.append(f"PodGroup {picture.gang.name}: {picture.gang.line}.")
-    for card in picture.cards:
+def _list_sentences(graph: Graph) -> list[str]:
+    titles = {card.id: card.title for card in graph.cards}
+    sides = {side.id: side for side in graph.sides}
+    sentences = [f"{graph.note}."] if graph.note else []
+    if graph.gang is not None:
+        sentences.append(f"PodGroup {graph.gang.name}: {graph.gang.line}.")
+    for card in graph.cards:
         fields = "".join(f", {label} {value}" for label, value in card.fields)
-        beside = [sides[link.side] for link in picture.links if link.card == card.id]
-        linked = "".join(f", {side.kind} {side.name}" for side in beside)
-        told.append(f"{card.title}{f' ({card.chip})' if card.chip else ''}{fields}{linked}.")
-    for call in picture.calls:
+        linked_sides = [sides[link.side] for link in graph.links if link.card == card.id]
+        linked = "".join(f", {side.kind} {side.name}" for side in linked_sides)
+        sentences.append(f"{card.title}{f' ({card.chip})' if card.chip else ''}{fields}{linked}.")
+    for call in graph.calls:
         ends = (titles[call.source], titles[call.target])
         if call.source == call.target:
-            rows = next(card.rows for card in picture.cards if card.id == call.source)
+            rows = next(card.rows for card in graph.cards if card.id == call.source)
             ends = (rows[call.source_row].name, rows[call.target_row].name)
-        told.append(f"{ends[0]} {'and' if call.both else 'to'} {ends[1]}: {call.label}.")
-    return told
+        sentences.append(f"{ends[0]} {'and' if call.is_mutual else 'to'} {ends[1]}: {call.label}.")
+    return sentences

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from podplan.core.typing import NamedTuple
-from podplan.tools.graph.boxes import Box, CardAt, SideAt
-from podplan.tools.graph.model import Call, Picture, Side, shared
-from podplan.tools.graph.text_width import fit
+from podplan.tools.graph.boxes import Box, PlacedCard, PlacedSideBox
+from podplan.tools.graph.model import Call, Graph, SideBox, find_shared_sides
+from podplan.tools.graph.text_width import fit_text
 
-LANE = 13  # between arrows that pass other cards
-CALL_LINE = 17  # of a label between cards
-_BESIDE = 14  # between arrows that stand side by side
-_LABEL = 11
+LANE_SPACING = 13  # between arrows that pass other cards
+CALL_LINE_HEIGHT = 17  # of a label between cards
+_ARROW_SPACING = 14  # between arrows that stand side by side
+_LABEL_SIZE = 11
 
 
 class Curve(NamedTuple):
@@ -26,16 +26,16 @@ class Curve(NamedTuple):
     y1: int
     x2: int
     y2: int
-    all: str = ""
+    shared_end: str = ""
 
 
 class Arrow(NamedTuple):
     """Straight pieces from who calls to who is called, and a label that begins at ``at``."""
 
     points: tuple[tuple[int, int], ...]
-    both: bool
+    is_mutual: bool
     label: str
-    at: tuple[int, int]
+    label_position: tuple[int, int]
 
 
 class Gap(NamedTuple):
@@ -46,76 +46,87 @@ class Gap(NamedTuple):
     lanes: tuple[Call, ...]
 
 
-def low(call: Call, order: Mapping[str, int]) -> int:
+def find_upper_index(call: Call, order: Mapping[str, int]) -> int:
     return min(order[call.source], order[call.target])
 
 
-def span(call: Call, order: Mapping[str, int]) -> int:
+def count_passed_cards(call: Call, order: Mapping[str, int]) -> int:
     return abs(order[call.source] - order[call.target])
 
 
-def curves(
-    picture: Picture, cards: Mapping[str, CardAt], sides: Mapping[str, SideAt], gang: Box | None
+def route_curves(
+    graph: Graph, cards: Mapping[str, PlacedCard], sides: Mapping[str, PlacedSideBox], gang: Box | None
 ) -> tuple[Curve, ...]:
     """A curve for each link; its ends are on the edges in the order of what they lead to.
 
     What all cards of a gang have leads to its frame with one curve.
     """
-    common = shared(picture) if gang is not None else frozenset()
+    shared_sides = find_shared_sides(graph) if gang is not None else frozenset()
     card_ports: dict[tuple[str, str], int] = {}
     side_ports: dict[tuple[str, str], int] = {}
-    single = [link for link in picture.links if (link.side not in common) or not cards[link.card].card.gang]
-    for left in (True, False):
-        links = [link for link in single if sides[link.side].side.left == left]
+    single_links = [
+        link for link in graph.links if (link.side not in shared_sides) or not cards[link.card].card.in_gang
+    ]
+    for is_left in (True, False):
+        links = [link for link in single_links if sides[link.side].side.is_left == is_left]
         for card in cards.values():
-            mine = sorted((sides[link.side].box.y, link.side) for link in links if link.card == card.card.id)
-            wanted = [sides[side].box.y + sides[side].box.height // 2 for _, side in mine]
-            for (_, side), y in zip(mine, _spread(wanted, card.box), strict=True):
+            card_links = sorted(
+                (sides[link.side].box.y, link.side) for link in links if link.card == card.card.id
+            )
+            preferred = [sides[side].box.y + sides[side].box.height // 2 for _, side in card_links]
+            for (_, side), y in zip(card_links, _spread_ends(preferred, card.box), strict=True):
                 card_ports[card.card.id, side] = y
-        for at in sides.values():
-            theirs = [(card_ports[one], one) for one in links if one.side == at.side.id]
+        for placed_side in sides.values():
+            theirs = [(card_ports[one], one) for one in links if one.side == placed_side.side.id]
             for (_, one), y in zip(
-                sorted(theirs), _spread([y for y, _ in sorted(theirs)], at.box), strict=True
+                sorted(theirs), _spread_ends([y for y, _ in sorted(theirs)], placed_side.box), strict=True
             ):
                 side_ports[one] = y
-    found = [_curve(cards[one.card], sides[one.side], card_ports[one], side_ports[one]) for one in single]
+    single_curves = [
+        _route_curve(cards[one.card], sides[one.side], card_ports[one], side_ports[one])
+        for one in single_links
+    ]
     return (
-        *found,
-        *(_to_frame(sides[id].box, sides[id].side, gang) for id in sorted(common) if gang is not None),
+        *single_curves,
+        *(
+            _route_to_frame(sides[id].box, sides[id].side, gang)
+            for id in sorted(shared_sides)
+            if gang is not None
+        ),
     )
 
 
-def _to_frame(box: Box, side: Side, gang: Box) -> Curve:
+def _route_to_frame(box: Box, side: SideBox, gang: Box) -> Curve:
     y = box.y + box.height // 2
     end = max(gang.y + 14, min(y, gang.bottom - 14))
-    if side.left:
+    if side.is_left:
         return Curve(side.kind, box.right, y, gang.x, end, "right")
     return Curve(side.kind, gang.right, end, box.x, y, "left")
 
 
-def _curve(card: CardAt, at: SideAt, card_y: int, side_y: int) -> Curve:
-    if at.side.left:
-        return Curve(at.side.kind, at.box.right, side_y, card.box.x, card_y)
-    return Curve(at.side.kind, card.right, card_y, at.box.x, side_y)
+def _route_curve(card: PlacedCard, placed_side: PlacedSideBox, card_y: int, side_y: int) -> Curve:
+    if placed_side.side.is_left:
+        return Curve(placed_side.side.kind, placed_side.box.right, side_y, card.box.x, card_y)
+    return Curve(placed_side.side.kind, card.right, card_y, placed_side.box.x, side_y)
 
 
-def _spread(wanted: Sequence[int], box: Box, apart: int = 12) -> list[int]:
+def _spread_ends(preferred: Sequence[int], box: Box, min_distance: int = 12) -> list[int]:
     """Ends on the edge of a box, near to where they want to be and in their order."""
     low, high = box.y + 14, box.bottom - 14
-    if len(wanted) > 1:
-        apart = min(apart, max(1, (high - low) // (len(wanted) - 1)))
-    found: list[int] = []
-    for i, y in enumerate(wanted):
-        least = found[-1] + apart if found else low
-        most = high - apart * (len(wanted) - 1 - i)
-        found.append(max(least, min(y, most)))
-    return found
+    if len(preferred) > 1:
+        min_distance = min(min_distance, max(1, (high - low) // (len(preferred) - 1)))
+    ends: list[int] = []
+    for i, y in enumerate(preferred):
+        lowest = ends[-1] + min_distance if ends else low
+        highest = high - min_distance * (len(preferred) - 1 - i)
+        ends.append(max(lowest, min(y, highest)))
+    return ends
 
 
-def inside(picture: Picture, cards: Mapping[str, CardAt]) -> list[Arrow]:
+def route_row_arrows(graph: Graph, cards: Mapping[str, PlacedCard]) -> list[Arrow]:
     """The calls between rows of one card."""
     arrows = []
-    for call in picture.calls:
+    for call in graph.calls:
         if call.source == call.target:
             rows = cards[call.source].rows
             x = rows[0].x + 26
@@ -123,55 +134,70 @@ def inside(picture: Picture, cards: Mapping[str, CardAt]) -> list[Arrow]:
             points = ((x, rows[lower].y), (x, rows[upper].bottom))
             middle = (rows[lower].y + rows[lower - 1].bottom) // 2
             arrows.append(
-                _arrow(call, points, call.source_row == lower, (x + 12, middle + 4), rows[0].right - x - 12)
+                _build_arrow(
+                    call, points, call.source_row == lower, (x + 12, middle + 4), rows[0].right - x - 12
+                )
             )
     return arrows
 
 
-def adjacent(order: Mapping[str, int], placed: Sequence[CardAt], gaps: Sequence[Gap]) -> list[Arrow]:
+def route_adjacent_arrows(
+    order: Mapping[str, int], placed: Sequence[PlacedCard], gaps: Sequence[Gap]
+) -> list[Arrow]:
     """The calls between cards that stand below one another, side by side, labels right of them."""
     arrows = []
     for i, gap in enumerate(gaps):
         if gap.calls:
-            box, below = placed[i].box, placed[i + 1].box.y
+            box, lower_y = placed[i].box, placed[i + 1].box.y
             first = box.x + (box.width * 11 // 20 if gap.lanes else 38)
-            labels = first + _BESIDE * (len(gap.calls) - 1) + 12
-            top = (gap.y + below - CALL_LINE * len(gap.calls)) // 2 + 12
+            labels = first + _ARROW_SPACING * (len(gap.calls) - 1) + 12
+            top = (gap.y + lower_y - CALL_LINE_HEIGHT * len(gap.calls)) // 2 + 12
             for n, call in enumerate(gap.calls):
-                x = first + _BESIDE * n
+                x = first + _ARROW_SPACING * n
                 up = order[call.source] > order[call.target]
-                at = (labels, top + CALL_LINE * n)
-                arrow = _arrow(call, ((x, below), (x, gap.y)), up, at, box.right - labels)
+                label_position = (labels, top + CALL_LINE_HEIGHT * n)
+                arrow = _build_arrow(call, ((x, lower_y), (x, gap.y)), up, label_position, box.right - labels)
                 if len(gap.calls) > 1:
-                    arrow = arrow._replace(label=f"{'↕' if call.both else '↑' if up else '↓'} {arrow.label}")
+                    arrow = arrow._replace(
+                        label=f"{'↕' if call.is_mutual else '↑' if up else '↓'} {arrow.label}"
+                    )
                 arrows.append(arrow)
     return arrows
 
 
-def round_about(
-    lanes: Sequence[Call], order: Mapping[str, int], placed: Sequence[CardAt], gaps: Sequence[Gap]
+def route_lane_arrows(
+    lanes: Sequence[Call], order: Mapping[str, int], placed: Sequence[PlacedCard], gaps: Sequence[Gap]
 ) -> list[Arrow]:
     """The calls that pass other cards, on lanes left of them, shorter ones nearer."""
     arrows = []
     for n, call in enumerate(lanes):
-        first = low(call, order)
-        upper, lower = placed[first], placed[first + span(call, order)]
+        first = find_upper_index(call, order)
+        upper, lower = placed[first], placed[first + count_passed_cards(call, order)]
         edge = upper.box.x
-        x = edge - LANE * (n + 1) + 3
+        x = edge - LANE_SPACING * (n + 1) + 3
         start, end = lower.box.y + 20 + 9 * n, upper.box.bottom - 20 - 9 * n
         i, gap = next((i, gap) for i, gap in enumerate(gaps) if call in gap.lanes)
         rows = len(gap.lanes)
-        top = (gap.y + placed[i + 1].box.y - CALL_LINE * rows) // 2 + 12
-        at = (edge + 4, top + CALL_LINE * gap.lanes.index(call))
+        top = (gap.y + placed[i + 1].box.y - CALL_LINE_HEIGHT * rows) // 2 + 12
+        label_position = (edge + 4, top + CALL_LINE_HEIGHT * gap.lanes.index(call))
         points = ((edge, start), (x, start), (x, end), (edge, end))
         up = order[call.source] > order[call.target]
-        room = upper.box.width * 11 // 20 - 20 if gap.calls else upper.box.width - 10
-        arrows.append(_arrow(call, points, up, at, room))
+        label_width = upper.box.width * 11 // 20 - 20 if gap.calls else upper.box.width - 10
+        arrows.append(_build_arrow(call, points, up, label_position, label_width))
     return arrows
 
 
-def _arrow(
-    call: Call, points: tuple[tuple[int, int], ...], up: bool, at: tuple[int, int], room: int
+def _build_arrow(
+    call: Call,
+    points: tuple[tuple[int, int], ...],
+    up: bool,
+    label_position: tuple[int, int],
+    label_width: int,
 ) -> Arrow:
     """``points`` lead up; they are turned round where the call goes down."""
-    return Arrow(points if up else points[::-1], call.both, fit(call.label, room, _LABEL, True), at)
+    return Arrow(
+        points if up else points[::-1],
+        call.is_mutual,
+        fit_text(call.label, label_width, _LABEL_SIZE, True),
+        label_position,
+    )

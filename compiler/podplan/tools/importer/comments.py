@@ -8,7 +8,7 @@ from functools import lru_cache
 from podplan.core.findings import Path
 from podplan.core.typing import Literal, NamedTuple
 from podplan.yaml import Document
-from podplan.yaml.comments import Comment, Node, comments, markers_around, nodes
+from podplan.yaml.comments import Comment, NodeSpan, find_markers_around, find_nodes, iter_comments
 
 
 class PlacedComment(NamedTuple):
@@ -17,66 +17,66 @@ class PlacedComment(NamedTuple):
     """
 
     text: str
-    where: Literal["top", "above", "beside", "below", "end"]
+    position: Literal["top", "above", "beside", "below", "end"]
     path: Path
 
 
-class Page(NamedTuple):
+class NodeIndex(NamedTuple):
     """A document and its keys and entries, in order and by path."""
 
     document: Document
-    nodes: list[Node]
-    by_path: dict[Path, Node]
+    nodes: list[NodeSpan]
+    by_path: dict[Path, NodeSpan]
 
     def column(self, path: Path) -> int:
         start = self.by_path[path].start
-        return self.document.between(start, start).column
+        return self.document.span_between(start, start).column
 
 
-def comments_of(document: Document, top: Path = ()) -> list[PlacedComment]:
+def extract_comments(document: Document, top: Path = ()) -> list[PlacedComment]:
     """The comments of one document of a file, in order; with ``top``, those below that path."""
-    return list(_by_top(document, len(top)).get(top, ()))
+    return list(_group_by_top(document, len(top)).get(top, ()))
 
 
 @lru_cache(maxsize=1)  # the jobs of a List are asked for one after the other
-def _by_top(document: Document, below: int) -> dict[Path, list[PlacedComment]]:
+def _group_by_top(document: Document, depth: int) -> dict[Path, list[PlacedComment]]:
     """The comments of a document by the first ``below`` steps of their paths, which they lose."""
     root = document.span(())
-    before, after = markers_around(document.text, root.start, root.end)
+    before, after = find_markers_around(document.text, root.start, root.end)
     by_top: dict[Path, list[PlacedComment]] = {}
     if "#" not in document.text[max(before, 0) : after]:
         return by_top
-    found = nodes(document)
-    page = Page(document, found, {node.path: node for node in found})
-    for comment in comments(document.text, [document], max(before, 0), after):
-        placed = _placed(comment, page)
-        if not below or len(placed.path) > below:
-            inside = placed._replace(path=placed.path[below:])
-            by_top.setdefault(placed.path[:below], []).append(inside)
+    document_nodes = find_nodes(document)
+    node_index = NodeIndex(document, document_nodes, {node.path: node for node in document_nodes})
+    for comment in iter_comments(document.text, [document], max(before, 0), after):
+        placed = _place_comment(comment, node_index)
+        if not depth or len(placed.path) > depth:
+            inside = placed._replace(path=placed.path[depth:])
+            by_top.setdefault(placed.path[:depth], []).append(inside)
     return by_top
 
 
-def _placed(comment: Comment, page: Page) -> PlacedComment:
-    text, found = comment.text, page.nodes
-    next_one = bisect_right(found, (comment.start,))
+def _place_comment(comment: Comment, node_index: NodeIndex) -> PlacedComment:
+    text, all_nodes = comment.text, node_index.nodes
+    next_one = bisect_right(all_nodes, (comment.start,))
     if next_one == 0:
         return PlacedComment(text, "top", ())
-    previous = found[next_one - 1]
-    if not comment.alone:
-        on_line = found[bisect_left(found, (comment.line_start,)) : next_one]
-        return PlacedComment(text, "beside", _leaf(on_line, previous).path)
+    previous = all_nodes[next_one - 1]
+    if not comment.is_own_line:
+        on_line = all_nodes[bisect_left(all_nodes, (comment.line_start,)) : next_one]
+        return PlacedComment(text, "beside", _select_commented_node(on_line, previous).path)
     column = comment.start - comment.line_start + 1
-    if next_one < len(found) and column <= page.column(found[next_one].path):
-        return PlacedComment(text, "above", found[next_one].path)
-    if next_one == len(found) and column == 1:
+    if next_one < len(all_nodes) and column <= node_index.column(all_nodes[next_one].path):
+        return PlacedComment(text, "above", all_nodes[next_one].path)
+    if next_one == len(all_nodes) and column == 1:
         return PlacedComment(text, "end", ())
     path = previous.path
-    while len(path) > 1 and page.column(path) > column:
+    while len(path) > 1 and node_index.column(path) > column:
         path = path[:-1]
     return PlacedComment(text, "below", path)
 
 
-def _leaf(on_line: list[Node], previous: Node) -> Node:
+def _select_commented_node(on_line: list[NodeSpan], previous: NodeSpan) -> NodeSpan:
     """What a comment at the end of a line is about: the last of a block, the first of a flow collection."""
     if not on_line:
         return previous
@@ -85,6 +85,6 @@ def _leaf(on_line: list[Node], previous: Node) -> Node:
     return nested[-1]
 
 
-def _is_first_below(node: Node, top: Node) -> bool:
+def _is_first_below(node: NodeSpan, top: NodeSpan) -> bool:
     """Whether ``node`` is the first field of the list entry ``top``, written on its line."""
-    return node.start == top.content and len(node.path) == len(top.path) + 1
+    return node.start == top.content_start and len(node.path) == len(top.path) + 1

@@ -7,51 +7,55 @@ from __future__ import annotations
 
 import shlex
 
-from podplan.core.findings import Path, Problem
+from podplan.core.findings import Diagnostic, Path
 from podplan.core.typing import Any, NamedTuple
-from podplan.schema.old_spellings import old_places, old_value_places, word_places
+from podplan.schema.old_spellings import iter_command_words, iter_old_fields, iter_old_values
 
 Data = dict[str, Any]
 Moves = list[tuple[Path, Path]]
 
 
-class Repaired(NamedTuple):
+class NormalizedCr(NamedTuple):
     """A CR as it is written now, a problem for each thing that was not, and what moved, in order."""
 
     cr: Data
-    problems: list[Problem]
+    diagnostics: list[Diagnostic]
     moves: Moves
 
 
-def repaired(cr: Data, kind: str) -> Repaired:
+def normalize_cr(cr: Data, kind: str) -> NormalizedCr:
     """``cr``, of a ``kind``, with the names of today, and lists of words where there was the text of a line.
 
     What would take the place of something else stays as it is. The paths of the problems are in ``cr``.
     """
-    now = _unshared(cr)
+    normalized = _copy_unshared(cr)
     moves: Moves = []
-    said: list[tuple[Path, str]] = []
-    for path, name in old_places(kind, now):
-        old, new, value = target(now, path, name)
-        if is_free(now, new):
-            said.append((_before(path, moves), f"{path[-1]} is called {name}"))
-            _put(now, old, new, value)
+    renamed_paths: list[tuple[Path, str]] = []
+    for path, name in iter_old_fields(kind, normalized):
+        old, new, value = find_move(normalized, path, name)
+        if is_free_path(normalized, new):
+            renamed_paths.append((_reverse_moves(path, moves), f"{path[-1]} is called {name}"))
+            _move_value(normalized, old, new, value)
             moves.append((old, new))
-    for path, values in old_value_places(kind, now):
-        value = str(_get(now, path)).capitalize()
-        if value in values and value != _get(now, path):
-            said.append((_before(path, moves), f"{path[-1]} is spelled {value}"))
-            _get(now, path[:-1])[path[-1]] = value
-    for path in word_places(now):
-        listed = words(_get(now, path))
-        if listed:
-            said.append((_before(path, moves), f"{path[-1]} is a list of words, not one text"))
-            _get(now, path[:-1])[path[-1]] = listed
-    problems = [Problem("PROF026", f"{what}; the profile has it right", path) for path, what in said]
-    return Repaired(now, problems, moves)
+    for path, values in iter_old_values(kind, normalized):
+        value = str(_get_at(normalized, path)).capitalize()
+        if value in values and value != _get_at(normalized, path):
+            renamed_paths.append((_reverse_moves(path, moves), f"{path[-1]} is spelled {value}"))
+            _get_at(normalized, path[:-1])[path[-1]] = value
+    for path in iter_command_words(normalized):
+        word_list = split_words(_get_at(normalized, path))
+        if word_list:
+            renamed_paths.append(
+                (_reverse_moves(path, moves), f"{path[-1]} is a list of words, not one text")
+            )
+            _get_at(normalized, path[:-1])[path[-1]] = word_list
+    diagnostics = [
+        Diagnostic("PROF026", f"{what}; the profile has it right", path) for path, what in renamed_paths
+    ]
+    return NormalizedCr(normalized, diagnostics, moves)
 
 
-def after(path: Path, moves: Moves) -> Path:
+def apply_moves(path: Path, moves: Moves) -> Path:
     """Where the value that was at ``path`` stands after the moves."""
     for old, new in moves:
         if path[: len(old)] == old:
@@ -59,17 +63,17 @@ def after(path: Path, moves: Moves) -> Path:
     return path
 
 
-def _before(path: Path, moves: Moves) -> Path:
-    return after(path, [(new, old) for old, new in reversed(moves)])
+def _reverse_moves(path: Path, moves: Moves) -> Path:
+    return apply_moves(path, [(new, old) for old, new in reversed(moves)])
 
 
-def target(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
+def find_move(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
     """From where to where which value goes when the field at ``path`` is called ``name``.
 
     A name with dots begins at a field that ``path`` leads through. A map stays, unless it holds only the
     field that is meant: then that goes.
     """
-    value, steps = _get(cr, path), name.split(".")
+    value, steps = _get_at(cr, path), name.split(".")
     if len(steps) == 1:
         return path, (*path[:-1], name), value
     new = (*path[: path.index(steps[0])], *steps)
@@ -80,7 +84,7 @@ def target(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
     return path, path, value
 
 
-def is_free(cr: Data, path: Path) -> bool:
+def is_free_path(cr: Data, path: Path) -> bool:
     """Whether a value can be put at ``path``: nothing stands there, and only maps on the way."""
     data: Any = cr
     for step in path:
@@ -88,13 +92,13 @@ def is_free(cr: Data, path: Path) -> bool:
             return True
         if not isinstance(data, dict | list):
             return False
-        data = _get(data, (step,))
+        data = _get_at(data, (step,))
     return False
 
 
-def _put(cr: Data, old: Path, new: Path, value: Any) -> None:
+def _move_value(cr: Data, old: Path, new: Path, value: Any) -> None:
     """Moves a value; one that stays in its map keeps its place among the others."""
-    fields = _get(cr, old[:-1])
+    fields = _get_at(cr, old[:-1])
     if old[:-1] == new[:-1]:
         entries = [(new[-1] if key == old[-1] else key, below) for key, below in fields.items()]
         fields.clear()
@@ -102,14 +106,16 @@ def _put(cr: Data, old: Path, new: Path, value: Any) -> None:
         return
     del fields[old[-1]]
     if not fields and isinstance(old[-2], str):
-        del _get(cr, old[:-2])[old[-2]]
-    into: Any = cr
+        del _get_at(cr, old[:-2])[old[-2]]
+    container: Any = cr
     for step in new[:-1]:
-        into = into.setdefault(step, {}) if isinstance(into, dict) else _get(into, (step,))
-    into[new[-1]] = value
+        container = (
+            container.setdefault(step, {}) if isinstance(container, dict) else _get_at(container, (step,))
+        )
+    container[new[-1]] = value
 
 
-def words(value: Any) -> list[str]:
+def split_words(value: Any) -> list[str]:
     """The words of a text as a shell reads it; none where it does not end, or is no text."""
     try:
         return shlex.split(value) if isinstance(value, str) else []
@@ -117,14 +123,14 @@ def words(value: Any) -> list[str]:
         return []
 
 
-def _get(data: Any, path: Path) -> Any:
+def _get_at(data: Any, path: Path) -> Any:
     for step in path:
         data = data[step]
     return data
 
 
-def _unshared(value: Any) -> Any:
+def _copy_unshared(value: Any) -> Any:
     """A copy in which every map and list stands once, even where the YAML has aliases."""
     if isinstance(value, dict):
-        return {key: _unshared(below) for key, below in value.items()}
-    return [_unshared(entry) for entry in value] if isinstance(value, list) else value
+        return {key: _copy_unshared(below) for key, below in value.items()}
+    return [_copy_unshared(entry) for entry in value] if isinstance(value, list) else value

@@ -9,59 +9,64 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 
-from podplan.core.findings import Change, Path
-from podplan.core.provenance import trace
+from podplan.core.findings import DocumentFix, Path
+from podplan.core.provenance import trace_to_source
 from podplan.core.typing import Any, NamedTuple
-from podplan.schema.old_spellings import old_kind
-from podplan.tools.formatter.comments import commented, said
-from podplan.tools.formatter.document_spans import Extent, extents
-from podplan.tools.formatter.rewriting import changed, rewritten
-from podplan.tools.migrator.colossalai_dialect import in_new_dialect, is_old
-from podplan.tools.migrator.old_spellings import Old, edits, moved, old_spellings
-from podplan.tools.migrator.profiles import launcher_dialects, patches, without_dialect
-from podplan.workspace.documents import items
-from podplan.yaml import Document, Source, read
-from podplan.yaml.edits.changes import Refused
-from podplan.yaml.tree import Tree
+from podplan.schema.old_spellings import find_current_kind
+from podplan.tools.formatter.comments import attach_comments, count_comments
+from podplan.tools.formatter.document_spans import DocumentSpan, find_document_spans
+from podplan.tools.formatter.rewriting import change_at, rewrite_document
+from podplan.tools.migrator.colossalai_dialect import convert_to_replica_specs, is_launcher_dialect
+from podplan.tools.migrator.old_spellings import (
+    SpellingMigration,
+    build_spelling_edits,
+    iter_old_spellings,
+    move_field,
+)
+from podplan.tools.migrator.profiles import find_launcher_dialects, iter_override_patches, remove_dialect
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import Document, SourceFile, parse_yaml
+from podplan.yaml.edits.changes import FixRefused
+from podplan.yaml.tree import CstNode
 
 SORTS = frozenset({"cr", "profile", "base"})
 MAX_STEPS = 1_000  # of one file
-MAX_FAILED = 4  # that are told apart in one file; each takes reading its document a dozen times
-DOES_NOT_HOLD = "the text around it does not allow it"
-NEW_DIALECT = "launcher, worker → torchConfig, replicaSpecs"
-OF_PROFILE = "colossalai.dialect launcher → replicaSpecs"
+MAX_FAILED_STEPS = 4  # that are told apart in one file; each takes reading its document a dozen times
+FAILED_REASON = "the text around it does not allow it"
+CR_DIALECT_STEP = "launcher, worker → torchConfig, replicaSpecs"
+PROFILE_DIALECT_STEP = "colossalai.dialect launcher → replicaSpecs"
 
-_Key = tuple[int, Path, str]  # the document, the path, and what is to be done there
+_StepKey = tuple[int, Path, str]  # the document, the path, and what is to be done there
 
 
-class Step(NamedTuple):
+class MigrationStep(NamedTuple):
     """What was done at a 1-based line of the text as it then was, and why; or why it was not done."""
 
     line: int
-    says: str
-    why: str = ""
+    description: str
+    reason: str = ""
 
 
-class Migrated(NamedTuple):
+class MigrationResult(NamedTuple):
     """The text of a file as it is written today, what was done for that, and what could not be."""
 
     text: str
-    done: tuple[Step, ...]
-    refused: tuple[Step, ...]
+    done_steps: tuple[MigrationStep, ...]
+    refused_steps: tuple[MigrationStep, ...]
 
 
-class _Wanted(NamedTuple):
+class _PlannedStep(NamedTuple):
     """One thing that can be done: at which path of which document, and how."""
 
     document: Document
     path: Path
-    says: str
-    why: str
-    old: Old | None = None
+    description: str
+    reason: str
+    old_spelling: SpellingMigration | None = None
     data: Any = None
 
 
-class _Cut(NamedTuple):
+class _Replacement(NamedTuple):
     """A stretch of a text, by its 0-based offsets, and what it becomes."""
 
     start: int
@@ -69,102 +74,123 @@ class _Cut(NamedTuple):
     text: str
 
 
-def migrates(source: Source) -> bool:
+def is_migratable(source: SourceFile) -> bool:
     """Whether a file holds a CR, a profile or a base."""
-    return any(item.what in SORTS for item in items(source))
+    return any(item.category in SORTS for item in classify_documents(source))
 
 
-def migrated(source: Source) -> Migrated:
+def migrate_source(source: SourceFile) -> MigrationResult:
     """A file without faults as it is written today."""
-    done: list[Step] = []
-    refused: dict[_Key, Step] = {}
+    done: list[MigrationStep] = []
+    refused: dict[_StepKey, MigrationStep] = {}
     for _ in range(MAX_STEPS):
-        made, cuts = _together(source, refused)
-        after = read(_spliced(source.text, cuts).encode(), source.file)
-        if not made or after.faults:
+        made_steps, replacements = _migrate_documents(source, refused)
+        after = parse_yaml(_apply_replacements(source.text, replacements).encode(), source.file)
+        if not made_steps or after.diagnostics:
             break
-        done += [Step(_line(wanted), wanted.says, wanted.why) for wanted in made]
+        done += [
+            MigrationStep(_find_line(wanted), wanted.description, wanted.reason) for wanted in made_steps
+        ]
         source = after
-    return Migrated(source.text, tuple(done), tuple(refused.values()))
+    return MigrationResult(source.text, tuple(done), tuple(refused.values()))
 
 
-def _together(source: Source, refused: dict[_Key, Step]) -> tuple[list[_Wanted], list[_Cut]]:
+def _migrate_documents(
+    source: SourceFile, refused: dict[_StepKey, MigrationStep]
+) -> tuple[list[_PlannedStep], list[_Replacement]]:
     """What can be done at once, and what becomes of the documents; each is judged by itself.
 
     What changes in place comes first, so that lines are told as they were; then moves that are apart.
     """
-    for chosen in _in_place, _apart:
-        wanted = chosen(one for one in _all(source) if _key(one) not in refused)
-        written = extents(source.text) if wanted else []
-        made: list[_Wanted] = []
-        cuts: list[_Cut] = []
-        for index, found in groupby(wanted, key=lambda one: one.document.index):
-            extent = written[index]  # in a file without faults, all are counted
-            those, text = _most(extent, list(found), refused)
-            if those:
-                made += those
-                cuts.append(_Cut(extent.start, extent.end, text))
-        if made:
-            return made, cuts
+    for select_steps in _select_in_place, _select_disjoint:
+        planned_step = select_steps(
+            one for one in _iter_planned_steps(source) if _identify_step(one) not in refused
+        )
+        document_spans = find_document_spans(source.text) if planned_step else []
+        made_steps: list[_PlannedStep] = []
+        replacements: list[_Replacement] = []
+        for index, found in groupby(planned_step, key=lambda one: one.document.index):
+            document_span = document_spans[index]  # in a file without faults, all are counted
+            document_steps, text = _apply_most(document_span, list(found), refused)
+            if document_steps:
+                made_steps += document_steps
+                replacements.append(_Replacement(document_span.start, document_span.end, text))
+        if made_steps:
+            return made_steps, replacements
     return [], []
 
 
-def _in_place(found: Iterable[_Wanted]) -> list[_Wanted]:
-    return [wanted for wanted in found if wanted.old is not None and wanted.old.change is not None]
+def _select_in_place(planned_steps: Iterable[_PlannedStep]) -> list[_PlannedStep]:
+    return [
+        wanted
+        for wanted in planned_steps
+        if wanted.old_spelling is not None and wanted.old_spelling.change is not None
+    ]
 
 
-def _apart(found: Iterable[_Wanted]) -> list[_Wanted]:
+def _select_disjoint(planned_steps: Iterable[_PlannedStep]) -> list[_PlannedStep]:
     """The first for each entry of a list, or document, but none within that of another."""
-    chosen: list[_Wanted] = []
-    homes: set[tuple[int, Path]] = set()
-    above: set[tuple[int, Path]] = set()
-    for wanted in found:
-        home = _home(wanted)
-        number = wanted.document.index
-        ways = {(number, home[:cut]) for cut in range(len(home) + 1)}
-        if (number, home) not in above and homes.isdisjoint(ways):
-            chosen.append(wanted)
-            homes.add((number, home))
-            above |= ways
+    chosen: list[_PlannedStep] = []
+    home_paths: set[tuple[int, Path]] = set()
+    parent_paths: set[tuple[int, Path]] = set()
+    for planned_step in planned_steps:
+        home = _find_enclosing_path(planned_step)
+        number = planned_step.document.index
+        path_prefixes = {(number, home[:cut]) for cut in range(len(home) + 1)}
+        if (number, home) not in parent_paths and home_paths.isdisjoint(path_prefixes):
+            chosen.append(planned_step)
+            home_paths.add((number, home))
+            parent_paths |= path_prefixes
     return chosen
 
 
-def _home(wanted: _Wanted) -> Path:
+def _find_enclosing_path(planned_step: _PlannedStep) -> Path:
     """The innermost entry of a list that all of a change is in; the document where there is none."""
-    if wanted.says == OF_PROFILE:
+    if planned_step.description == PROFILE_DIALECT_STEP:
         return ()
-    path, to = wanted.path, wanted.old.to if wanted.old is not None else wanted.path
+    path, target_path = (
+        planned_step.path,
+        planned_step.old_spelling.target_path if planned_step.old_spelling is not None else planned_step.path,
+    )
     common = 0
-    while common < min(len(path), len(to)) and path[common] == to[common]:
+    while common < min(len(path), len(target_path)) and path[common] == target_path[common]:
         common += 1
     return path[: max((at + 1 for at in range(common) if isinstance(path[at], int)), default=0)]
 
 
-def _most(extent: Extent, chosen: list[_Wanted], refused: dict[_Key, Step]) -> tuple[list[_Wanted], str]:
+def _apply_most(
+    document_span: DocumentSpan, chosen: list[_PlannedStep], refused: dict[_StepKey, MigrationStep]
+) -> tuple[list[_PlannedStep], str]:
     """All of ``chosen`` made in a document; where they do not go together, as many as do, found by halves.
 
     What is made comes back, and the text of the document then.
     """
-    made, found, lost = _cuts(extent, chosen, refused)
-    if not made:
+    made_steps, replacements, lost_comments = _plan_replacements(document_span, chosen, refused)
+    if not made_steps:
         return [], ""
-    found.sort()
-    if not any(one.end > other.start for one, other in pairwise(found)):
-        before = made[0].document.text[extent.start : extent.end]
-        inside = [_Cut(start - extent.start, end - extent.start, text) for start, end, text in found]
-        text = _spliced(before, inside)
-        if _holds(before, text, lost):
-            return made, text
-    failed = sum(step.why == DOES_NOT_HOLD for step in refused.values())
-    if len(made) == 1 or failed >= MAX_FAILED:
-        refused |= {_key(wanted): Step(_line(wanted), wanted.says, DOES_NOT_HOLD) for wanted in made}
+    replacements.sort()
+    if not any(one.end > other.start for one, other in pairwise(replacements)):
+        before = made_steps[0].document.text[document_span.start : document_span.end]
+        inside = [
+            _Replacement(start - document_span.start, end - document_span.start, text)
+            for start, end, text in replacements
+        ]
+        text = _apply_replacements(before, inside)
+        if _is_valid_text(before, text, lost_comments):
+            return made_steps, text
+    failed_count = sum(step.reason == FAILED_REASON for step in refused.values())
+    if len(made_steps) == 1 or failed_count >= MAX_FAILED_STEPS:
+        refused |= {
+            _identify_step(wanted): MigrationStep(_find_line(wanted), wanted.description, FAILED_REASON)
+            for wanted in made_steps
+        }
         return [], ""
-    half = len(made) // 2
-    first = _most(extent, made[:half], refused)
-    return first if first[0] else _most(extent, made[half:], refused)
+    half = len(made_steps) // 2
+    first = _apply_most(document_span, made_steps[:half], refused)
+    return first if first[0] else _apply_most(document_span, made_steps[half:], refused)
 
 
-def _spliced(text: str, cuts: list[_Cut]) -> str:
+def _apply_replacements(text: str, cuts: list[_Replacement]) -> str:
     """A text with stretches replaced that do not overlap, in order."""
     parts, last = [], 0
     for cut in cuts:
@@ -173,95 +199,118 @@ def _spliced(text: str, cuts: list[_Cut]) -> str:
     return "".join([*parts, text[last:]])
 
 
-def _holds(before: str, text: str, lost: Counter[str]) -> bool:
+def _is_valid_text(before: str, text: str, lost_comments: Counter[str]) -> bool:
     """Whether a new text of a document can be read, and has its comments but for those that go."""
-    now = read(text.encode(), "")
-    return text != before and not now.faults and said(now) + lost == _said(before)
+    new_source = parse_yaml(text.encode(), "")
+    return (
+        text != before
+        and not new_source.diagnostics
+        and count_comments(new_source) + lost_comments == _count_text_comments(before)
+    )
 
 
-def _key(wanted: _Wanted) -> _Key:
-    return wanted.document.index, wanted.path, wanted.says
+def _identify_step(planned_step: _PlannedStep) -> _StepKey:
+    return planned_step.document.index, planned_step.path, planned_step.description
 
 
-def _line(wanted: _Wanted) -> int:
-    return wanted.document.span(wanted.path, on_key=bool(wanted.path)).line
+def _find_line(planned_step: _PlannedStep) -> int:
+    return planned_step.document.span(planned_step.path, on_key=bool(planned_step.path)).line
 
 
-def _all(source: Source) -> Iterator[_Wanted]:
-    for item in items(source):
-        place = trace(item.doc, ())[-1] if item.doc.source is None else None
-        document = item.doc.source if place is None else place.doc.source
-        top: Path = place.path if place is not None else ()
+def _iter_planned_steps(source: SourceFile) -> Iterator[_PlannedStep]:
+    for item in classify_documents(source):
+        source_step = trace_to_source(item.doc, ())[-1] if item.doc.source is None else None
+        document = item.doc.source if source_step is None else source_step.doc.source
+        top: Path = source_step.path if source_step is not None else ()
         if document is None:
             continue
-        if item.what == "cr":
-            yield from _of_cr(document, top, item.doc.data)
-        elif item.what in ("profile", "base"):
-            yield from _of_profile(document)
+        if item.category == "cr":
+            yield from _iter_cr_steps(document, top, item.doc.data)
+        elif item.category in ("profile", "base"):
+            yield from _iter_profile_steps(document)
 
 
-def _of_cr(document: Document, top: Path, cr: Any) -> Iterator[_Wanted]:
-    for old in old_spellings(cr, top):
-        yield _Wanted(document, old.path, old.says, old.why, old)
-    if is_old(cr):
+def _iter_cr_steps(document: Document, top: Path, cr: Any) -> Iterator[_PlannedStep]:
+    for old in iter_old_spellings(cr, top):
+        yield _PlannedStep(document, old.path, old.description, old.reason, old)
+    if is_launcher_dialect(cr):
         first = next(name for name in cr["spec"] if name in ("launcher", "worker"))
-        yield _Wanted(document, (*top, "spec", first), NEW_DIALECT, "", data=cr["spec"])
+        yield _PlannedStep(document, (*top, "spec", first), CR_DIALECT_STEP, "", data=cr["spec"])
 
 
-def _of_profile(document: Document) -> Iterator[_Wanted]:
+def _iter_profile_steps(document: Document) -> Iterator[_PlannedStep]:
     data = document.data
     spec = data.get("spec")
     job = spec.get("job") if isinstance(spec, dict) else None
-    if isinstance(job, str) and (kind := old_kind(job)):
+    if isinstance(job, str) and (kind := find_current_kind(job)):
         path: Path = ("spec", "job")
-        old = Old(path, Change("", "set", path, kind), path, f"job {job} → {kind}", "the API has no other")
-        yield _Wanted(document, path, old.says, old.why, old)
-    for top, patch in patches(data):
-        for old in old_spellings(patch, top):
-            yield _Wanted(document, old.path, old.says, old.why, old)
-    for path in launcher_dialects(data):
-        yield _Wanted(document, path, OF_PROFILE, "it is what podplan writes unless told otherwise")
+        old = SpellingMigration(
+            path, DocumentFix("", "set", path, kind), path, f"job {job} → {kind}", "the API has no other"
+        )
+        yield _PlannedStep(document, path, old.description, old.reason, old)
+    for top, patch in iter_override_patches(data):
+        for old in iter_old_spellings(patch, top):
+            yield _PlannedStep(document, old.path, old.description, old.reason, old)
+    for path in find_launcher_dialects(data):
+        yield _PlannedStep(
+            document, path, PROFILE_DIALECT_STEP, "it is what podplan writes unless told otherwise"
+        )
 
 
-def _cuts(
-    extent: Extent, chosen: list[_Wanted], refused: dict[_Key, Step]
-) -> tuple[list[_Wanted], list[_Cut], Counter[str]]:
+def _plan_replacements(
+    document_span: DocumentSpan, chosen: list[_PlannedStep], refused: dict[_StepKey, MigrationStep]
+) -> tuple[list[_PlannedStep], list[_Replacement], Counter[str]]:
     """Those of ``chosen`` that can be made, what becomes something else for it, and comments that go."""
-    made: list[_Wanted] = []
-    cuts: list[_Cut] = []
-    lost: Counter[str] = Counter()
+    made_steps: list[_PlannedStep] = []
+    replacements: list[_Replacement] = []
+    lost_comments: Counter[str] = Counter()
     text = chosen[0].document.text
     before = now = None
-    for wanted in chosen:
-        document, old = wanted.document, wanted.old
+    for planned_step in chosen:
+        document, old = planned_step.document, planned_step.old_spelling
         try:
             if old is not None and old.change is not None:
-                cuts += [_Cut(edit.start, edit.end, edit.text) for edit in edits(document, old)]
-            elif old is None and wanted.says == OF_PROFILE:
-                new = without_dialect(document, wanted.path, extent)
-                cuts.append(_Cut(extent.start, extent.end, new))
-                gone = _said(text[extent.start : extent.end]) - _said(new)
-                lost += gone
-                also = f"; {', '.join(gone)} goes with it" if gone else ""
-                wanted = wanted._replace(why=wanted.why + also)
+                replacements += [
+                    _Replacement(edit.start, edit.end, edit.text)
+                    for edit in build_spelling_edits(document, old)
+                ]
+            elif old is None and planned_step.description == PROFILE_DIALECT_STEP:
+                new = remove_dialect(document, planned_step.path, document_span)
+                replacements.append(_Replacement(document_span.start, document_span.end, new))
+                removed_comments = _count_text_comments(
+                    text[document_span.start : document_span.end]
+                ) - _count_text_comments(new)
+                lost_comments += removed_comments
+                removal_note = f"; {', '.join(removed_comments)} goes with it" if removed_comments else ""
+                planned_step = planned_step._replace(reason=planned_step.reason + removal_note)
             else:
-                before = before or commented(text, extent.tree, extent.start, extent.end)
-                now = moved(now or before, old) if old is not None else _in_new_dialect(now or before, wanted)
-            made.append(wanted)
-        except Refused as error:
-            refused[_key(wanted)] = Step(_line(wanted), wanted.says, str(error))
+                before = before or attach_comments(
+                    text, document_span.tree, document_span.start, document_span.end
+                )
+                now = (
+                    move_field(now or before, old)
+                    if old is not None
+                    else _convert_spec_dialect(now or before, planned_step)
+                )
+            made_steps.append(planned_step)
+        except FixRefused as error:
+            refused[_identify_step(planned_step)] = MigrationStep(
+                _find_line(planned_step), planned_step.description, str(error)
+            )
     if before and now:
-        new = rewritten(text, before, now, extent.start, extent.end)
-        cuts.append(_Cut(extent.start, extent.end, new))
-    return made, cuts, lost
+        new = rewrite_document(text, before, now, document_span.start, document_span.end)
+        replacements.append(_Replacement(document_span.start, document_span.end, new))
+    return made_steps, replacements, lost_comments
 
 
-def _said(text: str) -> Counter[str]:
-    return said(read(text.encode(), ""))
+def _count_text_comments(text: str) -> Counter[str]:
+    return count_comments(parse_yaml(text.encode(), ""))
 
 
-def _in_new_dialect(tree: Tree, wanted: _Wanted) -> Tree:
+def _convert_spec_dialect(tree: CstNode, planned_step: _PlannedStep) -> CstNode:
     try:
-        return changed(tree, wanted.path[:-1], lambda spec: in_new_dialect(spec, wanted.data))
+        return change_at(
+            tree, planned_step.path[:-1], lambda spec: convert_to_replica_specs(spec, planned_step.data)
+        )
     except LookupError:
-        raise Refused("it comes through an alias or a merge key") from None
+        raise FixRefused("it comes through an alias or a merge key") from None

@@ -9,113 +9,136 @@ from __future__ import annotations
 import re
 
 from podplan.core.typing import Any
-from podplan.tools.formatter.rewriting import field, position, word
-from podplan.yaml.edits.changes import Refused, written
-from podplan.yaml.tree import Leaf, Tree
+from podplan.tools.formatter.rewriting import build_field, build_scalar, find_entry_index
+from podplan.yaml.edits.changes import FixRefused, format_inline
+from podplan.yaml.tree import CstEntry, CstNode
 
-CONFIG = {"procPerWorker": "procPerWorker", "command": "script", "torchArgs": "extraArgs"}
-LAUNCHER = ("image", "workingDir", "env", "resources")
-WORKER = (*CONFIG, "replicas", "template")
-_FIELD = re.compile(r"#+ *[A-Za-z]\w*:(?: |$)")
-OLD, NEW = ("launcher", "worker"), ("torchConfig", "replicaSpecs")
+TORCH_CONFIG_FIELDS = {"procPerWorker": "procPerWorker", "command": "script", "torchArgs": "extraArgs"}
+LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
+WORKER_FIELDS = (*TORCH_CONFIG_FIELDS, "replicas", "template")
+_COMMENTED_FIELD = re.compile(r"#+ *[A-Za-z]\w*:(?: |$)")
+OLD_FIELDS, NEW_FIELDS = ("launcher", "worker"), ("torchConfig", "replicaSpecs")
 
 
-def is_old(cr: Any) -> bool:
+def is_launcher_dialect(cr: Any) -> bool:
     """Whether a CR is a ColossalAIJob in the launcher dialect."""
     spec = cr.get("spec") if isinstance(cr, dict) and cr.get("kind") == "ColossalAIJob" else None
-    return isinstance(spec, dict) and any(spec.get(name) is not None for name in OLD)
+    return isinstance(spec, dict) and any(spec.get(name) is not None for name in OLD_FIELDS)
 
 
-def in_new_dialect(spec: Tree, data: dict[str, Any]) -> Tree:
+def convert_to_replica_specs(spec: CstNode, data: dict[str, Any]) -> CstNode:
     """The map of ``spec``, whose data is ``data``, in the new dialect. Raises Refused."""
-    mixed = [name for name in NEW if data.get(name) is not None]
+    mixed = [name for name in NEW_FIELDS if data.get(name) is not None]
     if mixed:
-        raise Refused(f"it has {mixed[0]} of the other dialect beside what it would become")
-    parts = {name: _map(spec, name) for name in OLD if data.get(name) is not None}
-    for name, allowed in (("launcher", LAUNCHER), ("worker", WORKER)):
+        raise FixRefused(f"it has {mixed[0]} of the other dialect beside what it would become")
+    parts = {name: _find_mapping(spec, name) for name in OLD_FIELDS if data.get(name) is not None}
+    for name, allowed in (("launcher", LAUNCHER_FIELDS), ("worker", WORKER_FIELDS)):
         for leaf in parts[name].value.entries if name in parts else ():
-            if _name(leaf) not in allowed:
-                raise Refused(f"{name}.{_name(leaf)} has no place in the other dialect")
+            if _get_key_name(leaf) not in allowed:
+                raise FixRefused(f"{name}.{_get_key_name(leaf)} has no place in the other dialect")
     specs = [
-        *([_launcher(parts["launcher"], data)] if "launcher" in parts else []),
-        *([_worker(parts["worker"])] if "worker" in parts else []),
+        *([_build_launcher_spec(parts["launcher"], data)] if "launcher" in parts else []),
+        *([_build_worker_spec(parts["worker"])] if "worker" in parts else []),
     ]
     config = [
-        leaf._replace(key=word(CONFIG[_name(leaf)]))
+        leaf._replace(key=build_scalar(TORCH_CONFIG_FIELDS[_get_key_name(leaf)]))
         for leaf in (parts["worker"].value.entries if "worker" in parts else ())
-        if _name(leaf) in CONFIG
+        if _get_key_name(leaf) in TORCH_CONFIG_FIELDS
     ]
     new = [
-        *([field("torchConfig", Tree("map", -1, -1, entries=tuple(config)))] if config else []),
-        field("replicaSpecs", Tree("list", -1, -1, entries=tuple(specs))),
+        *([build_field("torchConfig", CstNode("map", -1, -1, entries=tuple(config)))] if config else []),
+        build_field("replicaSpecs", CstNode("list", -1, -1, entries=tuple(specs))),
     ]
-    first = min(position(spec, name) for name in parts)
-    entries: list[Leaf] = []
+    first = min(find_entry_index(spec, name) for name in parts)
+    entries: list[CstEntry] = []
     for index, leaf in enumerate(spec.entries):
         entries += new if index == first else []
-        entries += [] if _name(leaf) in OLD else [leaf]
-    above = spec.entries[first].above
-    stays = above if _is_commented_out(above) else ("",) if "" in above and first else ()
-    entries[first] = entries[first]._replace(above=stays)
+        entries += [] if _get_key_name(leaf) in OLD_FIELDS else [leaf]
+    comments_above = spec.entries[first].comments_above
+    kept_comments = (
+        comments_above
+        if _is_commented_out(comments_above)
+        else ("",)
+        if "" in comments_above and first
+        else ()
+    )
+    entries[first] = entries[first]._replace(comments_above=kept_comments)
     return spec._replace(entries=tuple(entries))
 
 
 def _is_commented_out(lines: tuple[str, ...]) -> bool:
     """Whether a comment is YAML that counted once, so that it is not about what stands below."""
-    return any(_FIELD.match(line) for line in lines)
+    return any(_COMMENTED_FIELD.match(line) for line in lines)
 
 
-def _map(spec: Tree, name: str) -> Leaf:
-    leaf = spec.entries[position(spec, name)]
-    if leaf.value.what != "map" or leaf.value.prefix:
-        raise Refused(
-            f"{name} is no mapping of its own" if leaf.value.what != "map" else f"{name} has an anchor"
+def _find_mapping(spec: CstNode, name: str) -> CstEntry:
+    leaf = spec.entries[find_entry_index(spec, name)]
+    if leaf.value.node_type != "map" or leaf.value.prefix:
+        raise FixRefused(
+            f"{name} is no mapping of its own" if leaf.value.node_type != "map" else f"{name} has an anchor"
         )
     return leaf
 
 
-def _launcher(leaf: Leaf, data: dict[str, Any]) -> Leaf:
-    fields = [field("name", word("launcher"))]
-    names = [_name(below) for below in leaf.value.entries]
-    image = _workers_image(data)
+def _build_launcher_spec(leaf: CstEntry, data: dict[str, Any]) -> CstEntry:
+    fields = [build_field("name", build_scalar("launcher"))]
+    names = [_get_key_name(below) for below in leaf.value.entries]
+    image = _find_worker_image(data)
     if "image" not in names and image:
-        fields.append(field("image", word(written(image))))
-    container = Tree("map", -1, -1, entries=(*fields, *leaf.value.entries), closing=leaf.value.closing)
-    containers = Tree("list", -1, -1, entries=(Leaf(None, container, -1),))
-    template = _nested("spec", _nested("containers", containers))
-    return _entry(leaf, [field("replicas", word("1")), field("template", template)], ())
+        fields.append(build_field("image", build_scalar(format_inline(image))))
+    container = CstNode(
+        "map", -1, -1, entries=(*fields, *leaf.value.entries), trailing_comments=leaf.value.trailing_comments
+    )
+    containers = CstNode("list", -1, -1, entries=(CstEntry(None, container, -1),))
+    template = _wrap_in_mapping("spec", _wrap_in_mapping("containers", containers))
+    return _build_replica_spec(
+        leaf, [build_field("replicas", build_scalar("1")), build_field("template", template)], ()
+    )
 
 
-def _worker(leaf: Leaf) -> Leaf:
-    kept = [below for below in leaf.value.entries if _name(below) not in CONFIG]
-    return _entry(leaf, kept, leaf.value.closing)
+def _build_worker_spec(leaf: CstEntry) -> CstEntry:
+    remaining_fields = [
+        below for below in leaf.value.entries if _get_key_name(below) not in TORCH_CONFIG_FIELDS
+    ]
+    return _build_replica_spec(leaf, remaining_fields, leaf.value.trailing_comments)
 
 
-def _entry(leaf: Leaf, fields: list[Leaf], closing: tuple[str, ...]) -> Leaf:
+def _build_replica_spec(leaf: CstEntry, fields: list[CstEntry], closing: tuple[str, ...]) -> CstEntry:
     """An entry of replicaSpecs for what was a field of the spec, with the comments of that."""
-    above = () if _is_commented_out(leaf.above) else leaf.above
-    about = tuple(line for line in (*above, leaf.beside, *leaf.value.opening) if line)
-    type_ = field("type", word(_name(leaf)))
-    return Leaf(None, Tree("map", -1, -1, entries=(type_, *fields), closing=closing), -1, above=about)
+    comments_above = () if _is_commented_out(leaf.comments_above) else leaf.comments_above
+    comment_lines = tuple(
+        line for line in (*comments_above, leaf.line_comment, *leaf.value.leading_comments) if line
+    )
+    type_ = build_field("type", build_scalar(_get_key_name(leaf)))
+    return CstEntry(
+        None,
+        CstNode("map", -1, -1, entries=(type_, *fields), trailing_comments=closing),
+        -1,
+        comments_above=comment_lines,
+    )
 
 
-def _nested(name: str, value: Tree) -> Tree:
-    return Tree("map", -1, -1, entries=(field(name, value),))
+def _wrap_in_mapping(name: str, value: CstNode) -> CstNode:
+    return CstNode("map", -1, -1, entries=(build_field(name, value),))
 
 
-def _name(leaf: Leaf) -> str:
+def _get_key_name(leaf: CstEntry) -> str:
     return leaf.key.value if leaf.key is not None else ""
 
 
-def _workers_image(data: dict[str, Any]) -> str:
+def _find_worker_image(data: dict[str, Any]) -> str:
     """The image that a launcher without one takes: that of the container of the workers that trains."""
-    template = _mapping(_mapping(data.get("worker")).get("template"))
-    listed = _mapping(template.get("spec")).get("containers")
-    containers = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    trains = next((one for one in containers if one.get("name") == "worker"), next(iter(containers), {}))
-    image = trains.get("image")
+    template = _as_mapping(_as_mapping(data.get("worker")).get("template"))
+    container_list = _as_mapping(template.get("spec")).get("containers")
+    containers = (
+        [one for one in container_list if isinstance(one, dict)] if isinstance(container_list, list) else []
+    )
+    training_container = next(
+        (one for one in containers if one.get("name") == "worker"), next(iter(containers), {})
+    )
+    image = training_container.get("image")
     return image if isinstance(image, str) else ""
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def _as_mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

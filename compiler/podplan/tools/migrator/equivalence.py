@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import folded
+from podplan.core.replica_groups import fold_group
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.redaction import redactor_for
-from podplan.pipeline import Plan, Settings, plans
+from podplan.lint.redaction import build_document_redactor
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.redaction.redactor import Redactor, redact_change
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.yaml import Source
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.yaml import SourceFile
 
 # What tells the entries of a list apart where their order says little.
-_KEYS = ("name", "mountPath")
+_LIST_KEYS = ("name", "mountPath")
 
 
-class Difference(NamedTuple):
+class LoweringDifference(NamedTuple):
     """One part of one object, before and after; None for what is not there.
 
     ``ordered``: the entries are the same, in another order.
@@ -29,10 +29,10 @@ class Difference(NamedTuple):
     path: Path
     before: Any
     after: Any
-    ordered: bool = False
+    order_only: bool = False
 
 
-class Proof(NamedTuple):
+class EquivalenceProof(NamedTuple):
     """What became of one CR, hand-written or compiled under ``variant``.
 
     ``objects`` counts what it lowers to by kind, every replica, and is empty where it does not; then
@@ -44,83 +44,94 @@ class Proof(NamedTuple):
     objects: Mapping[str, int]
     was_lowered: bool
     reason: str
-    differences: tuple[Difference, ...]
+    differences: tuple[LoweringDifference, ...]
 
 
-def proofs(before: Source, after: Source, settings: Settings, instead: Mapping[str, str]) -> list[Proof]:
+def build_proofs(
+    before: SourceFile, after: SourceFile, settings: PipelineSettings, unsaved_texts: Mapping[str, str]
+) -> list[EquivalenceProof]:
     """A proof for each CR of a file that changes with its text; ``instead`` has the new texts of all."""
-    old, new = _plans(before, settings, Reader()), _plans(after, settings, Reader(instead=instead))
-    names = [name for name in new if name in old and _cr(old[name]) != _cr(new[name])]
-    return [_proof(name, old[name], new[name]) for name in names]
+    old, new = (
+        _collect_plans(before, settings, Loader()),
+        _collect_plans(after, settings, Loader(unsaved_texts=unsaved_texts)),
+    )
+    names = [name for name in new if name in old and _get_cr_data(old[name]) != _get_cr_data(new[name])]
+    return [_build_proof(name, old[name], new[name]) for name in names]
 
 
-def _cr(plan: Plan) -> Any:
+def _get_cr_data(plan: JobPlan) -> Any:
     return plan.cr.data if plan.cr is not None else None
 
 
-def _plans(source: Source, settings: Settings, reader: Reader) -> dict[tuple[int, str], Plan]:
-    found = {}
-    for index, item in enumerate(items(source)):
-        if item.what in ("cr", "profile"):
-            for plan in plans(item, settings, reader):
-                if plan.variant is not None:
-                    found[index, plan.variant] = plan
-    return found
+def _collect_plans(
+    source: SourceFile, settings: PipelineSettings, reader: Loader
+) -> dict[tuple[int, str], JobPlan]:
+    plan_by_key = {}
+    for index, item in enumerate(classify_documents(source)):
+        if item.category in ("cr", "profile"):
+            for plan in iter_job_plans(item, settings, reader):
+                if plan.variant_id is not None:
+                    plan_by_key[index, plan.variant_id] = plan
+    return plan_by_key
 
 
-def _proof(name: tuple[int, str], old: Plan, new: Plan) -> Proof:
+def _build_proof(name: tuple[int, str], old: JobPlan, new: JobPlan) -> EquivalenceProof:
     data = new.cr.data if new.cr is not None else new.item.doc.data
     job = f"{data.get('kind')}/{(data.get('metadata') or {}).get('name', '?')}"
     objects: Counter[str] = Counter()
-    for group in new.groups:
+    for group in new.replica_groups:
         objects[group.doc.data["kind"]] += group.replicas
-    secrets = redactor_for([old.item.doc, old.profile, old.cr, new.item.doc, new.profile, new.cr])
-    reason = "" if new.lowered else next((seen.problem.message for seen in new.seen), "it is not lowered")
-    both = old.lowered and new.lowered
-    found = _differences(_objects(old), _objects(new)) if both else ()
-    differences = tuple(_redacted(one, secrets) for one in found)
-    return Proof(job, name[1], objects, old.lowered, secrets.text(reason), differences)
+    secrets = build_document_redactor([old.item.doc, old.profile, old.cr, new.item.doc, new.profile, new.cr])
+    reason = (
+        ""
+        if new.is_lowered
+        else next((seen.diagnostic.message for seen in new.diagnostics), "it is not lowered")
+    )
+    both_lowered = old.is_lowered and new.is_lowered
+    raw_differences = _iter_differences(_list_objects(old), _list_objects(new)) if both_lowered else ()
+    differences = tuple(_redact_difference(one, secrets) for one in raw_differences)
+    return EquivalenceProof(job, name[1], objects, old.is_lowered, secrets.redact_text(reason), differences)
 
 
-def _redacted(found: Difference, secrets: Redactor) -> Difference:
-    kind = found.object.partition("/")[0]
-    before, after = redact_change(found.before, found.after, found.path, kind, secrets)
-    return found._replace(before=before, after=after)
+def _redact_difference(difference: LoweringDifference, secrets: Redactor) -> LoweringDifference:
+    kind = difference.object.partition("/")[0]
+    before, after = redact_change(difference.before, difference.after, difference.path, kind, secrets)
+    return difference._replace(before=before, after=after)
 
 
-def _objects(plan: Plan) -> dict[str, Any]:
+def _list_objects(plan: JobPlan) -> dict[str, Any]:
     """The objects by kind and name, replicas folded."""
-    whole = [folded(group) for group in plan.groups]
-    return {f"{one['kind']}/{one['metadata']['name']}": one for one in whole}
+    folded_objects = [fold_group(group) for group in plan.replica_groups]
+    return {f"{one['kind']}/{one['metadata']['name']}": one for one in folded_objects}
 
 
-def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
+def _iter_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[LoweringDifference]:
     for name, before in old.items():
         if name in new:
-            yield from _compared(name, (), before, new[name])
+            yield from _compare_values(name, (), before, new[name])
         else:
-            yield Difference(name, (), before, None)
-    yield from (Difference(name, (), None, after) for name, after in new.items() if name not in old)
+            yield LoweringDifference(name, (), before, None)
+    yield from (LoweringDifference(name, (), None, after) for name, after in new.items() if name not in old)
 
 
-def _compared(name: str, path: Path, before: Any, after: Any) -> Iterator[Difference]:
+def _compare_values(name: str, path: Path, before: Any, after: Any) -> Iterator[LoweringDifference]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key in (*before, *(key for key in after if key not in before)):
-            yield from _compared(name, (*path, key), before.get(key), after.get(key))
-    elif isinstance(before, list) and isinstance(after, list) and (pairs := _by_key(before, after)):
+            yield from _compare_values(name, (*path, key), before.get(key), after.get(key))
+    elif isinstance(before, list) and isinstance(after, list) and (pairs := _index_by_key(before, after)):
         if list(pairs[0]) != list(pairs[1]) and set(pairs[0]) == set(pairs[1]):
-            yield Difference(name, path, list(pairs[0]), list(pairs[1]), ordered=True)
+            yield LoweringDifference(name, path, list(pairs[0]), list(pairs[1]), order_only=True)
         for key in (*pairs[0], *(key for key in pairs[1] if key not in pairs[0])):
-            yield from _compared(name, (*path, key), pairs[0].get(key), pairs[1].get(key))
+            yield from _compare_values(name, (*path, key), pairs[0].get(key), pairs[1].get(key))
     elif before != after or type(before) is not type(after):
-        yield Difference(name, path, before, after)
+        yield LoweringDifference(name, path, before, after)
 
 
-def _by_key(*lists: Sequence[Any]) -> list[dict[str, Any]]:
+def _index_by_key(*lists: Sequence[Any]) -> list[dict[str, Any]]:
     """The entries of lists by what tells them apart; none where nothing does."""
-    for key in _KEYS:
+    for key in _LIST_KEYS:
         if all(isinstance(entry, dict) and isinstance(entry.get(key), str) for one in lists for entry in one):
-            found = [{entry[key]: entry for entry in one} for one in lists]
-            if [len(one) for one in found] == [len(one) for one in lists]:
-                return found
+            indexed = [{entry[key]: entry for entry in one} for one in lists]
+            if [len(one) for one in indexed] == [len(one) for one in lists]:
+                return indexed
     return []

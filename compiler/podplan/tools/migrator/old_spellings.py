@@ -7,127 +7,164 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Change, Edit, Path, value_at
+from podplan.core.findings import DocumentFix, Edit, Path, value_at
 from podplan.core.typing import Any, NamedTuple
-from podplan.schema.old_spellings import old_field, old_kind, old_places, old_value_places, word_places
-from podplan.tools.formatter.rewriting import changed, field, position, word
-from podplan.tools.importer.normalization import is_free, target, words
+from podplan.schema.old_spellings import (
+    find_current_kind,
+    find_old_spelling,
+    iter_command_words,
+    iter_old_fields,
+    iter_old_values,
+)
+from podplan.tools.formatter.rewriting import build_field, build_scalar, change_at, find_entry_index
+from podplan.tools.importer.normalization import find_move, is_free_path, split_words
 from podplan.yaml import Document
-from podplan.yaml.edits.changes import Refused, edits_for
-from podplan.yaml.tree import Leaf, Tree
+from podplan.yaml.edits.changes import FixRefused, build_edits
+from podplan.yaml.tree import CstEntry, CstNode
 
 Data = dict[str, Any]
 
 
-class Old(NamedTuple):
+class SpellingMigration(NamedTuple):
     """Something spelled as it once was: its path in the document, what to do about it, and what that is for.
 
     ``change`` is made in the text; without one, the field has moved to ``to``.
     """
 
     path: Path
-    change: Change | None
-    to: Path
-    says: str
-    why: str
+    change: DocumentFix | None
+    target_path: Path
+    description: str
+    reason: str
 
 
-def old_spellings(cr: Data, top: Path) -> Iterator[Old]:
+def iter_old_spellings(cr: Data, top: Path) -> Iterator[SpellingMigration]:
     """What is spelled as it once was in a CR that stands at ``top`` of a document, the outermost first."""
-    named = cr.get("kind")
-    kind = old_kind(named) if isinstance(named, str) else ""
+    written_kind = cr.get("kind")
+    kind = find_current_kind(written_kind) if isinstance(written_kind, str) else ""
     if kind:
         path = (*top, "kind")
-        yield Old(path, Change("", "set", path, kind), path, f"kind {named} → {kind}", "the API has no other")
-    kind = kind or str(named)
-    for path, name in old_places(kind, cr):
-        old, new, _ = target(cr, path, name)
-        if is_free(cr, new):
-            known = old_field(kind, path)
-            why = f"so far {known.effect}" if known is not None else ""
+        yield SpellingMigration(
+            path,
+            DocumentFix("", "set", path, kind),
+            path,
+            f"kind {written_kind} → {kind}",
+            "the API has no other",
+        )
+    kind = kind or str(written_kind)
+    for path, name in iter_old_fields(kind, cr):
+        old, new, _ = find_move(cr, path, name)
+        if is_free_path(cr, new):
+            old_field_entry = find_old_spelling(kind, path)
+            why = f"so far {old_field_entry.effect}" if old_field_entry is not None else ""
             says = f"{path[-1]} → {name.removeprefix('spec.')}"
-            here, there = (*top, *old), (*top, *new)
+            document_path, target_path = (*top, *old), (*top, *new)
             renames = old[:-1] == new[:-1]
-            yield Old(here, Change("", "rename", here, new[-1]) if renames else None, there, says, why)
-    for path, values in old_value_places(kind, cr):
-        now = value_at(cr, path)
-        value = str(now).capitalize()
-        if value in values and value != now:
-            here = (*top, *path)
+            yield SpellingMigration(
+                document_path,
+                DocumentFix("", "rename", document_path, new[-1]) if renames else None,
+                target_path,
+                says,
+                why,
+            )
+    for path, values in iter_old_values(kind, cr):
+        current_value = value_at(cr, path)
+        value = str(current_value).capitalize()
+        if value in values and value != current_value:
+            document_path = (*top, *path)
             why = "the API server refuses other values"
-            yield Old(here, Change("", "set", here, value), here, f"{path[-1]} {now} → {value}", why)
-    for path in word_places(cr):
-        listed = words(value_at(cr, path))
-        if listed:
-            here = (*top, *path)
+            yield SpellingMigration(
+                document_path,
+                DocumentFix("", "set", document_path, value),
+                document_path,
+                f"{path[-1]} {current_value} → {value}",
+                why,
+            )
+    for path in iter_command_words(cr):
+        word_list = split_words(value_at(cr, path))
+        if word_list:
+            document_path = (*top, *path)
             why = "the API server wants a list of words"
-            yield Old(
-                here, Change("", "set", here, listed), here, f"{path[-1]}: a text → a list of words", why
+            yield SpellingMigration(
+                document_path,
+                DocumentFix("", "set", document_path, word_list),
+                document_path,
+                f"{path[-1]}: a text → a list of words",
+                why,
             )
 
 
-def edits(document: Document, old: Old) -> tuple[Edit, ...]:
+def build_spelling_edits(document: Document, old: SpellingMigration) -> tuple[Edit, ...]:
     """The edits for what changes in place. Raises Refused."""
     assert old.change is not None
-    return edits_for(document, old.change)
+    return build_edits(document, old.change)
 
 
-def moved(tree: Tree, old: Old) -> Tree:
+def move_field(tree: CstNode, old: SpellingMigration) -> CstNode:
     """The root of a document in which a field has moved. Raises Refused."""
     try:
-        leaf = _at(tree, old.path)
+        leaf = _get_entry(tree, old.path)
     except LookupError:
-        raise Refused("it comes through an alias or a merge key") from None
+        raise FixRefused("it comes through an alias or a merge key") from None
     common = 0
-    while common < len(old.to) - 1 and old.path[:-1][common : common + 1] == old.to[common : common + 1]:
+    while (
+        common < len(old.target_path) - 1
+        and old.path[:-1][common : common + 1] == old.target_path[common : common + 1]
+    ):
         common += 1
-    name = old.to[-1]
-    new = leaf._replace(key=word(str(name)))
+    name = old.target_path[-1]
+    new = leaf._replace(key=build_scalar(str(name)))
     if common == len(old.path) - 1:
         # Its own map gets the maps in between: template.containers → template.spec.containers.
-        for step in reversed(old.to[common:-1]):
-            new = field(str(step), Tree("map", -1, -1, entries=(new,)))
-        return changed(tree, old.path[:-1], lambda below: _replaced(below, old.path[-1], new))
-    tree, comments = without(tree, old.path)
-    return _with(tree, old.to, new._replace(above=(*comments, *new.above)))
+        for step in reversed(old.target_path[common:-1]):
+            new = build_field(str(step), CstNode("map", -1, -1, entries=(new,)))
+        return change_at(tree, old.path[:-1], lambda below: _replace_entry(below, old.path[-1], new))
+    tree, comments = remove_entry(tree, old.path)
+    return _append_entry(tree, old.target_path, new._replace(comments_above=(*comments, *new.comments_above)))
 
 
-def _at(tree: Tree, path: Path) -> Leaf:
+def _get_entry(tree: CstNode, path: Path) -> CstEntry:
     for step in path[:-1]:
-        tree = tree.entries[position(tree, step)].value
-    return tree.entries[position(tree, path[-1])]
+        tree = tree.entries[find_entry_index(tree, step)].value
+    return tree.entries[find_entry_index(tree, path[-1])]
 
 
-def _replaced(tree: Tree, name: str | int, new: Leaf) -> Tree:
-    index = position(tree, name)
+def _replace_entry(tree: CstNode, name: str | int, new: CstEntry) -> CstNode:
+    index = find_entry_index(tree, name)
     return tree._replace(entries=(*tree.entries[:index], new, *tree.entries[index + 1 :]))
 
 
-def without(tree: Tree, path: Path) -> tuple[Tree, tuple[str, ...]]:
+def remove_entry(tree: CstNode, path: Path) -> tuple[CstNode, tuple[str, ...]]:
     """``tree`` without an entry, and the map that held nothing else; and the comments of that map."""
     parent = path[:-1]
-    held = _at(tree, parent)
-    if len(held.value.entries) == 1 and isinstance(parent[-1], str):
-        tree, comments = without(tree, parent)
-        own = (*held.above, held.beside, *held.value.opening, *held.value.closing, *held.below)
-        return tree, (*comments, *(line for line in own if line))
-    index = position(held.value, path[-1])
-    kept = (*held.value.entries[:index], *held.value.entries[index + 1 :])
-    return changed(tree, parent, lambda below: below._replace(entries=kept)), ()
+    parent_entry = _get_entry(tree, parent)
+    if len(parent_entry.value.entries) == 1 and isinstance(parent[-1], str):
+        tree, comments = remove_entry(tree, parent)
+        removed_comments = (
+            *parent_entry.comments_above,
+            parent_entry.line_comment,
+            *parent_entry.value.leading_comments,
+            *parent_entry.value.trailing_comments,
+            *parent_entry.comments_below,
+        )
+        return tree, (*comments, *(line for line in removed_comments if line))
+    index = find_entry_index(parent_entry.value, path[-1])
+    remaining_entries = (*parent_entry.value.entries[:index], *parent_entry.value.entries[index + 1 :])
+    return change_at(tree, parent, lambda below: below._replace(entries=remaining_entries)), ()
 
 
-def _with(tree: Tree, path: Path, new: Leaf) -> Tree:
+def _append_entry(tree: CstNode, path: Path, new: CstEntry) -> CstNode:
     """``tree`` with an entry at the end of the map that ``path`` leads to, which is made where it is not."""
     depth = 0
-    here = tree
+    current_tree = tree
     while depth < len(path) - 1:
         try:
-            here = here.entries[position(here, path[depth])].value
+            current_tree = current_tree.entries[find_entry_index(current_tree, path[depth])].value
         except LookupError:
             break
         depth += 1
-    if here.what != "map":
-        raise Refused(f"{path[depth - 1]} is no mapping of its own")
+    if current_tree.node_type != "map":
+        raise FixRefused(f"{path[depth - 1]} is no mapping of its own")
     for step in reversed(path[depth:-1]):
-        new = field(str(step), Tree("map", -1, -1, entries=(new,)))
-    return changed(tree, path[:depth], lambda below: below._replace(entries=(*below.entries, new)))
+        new = build_field(str(step), CstNode("map", -1, -1, entries=(new,)))
+    return change_at(tree, path[:depth], lambda below: below._replace(entries=(*below.entries, new)))

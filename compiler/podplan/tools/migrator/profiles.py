@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.findings import Change, Path
+from podplan.core.findings import DocumentFix, Path
 from podplan.core.typing import Any
-from podplan.schema.old_spellings import old_kind
-from podplan.tools.formatter.comments import commented
-from podplan.tools.formatter.document_spans import Extent
-from podplan.tools.formatter.rewriting import rewritten
-from podplan.tools.migrator.old_spellings import without
-from podplan.yaml import Document, read
-from podplan.yaml.edits.application import applied
-from podplan.yaml.edits.changes import Refused, edits_for
+from podplan.schema.old_spellings import find_current_kind
+from podplan.tools.formatter.comments import attach_comments
+from podplan.tools.formatter.document_spans import DocumentSpan
+from podplan.tools.formatter.rewriting import rewrite_document
+from podplan.tools.migrator.old_spellings import remove_entry
+from podplan.yaml import Document, parse_yaml
+from podplan.yaml.edits.application import apply_edits
+from podplan.yaml.edits.changes import FixRefused, build_edits
 
 Data = dict[str, Any]
 
 
-def overlays(data: Data) -> Iterator[tuple[Path, Data]]:
+def iter_overlays(data: Data) -> Iterator[tuple[Path, Data]]:
     """The spec of a profile or base, and its environments."""
     spec = data.get("spec")
     if not isinstance(spec, dict):
@@ -30,69 +30,71 @@ def overlays(data: Data) -> Iterator[tuple[Path, Data]]:
             yield ("spec", "environments", name), overlay
 
 
-def patches(data: Data) -> Iterator[tuple[Path, Data]]:
+def iter_override_patches(data: Data) -> Iterator[tuple[Path, Data]]:
     """Each override as the part of a CR that it is, with where it stands."""
     spec = data.get("spec")
     job = spec.get("job") if isinstance(spec, dict) else None
-    for path, overlay in overlays(data):
+    for path, overlay in iter_overlays(data):
         override = overlay.get("override")
         for index, entry in enumerate(override if isinstance(override, list) else ()):
             if isinstance(entry, dict) and isinstance(entry.get("spec"), dict):
-                kind = (old_kind(job) or job) if isinstance(job, str) else ""
+                kind = (find_current_kind(job) or job) if isinstance(job, str) else ""
                 yield (*path, "override", index), {"kind": kind, "spec": entry["spec"]}
 
 
-def launcher_dialects(data: Data) -> list[Path]:
+def find_launcher_dialects(data: Data) -> list[Path]:
     """Where a profile or base asks for the launcher dialect."""
-    found = []
-    for path, overlay in overlays(data):
+    dialect_paths = []
+    for path, overlay in iter_overlays(data):
         block = overlay.get("colossalai")
         if isinstance(block, dict) and block.get("dialect") == "launcher":
-            found.append((*path, "colossalai", "dialect"))
-    return found
+            dialect_paths.append((*path, "colossalai", "dialect"))
+    return dialect_paths
 
 
-def without_dialect(document: Document, path: Path, extent: Extent) -> str:
+def remove_dialect(document: Document, path: Path, document_span: DocumentSpan) -> str:
     """The text of the document, which is ``extent``, without the dialect at ``path``. Raises Refused.
 
     There a launcher has no template, so ``pod`` of the spec is not for it; its role then says so.
     """
-    for where, patch in patches(document.data):
-        beside = [name for name in ("launcher", "worker") if name in patch["spec"]]
-        if beside:
-            number = where[-1] + 1 if isinstance(where[-1], int) else 1
-            raise Refused(f"override {number} is about {beside[0]}, which the other dialect does not have")
-    text = _removed(document, path, extent)
-    if not any("pod" in overlay for _, overlay in overlays(document.data)):
+    for patch_path, patch in iter_override_patches(document.data):
+        launcher_fields = [name for name in ("launcher", "worker") if name in patch["spec"]]
+        if launcher_fields:
+            number = patch_path[-1] + 1 if isinstance(patch_path[-1], int) else 1
+            raise FixRefused(
+                f"override {number} is about {launcher_fields[0]}, which the other dialect does not have"
+            )
+    text = _remove_field(document, path, document_span)
+    if not any("pod" in overlay for _, overlay in iter_overlays(document.data)):
         return text
-    after = read(text.encode(), document.file).documents
+    after = parse_yaml(text.encode(), document.file).documents
     if len(after) != 1:
-        raise Refused("the document cannot be read without what stands above it")
-    change = _launcher_without_pod(after[0].data["spec"])
-    return applied(text, edits_for(after[0], change)) if change is not None else text
+        raise FixRefused("the document cannot be read without what stands above it")
+    change = _build_pod_exclusion(after[0].data["spec"])
+    return apply_edits(text, build_edits(after[0], change)) if change is not None else text
 
 
-def _removed(document: Document, path: Path, extent: Extent) -> str:
+def _remove_field(document: Document, path: Path, document_span: DocumentSpan) -> str:
     """The text of a document without a field, and the map that held nothing else, and their comments."""
-    tree = commented(document.text, extent.tree, extent.start, extent.end)
+    tree = attach_comments(document.text, document_span.tree, document_span.start, document_span.end)
     try:
-        new, _ = without(tree, path)
+        new, _ = remove_entry(tree, path)
     except LookupError:
-        raise Refused("it comes through an alias or a merge key") from None
-    return rewritten(document.text, tree, new, extent.start, extent.end)
+        raise FixRefused("it comes through an alias or a merge key") from None
+    return rewrite_document(document.text, tree, new, document_span.start, document_span.end)
 
 
-def _launcher_without_pod(spec: Data) -> Change | None:
+def _build_pod_exclusion(spec: Data) -> DocumentFix | None:
     """The change that keeps ``pod`` of the spec from the launcher; None where it has one of its own."""
     roles = spec.get("roles")
     if not isinstance(roles, list):
-        return Change("", "set", ("spec", "roles"), [{"name": "launcher", "pod": None}])
+        return DocumentFix("", "set", ("spec", "roles"), [{"name": "launcher", "pod": None}])
     names = [role.get("name") if isinstance(role, dict) else None for role in roles]
     if "launcher" not in names:
-        raise Refused(
+        raise FixRefused(
             "the launcher would get what pod says; write {name: launcher, pod: null} into roles first"
         )
     index = names.index("launcher")
     if "pod" in roles[index]:
         return None
-    return Change("", "set", ("spec", "roles", index, "pod"), None)
+    return DocumentFix("", "set", ("spec", "roles", index, "pod"), None)

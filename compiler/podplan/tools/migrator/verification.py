@@ -5,41 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from podplan.checker.check import Result, check
+from podplan.checker.check import CheckResult, check_files
 from podplan.core.findings import Severity
-from podplan.pipeline import Settings
-from podplan.workspace import Reader
+from podplan.pipeline import PipelineSettings
+from podplan.workspace import Loader
 
 # Faults of form keep what stands below them from being looked at.
-OF_FORM = ("YAML", "SCHEMA", "PROF0")
+FORM_RULE_PREFIXES = ("YAML", "SCHEMA", "PROF0")
 
 
-def worse(
-    paths: Sequence[str], settings: Settings, exclude: Sequence[str], texts: Mapping[str, str]
+def find_regressions(
+    paths: Sequence[str], settings: PipelineSettings, exclude: Sequence[str], texts: Mapping[str, str]
 ) -> dict[str, str]:
     """The files, with ``texts`` in the place of some, that check worse than they did; and how.
 
     More errors are not worse where there are fewer faults of form: then more is looked at than before.
     """
-    before = check(paths, settings, Reader(exclude=exclude), exclude)
-    after = check(paths, settings, Reader(exclude=exclude, instead=texts), exclude)
-    was, now = _errors(before), _errors(after)
-    found = {}
-    for file in now:
-        more = now[file] - was.get(file, Counter())
-        fewer = was.get(file, Counter()) - now[file]
-        of_form = [rule for rule in more if rule.startswith(OF_FORM)]
-        mended = any(rule.startswith(OF_FORM) for rule in fewer)
-        if of_form and sum(more[rule] for rule in of_form) > sum(
-            number for rule, number in fewer.items() if rule.startswith(OF_FORM)
+    before = check_files(paths, settings, Loader(exclude=exclude), exclude)
+    after = check_files(paths, settings, Loader(exclude=exclude, unsaved_texts=texts), exclude)
+    old_errors, new_errors = _count_errors(before), _count_errors(after)
+    regressions = {}
+    for file in new_errors:
+        added_errors = new_errors[file] - old_errors.get(file, Counter())
+        removed_errors = old_errors.get(file, Counter()) - new_errors[file]
+        new_form_rules = [rule for rule in added_errors if rule.startswith(FORM_RULE_PREFIXES)]
+        fixes_form = any(rule.startswith(FORM_RULE_PREFIXES) for rule in removed_errors)
+        if new_form_rules and sum(added_errors[rule] for rule in new_form_rules) > sum(
+            number for rule, number in removed_errors.items() if rule.startswith(FORM_RULE_PREFIXES)
         ):
-            found[file] = _said(after, file, of_form[0])
-        elif more and not mended and sum(more.values()) > sum(fewer.values()):
-            found[file] = _said(after, file, next(iter(more)))
-    return found
+            regressions[file] = _format_regression(after, file, new_form_rules[0])
+        elif added_errors and not fixes_form and sum(added_errors.values()) > sum(removed_errors.values()):
+            regressions[file] = _format_regression(after, file, next(iter(added_errors)))
+    return regressions
 
 
-def _errors(result: Result) -> dict[str, Counter[str]]:
+def _count_errors(result: CheckResult) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     for finding in result.findings:
         if finding.severity is Severity.ERROR:
@@ -47,6 +47,6 @@ def _errors(result: Result) -> dict[str, Counter[str]]:
     return counts
 
 
-def _said(result: Result, file: str, rule: str) -> str:
-    found = next(one for one in result.findings if one.location.file == file and one.rule == rule)
-    return f"it would bring {rule}: {found.message}"
+def _format_regression(result: CheckResult, file: str, rule: str) -> str:
+    first_finding = next(one for one in result.findings if one.location.file == file and one.rule == rule)
+    return f"it would bring {rule}: {first_finding.message}"

@@ -6,92 +6,102 @@ from collections.abc import Iterable, Mapping, Sequence
 from errno import ENOENT
 
 from podplan import kubernetes
-from podplan.checker.base_revision import Before, before
+from podplan.checker.base_revision import BaseCrs, collect_base_crs
 from podplan.checker.check import check_sources
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
-from podplan.core.findings import Finding, Problem, Severity, pointer
-from podplan.core.limits import BoundExceeded
-from podplan.core.provenance import Doc
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
+from podplan.core.findings import Diagnostic, Finding, Severity, to_json_pointer
+from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy
-from podplan.pipeline import Settings
-from podplan.tools.repository_tests import Failure, Outcome, Tested
-from podplan.workspace import Reader
-from podplan.yaml import Source, read
-from podplan.yaml.writer import emit
+from podplan.pipeline import PipelineSettings
+from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome
+from podplan.workspace import Loader
+from podplan.yaml import SourceFile, parse_yaml
+from podplan.yaml.writer import emit_documents
 
 
-def run_examples(policies: Iterable[Policy], faults: Iterable[tuple[Doc, Problem]], version: str) -> Outcome:
+def run_examples(
+    policies: Iterable[Policy], faults: Iterable[tuple[TracedDocument, Diagnostic]], version: str
+) -> SuiteOutcome:
     """The examples of the policies of a repository run, by the rules of a Kubernetes ``version``.
 
     ``faults`` are what is wrong with policies that could not be read; each is a failure.
     """
-    failures = [_fault(doc, problem) for doc, problem in faults]
-    tested: list[Tested] = []
-    ran = len(failures)
-    for parts in _by_code(policies):
-        rule, doc = parts[0].rule, parts[0].tests
+    failures = [_build_policy_failure(doc, problem) for doc, problem in faults]
+    covered_items: list[CoveredItem] = []
+    test_count = len(failures)
+    for parts in _group_by_code(policies):
+        rule, doc = parts[0].rule, parts[0].tests_doc
         examples = [] if doc is None else [(doc, one) for one in doc.data.get("examples", ())]
         verdicts = tuple(example["verdict"] for _, example in examples)
-        tested.append(Tested("policy", rule.code, parts[0].file, verdicts, {"bad", "good"} <= set(verdicts)))
-        for index, (where, example) in enumerate(examples):
-            ran += 1
-            failures += _failures(parts, where, index, example, version)
-    return Outcome(ran, tuple(tested), tuple(failures))
+        covered_items.append(
+            CoveredItem("policy", rule.code, parts[0].file, verdicts, {"bad", "good"} <= set(verdicts))
+        )
+        for index, (tests_doc, example) in enumerate(examples):
+            test_count += 1
+            failures += _find_failures(parts, tests_doc, index, example, version)
+    return SuiteOutcome(test_count, tuple(covered_items), tuple(failures))
 
 
-def _by_code(policies: Iterable[Policy]) -> list[list[Policy]]:
+def _group_by_code(policies: Iterable[Policy]) -> list[list[Policy]]:
     """Policies of one code together: an admission policy makes one for each level and object of params."""
     parts: dict[str, list[Policy]] = {}
-    for one in policies:
-        parts.setdefault(one.rule.code, []).append(one)
+    for policy in policies:
+        parts.setdefault(policy.rule.code, []).append(policy)
     return list(parts.values())
 
 
-def findings(
+def find_violations(
     example: Mapping[str, Any], policies: Sequence[Policy], version: str = kubernetes.DEFAULT_VERSION
 ) -> list[Finding]:
     """What podplan says of an example with these policies. Raises RequestError and BoundExceeded."""
     objects = example.get("objects") or [example["object"]]
-    source = read(emit(objects).encode(), "example.yaml")
-    given = inventory(example["inventory"]) if "inventory" in example else None
-    reader = GivenFiles(given, example.get("files", {}))
+    source = parse_yaml(emit_documents(objects).encode(), "example.yaml")
+    inventory_doc = build_inventory(example["inventory"]) if "inventory" in example else None
+    reader = ExampleReader(inventory_doc, example.get("files", {}))
     version = example.get("kubernetes", version)
-    if version not in kubernetes.versions():
-        raise RequestError(f"kubernetes: there are no schemas of Kubernetes {version}")
-    settings = Settings(k8s_version=version, policies=tuple(policies), gitops=example.get("gitops", "none"))
-    was = _before(objects, example["before"], settings, reader) if "before" in example else None
-    result = check_sources([source], settings, reader, before=was)
-    if result.given_up:
-        raise BoundExceeded("; ".join(one.sentence for one in result.given_up))
+    if version not in kubernetes.supported_versions():
+        raise UsageError(f"kubernetes: there are no schemas of Kubernetes {version}")
+    settings = PipelineSettings(
+        kubernetes_version=version, policies=tuple(policies), gitops_tool=example.get("gitops", "none")
+    )
+    base_crs = _load_base_crs(objects, example["before"], settings, reader) if "before" in example else None
+    result = check_sources([source], settings, reader, base_crs=base_crs)
+    if result.limit_hits:
+        raise LimitExceeded("; ".join(one.message for one in result.limit_hits))
     return result.findings
 
 
-def _before(objects: Any, patch: Any, settings: Settings, reader: Reader) -> Before:
+def _load_base_crs(objects: Any, patch: Any, settings: PipelineSettings, reader: Loader) -> BaseCrs:
     """The CRs of the objects of an example as they were; the patch of a single one is that of it."""
-    was = [merged(objects[0], patch)] if len(objects) == 1 else merged(objects, patch)
-    return before([read(emit(was).encode(), "before.yaml")], settings, reader)
+    base_objects = (
+        [apply_merge_patch(objects[0], patch)] if len(objects) == 1 else apply_merge_patch(objects, patch)
+    )
+    return collect_base_crs(
+        [parse_yaml(emit_documents(base_objects).encode(), "before.yaml")], settings, reader
+    )
 
 
-class GivenFiles(Reader):
+class ExampleReader(Loader):
     """Reads the files of an example instead of those of the disk."""
 
-    def __init__(self, given: Doc | None, files: Mapping[str, Any]) -> None:
-        super().__init__(given)
-        self.given = given
+    def __init__(self, inventory_doc: TracedDocument | None, files: Mapping[str, Any]) -> None:
+        super().__init__(inventory_doc)
+        self.inventory_doc = inventory_doc
         self.files = files
 
-    def inventory_for(self, _doc: Doc, _named: str = "") -> Doc | None:
-        return self.given
+    def find_inventory(self, _doc: TracedDocument, _named: str = "") -> TracedDocument | None:
+        return self.inventory_doc
 
-    def source(self, _root: str, path: str) -> Source:
+    def load_source(self, _root: str, path: str) -> SourceFile:
         if path not in self.files:
             raise FileNotFoundError(ENOENT, "it is not among the files of the example", path)
-        return read(emit([self.files[path]]).encode(), path)
+        return parse_yaml(emit_documents([self.files[path]]).encode(), path)
 
 
-def inventory(spec: Mapping[str, Any]) -> Doc:
+def build_inventory(spec: Mapping[str, Any]) -> TracedDocument:
     """The ClusterInventory with this spec."""
     data = {
         "apiVersion": "podplan/v1",
@@ -99,88 +109,106 @@ def inventory(spec: Mapping[str, Any]) -> Doc:
         "metadata": {"name": "test"},
         "spec": spec,
     }
-    document = read(emit([data]).encode(), "inventory.yaml").documents[0]
-    return Doc("inventory.yaml", document.data, source=document)
+    document = parse_yaml(emit_documents([data]).encode(), "inventory.yaml").documents[0]
+    return TracedDocument("inventory.yaml", document.data, source=document)
 
 
-def places(found: Iterable[Finding], code: str) -> list[str]:
+def list_violation_paths(example_findings: Iterable[Finding], code: str) -> list[str]:
     """Where a rule fired, as JSON Pointers in the document."""
-    return sorted(pointer(one.location.path) for one in found if one.rule == code)
+    return sorted(to_json_pointer(one.location.path) for one in example_findings if one.rule == code)
 
 
-def mended(example: Mapping[str, Any]) -> dict[str, Any]:
+def fix_example(example: Mapping[str, Any]) -> dict[str, Any]:
     """A bad example without its bad part, as its ``mended`` says."""
     key = "object" if "object" in example else "objects"
-    return {**example, key: merged(example[key], example["mended"])}
+    return {**example, key: apply_merge_patch(example[key], example["mended"])}
 
 
-def merged(data: Any, patch: Any) -> Any:
+def apply_merge_patch(data: Any, patch: Any) -> Any:
     """``data`` with a JSON Merge Patch (RFC 7386); a list may be patched by a mapping of its indexes."""
     if isinstance(patch, dict) and isinstance(data, list):
         entries = [
-            merged(entry, patch.get(str(i), {})) if str(i) in patch else entry for i, entry in enumerate(data)
+            apply_merge_patch(entry, patch.get(str(i), {})) if str(i) in patch else entry
+            for i, entry in enumerate(data)
         ]
         return [entry for i, entry in enumerate(entries) if not (str(i) in patch and patch[str(i)] is None)]
     if not isinstance(patch, dict):
         return patch
     base = data if isinstance(data, dict) else {}
-    out = {key: value for key, value in base.items() if not (key in patch and patch[key] is None)}
-    return out | {key: merged(base.get(key), value) for key, value in patch.items() if value is not None}
+    result = {key: value for key, value in base.items() if not (key in patch and patch[key] is None)}
+    return result | {
+        key: apply_merge_patch(base.get(key), value) for key, value in patch.items() if value is not None
+    }
 
 
-def _failures(
-    parts: Sequence[Policy], doc: Doc, index: int, example: Mapping[str, Any], version: str
-) -> list[Failure]:
+def _find_failures(
+    parts: Sequence[Policy], doc: TracedDocument, index: int, example: Mapping[str, Any], version: str
+) -> list[FailedTest]:
     code = parts[0].rule.code
     try:
-        said = list(_broken_promises(code, example, findings(example, parts, version)))
+        messages = list(_iter_broken_promises(code, example, find_violations(example, parts, version)))
         if "mended" in example:
-            now = findings(mended(example), parts, version)
-            said += (f"mended, {message}" for message in _noise(code, example, now))
-    except (RequestError, BoundExceeded) as error:
-        said = [f"the example cannot be checked: {error}"]
+            fixed_findings = find_violations(fix_example(example), parts, version)
+            messages += (f"mended, {message}" for message in _iter_unexpected(code, example, fixed_findings))
+    except (UsageError, LimitExceeded) as error:
+        messages = [f"the example cannot be checked: {error}"]
     test = f'{code} {example["verdict"]} "{example["name"]}"'
-    return [_failure(doc, Problem("", message, ("examples", index)), test) for message in said]
+    return [_build_failure(doc, Diagnostic("", message, ("examples", index)), test) for message in messages]
 
 
-def _broken_promises(code: str, example: Mapping[str, Any], found: Sequence[Finding]) -> Iterable[str]:
+def _iter_broken_promises(
+    code: str, example: Mapping[str, Any], example_findings: Sequence[Finding]
+) -> Iterable[str]:
     """What a finding too many, too few or elsewhere says, as sentences."""
     if example["verdict"] != "bad":
-        yield from _noise(code, example, found)
+        yield from _iter_unexpected(code, example, example_findings)
         return
-    fired = places(found, code)
-    if not fired:
-        others = "; ".join(f"{one.rule}: {one.message}" for one in found if one.severity is Severity.ERROR)
-        yield "the rule is silent" + (f", and there is {others}" if others else "")
+    violation_paths = list_violation_paths(example_findings, code)
+    if not violation_paths:
+        other_errors = "; ".join(
+            f"{one.rule}: {one.message}" for one in example_findings if one.severity is Severity.ERROR
+        )
+        yield "the rule is silent" + (f", and there is {other_errors}" if other_errors else "")
         return
-    if "at" in example and fired != sorted(example["at"]):
-        yield f"the rule fires at {_listed(fired)}, not at {_listed(sorted(example['at']))}"
-    messages = [one.message for one in found if one.rule == code]
+    if "at" in example and violation_paths != sorted(example["at"]):
+        yield (
+            f"the rule fires at {_format_pointers(violation_paths)}, not at"
+            f" {_format_pointers(sorted(example['at']))}"
+        )
+    messages = [one.message for one in example_findings if one.rule == code]
     if "message" in example and example["message"] not in messages:
         yield f'the message is "{messages[0]}", not "{example["message"]}"'
 
 
-def _noise(code: str, example: Mapping[str, Any], found: Sequence[Finding]) -> Iterable[str]:
+def _iter_unexpected(
+    code: str, example: Mapping[str, Any], example_findings: Sequence[Finding]
+) -> Iterable[str]:
     """Why an example on which the rule is to be silent is none: it fires, or could not be judged at all."""
-    fired = [one for one in found if one.rule == code]
-    if fired:
-        yield f"the rule fires at {_listed(places(found, code))}: {fired[0].message}"
+    violations = [one for one in example_findings if one.rule == code]
+    if violations:
+        yield (
+            f"the rule fires at {_format_pointers(list_violation_paths(example_findings, code))}:"
+            f" {violations[0].message}"
+        )
     allowed = {code, *example.get("also", ())}
-    broken = [one for one in found if one.rule in RULES and one.severity is Severity.ERROR]
-    for one in [one for one in broken if one.rule not in allowed][:1]:
-        where = pointer(one.location.path) or "the top"
-        yield f"the example is broken at {where}, so its silence says nothing: {one.rule}: {one.message}"
+    broken = [one for one in example_findings if one.rule in BUILTIN_RULES and one.severity is Severity.ERROR]
+    for error in [one for one in broken if one.rule not in allowed][:1]:
+        error_path = to_json_pointer(error.location.path) or "the top"
+        yield (
+            f"the example is broken at {error_path}, so its silence says nothing: {error.rule}:"
+            f" {error.message}"
+        )
 
 
-def _listed(pointers: Sequence[str]) -> str:
+def _format_pointers(pointers: Sequence[str]) -> str:
     return ", ".join(one or "the top" for one in pointers) or "no place"
 
 
-def _fault(doc: Doc, problem: Problem) -> Failure:
-    return _failure(doc, problem, problem.rule)
+def _build_policy_failure(doc: TracedDocument, problem: Diagnostic) -> FailedTest:
+    return _build_failure(doc, problem, problem.rule)
 
 
-def _failure(doc: Doc, problem: Problem, test: str) -> Failure:
+def _build_failure(doc: TracedDocument, problem: Diagnostic, test: str) -> FailedTest:
     assert doc.source is not None
     span = doc.source.span(problem.path, problem.on_key)
-    return Failure(doc.name, span.line, span.column, test, problem.message)
+    return FailedTest(doc.name, span.line, span.column, test, problem.message)

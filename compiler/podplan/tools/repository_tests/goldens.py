@@ -6,206 +6,242 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from podplan.checker.check import Result, summarised
-from podplan.core.errors import RequestError
+from podplan.checker.check import CheckResult, summarize_plans
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
-from podplan.core.limits import BoundExceeded
-from podplan.core.text_diff import unified
+from podplan.core.limits import LimitExceeded
+from podplan.core.text_diff import iter_unified_diff
 from podplan.core.typing import NamedTuple
-from podplan.lint.redaction import redactor_for
-from podplan.pipeline import Plan, Settings, plans
-from podplan.rendering import rendered, stream
-from podplan.rendering.header import RENDERED_FROM
-from podplan.tools.repository_tests import Failure, Outcome, Tested, together
-from podplan.workspace import Reader
-from podplan.workspace.documents import items
-from podplan.workspace.file_loader import DENIED, Unread, opened, reason_of
+from podplan.lint.redaction import build_document_redactor
+from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.rendering import join_documents, render_cr
+from podplan.rendering.header import HEADER_PREFIX
+from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome, merge_outcomes
+from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
+from podplan.workspace.file_loader import DENIED, SkippedFile, describe_os_error, load_file
 from podplan.workspace.files import (
     OutsideRoot,
-    demand_inside,
-    golden_of,
+    file_contains_any,
+    find_root,
+    golden_path,
     is_golden,
-    mentions,
-    profile_of,
-    read_inside,
-    root_of,
+    profile_path,
+    read_inside_root,
+    require_inside_repository,
 )
-from podplan.yaml import Source, find_secret_spans, read
+from podplan.yaml import SourceFile, find_secret_spans, parse_yaml
 
 MAX_DIFF_LINES = 20
-Write = Callable[[str, str], bool]  # path and text; whether the file is another now
+WriteFile = Callable[[str, str], bool]  # path and text; whether the file is another now
 
 
-class Rendered(NamedTuple):
+class GoldenRender(NamedTuple):
     """What the profiles of a file render to in every environment; ``text`` is None where they do not."""
 
     text: str | None
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailedTest, ...] = ()
 
 
 def run_goldens(
-    files: Iterable[str], settings: Settings, reader: Reader, write: Write | None, write_all: bool
-) -> Outcome:
+    files: Iterable[str], settings: PipelineSettings, reader: Loader, write: WriteFile | None, write_all: bool
+) -> SuiteOutcome:
     """The golden renders of the profiles in files compared, or with ``write`` brought up to date.
 
     ``write_all`` writes them for profiles without one too. What cannot be read or written, or reaches a
     bound, is a failure of its test. Raises RequestError for what is wrong with all of them.
     """
-    run = partial(_run, settings=settings, reader=reader, write=write, write_all=write_all)
-    profiles = dict.fromkeys(profile_of(file) if is_golden(file) else file for file in files)
-    return together(tuple(map(run, profiles)))
+    run_file = partial(_test_file, settings=settings, reader=reader, write=write, write_all=write_all)
+    profiles = dict.fromkeys(profile_path(file) if is_golden(file) else file for file in files)
+    return merge_outcomes(tuple(map(run_file, profiles)))
 
 
-def _run(file: str, settings: Settings, reader: Reader, write: Write | None, write_all: bool) -> Outcome:
+def _test_file(
+    file: str, settings: PipelineSettings, reader: Loader, write: WriteFile | None, write_all: bool
+) -> SuiteOutcome:
     """The test of one file, if it has one."""
     try:
-        source = opened(file)
-    except RequestError as error:
-        return _failed(file, f"it cannot be read: {str(error).removeprefix(f'{file}: ')}")
-    except BoundExceeded as error:
-        return _failed(file, str(error), beyond=True)
-    if isinstance(source, Unread):
-        return _failed(file, f"it cannot be read: {DENIED}") if source.reason == DENIED else Outcome()
-    golden = golden_of(file)
-    profiles = [item for item in items(source) if item.what == "profile"]
+        source = load_file(file)
+    except UsageError as error:
+        return _build_failed_outcome(file, f"it cannot be read: {str(error).removeprefix(f'{file}: ')}")
+    except LimitExceeded as error:
+        return _build_failed_outcome(file, str(error), is_limit=True)
+    if isinstance(source, SkippedFile):
+        return (
+            _build_failed_outcome(file, f"it cannot be read: {DENIED}")
+            if source.reason == DENIED
+            else SuiteOutcome()
+        )
+    golden = golden_path(file)
+    profiles = [item for item in classify_documents(source) if item.category == "profile"]
     if not profiles:
-        failures = tuple(_orphan(source, golden))
-        return Outcome(len(failures), failures=failures)
-    outcome = Outcome()
+        failures = tuple(_iter_orphan_failures(source, golden))
+        return SuiteOutcome(len(failures), failures=failures)
+    outcome = SuiteOutcome()
     if os.path.lexists(golden) or (write is not None and write_all):
-        outcome = _compared(source, golden, settings, reader, write)
-    has = (golden,) if os.path.lexists(golden) else ()
-    tested = tuple(Tested("profile", _name(item.doc.data), file, has, bool(has)) for item in profiles)
-    return outcome._replace(tested=tested)
+        outcome = _compare_golden(source, golden, settings, reader, write)
+    existing_goldens = (golden,) if os.path.lexists(golden) else ()
+    covered_items = tuple(
+        CoveredItem(
+            "profile", _get_profile_name(item.doc.data), file, existing_goldens, bool(existing_goldens)
+        )
+        for item in profiles
+    )
+    return outcome._replace(covered_items=covered_items)
 
 
-def _compared(
-    source: Source, golden: str, settings: Settings, reader: Reader, update: Write | None
-) -> Outcome:
+def _compare_golden(
+    source: SourceFile, golden: str, settings: PipelineSettings, reader: Loader, update: WriteFile | None
+) -> SuiteOutcome:
     """What profiles render to against their golden render, or written in its place."""
     try:
-        now = render(source, settings, reader)
-    except BoundExceeded as error:
+        golden_render = render_golden(source, settings, reader)
+    except LimitExceeded as error:
         reason = str(error).removeprefix(f"{source.file}: ")
-        return _failed(source.file, f"{source.file} does not render: {reason}", beyond=True)
-    if now.text is None:
-        return Outcome(1, failures=now.failures)
+        return _build_failed_outcome(source.file, f"{source.file} does not render: {reason}", is_limit=True)
+    if golden_render.text is None:
+        return SuiteOutcome(1, failures=golden_render.failures)
     try:
         if update is not None:
-            demand_inside(golden)
-            return Outcome(1, written=(golden,) if update(golden, now.text) else ())
-        there = read_inside(root_of(golden), golden)
+            require_inside_repository(golden)
+            return SuiteOutcome(1, written=(golden,) if update(golden, golden_render.text) else ())
+        stored_content = read_inside_root(find_root(golden), golden)
     except (OSError, OutsideRoot) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else error.reason
-        cure = "delete it, and podplan test --update --all makes it anew"
-        return _failed(golden, f"it cannot be read: {reason}; {cure}")
-    except RequestError as error:
-        return _failed(golden, str(error))
-    except BoundExceeded as error:
-        return _failed(golden, str(error), beyond=True)
-    if there == now.text.encode():
-        return Outcome(1)
-    return Outcome(1, failures=(_difference(source, golden, there, now.text, settings, reader),))
+        reason = describe_os_error(error) if isinstance(error, OSError) else error.reason
+        remedy = "delete it, and podplan test --update --all makes it anew"
+        return _build_failed_outcome(golden, f"it cannot be read: {reason}; {remedy}")
+    except UsageError as error:
+        return _build_failed_outcome(golden, str(error))
+    except LimitExceeded as error:
+        return _build_failed_outcome(golden, str(error), is_limit=True)
+    if stored_content == golden_render.text.encode():
+        return SuiteOutcome(1)
+    return SuiteOutcome(
+        1, failures=(_build_difference(source, golden, stored_content, golden_render.text, settings, reader),)
+    )
 
 
-def _failed(file: str, message: str, *, beyond: bool = False) -> Outcome:
+def _build_failed_outcome(file: str, message: str, *, is_limit: bool = False) -> SuiteOutcome:
     """A test that could not be run to its end, maybe as a bound was reached."""
-    failure = Failure(file, 1, 1, "golden", message)
-    return Outcome(1, failures=(failure,), given_up=(message,) if beyond else ())
+    failure = FailedTest(file, 1, 1, "golden", message)
+    return SuiteOutcome(1, failures=(failure,), limit_messages=(message,) if is_limit else ())
 
 
-def render(source: Source, settings: Settings, reader: Reader) -> Rendered:
+def render_golden(source: SourceFile, settings: PipelineSettings, reader: Loader) -> GoldenRender:
     """What ``podplan render`` prints for one file, one environment after the other.
 
     Environments may give the CR one name: they are for different clusters, or follow on one another.
     """
-    terms = settings.terms._replace(asks_policies=False)
-    settings = settings._replace(environments="each", policies=(), terms=terms)
-    made = _plans(source, settings, reader)
-    failures = tuple(_errors(summarised([source], made, settings, reader), made, source.file))
-    texts = (rendered(plan, settings) for plan in made if plan.cr is not None and plan.item.what == "profile")
-    return Rendered(None if failures else stream(texts).text(), failures)
+    terms = settings.lint_config._replace(policies_enabled=False)
+    settings = settings._replace(environments="each", policies=(), lint_config=terms)
+    made_plans = _list_plans(source, settings, reader)
+    failures = tuple(
+        _iter_errors(summarize_plans([source], made_plans, settings, reader), made_plans, source.file)
+    )
+    texts = (
+        render_cr(plan, settings)
+        for plan in made_plans
+        if plan.cr is not None and plan.item.category == "profile"
+    )
+    return GoldenRender(None if failures else join_documents(texts).text(), failures)
 
 
-def _plans(source: Source, settings: Settings, reader: Reader) -> list[Plan]:
+def _list_plans(source: SourceFile, settings: PipelineSettings, reader: Loader) -> list[JobPlan]:
     """The plans of the profiles and CRs in a file."""
-    found = (item for item in items(source) if item.what in ("profile", "cr"))
-    return [plan for item in found for plan in plans(item, settings, reader)]
+    renderable_items = (item for item in classify_documents(source) if item.category in ("profile", "cr"))
+    return [plan for item in renderable_items for plan in iter_job_plans(item, settings, reader)]
 
 
-def _errors(result: Result, made: Sequence[Plan], file: str) -> Iterator[Failure]:
+def _iter_errors(result: CheckResult, made_plans: Sequence[JobPlan], file: str) -> Iterator[FailedTest]:
     """The errors for which a profile is not rendered."""
     errors = [one for one in result.findings if one.severity is Severity.ERROR]
-    for one in errors:
-        where = one.location
-        yield Failure(
-            where.file, where.line, where.column, one.rule, f"{file} does not render: {one.message}"
+    for finding in errors:
+        location = finding.location
+        yield FailedTest(
+            location.file,
+            location.line,
+            location.column,
+            finding.rule,
+            f"{file} does not render: {finding.message}",
         )
-    if not errors and any(plan.failed or plan.cr is None for plan in made):
-        yield Failure(file, 1, 1, "golden", f"{file} does not render")
+    if not errors and any(plan.failed_environments or plan.cr is None for plan in made_plans):
+        yield FailedTest(file, 1, 1, "golden", f"{file} does not render")
 
 
-def _difference(
-    profile: Source, golden: str, there: bytes, now: str, settings: Settings, reader: Reader
-) -> Failure:
-    old, new = there.decode(errors="replace").splitlines(), now.splitlines()
+def _build_difference(
+    profile: SourceFile,
+    golden: str,
+    stored_content: bytes,
+    rendered_text: str,
+    settings: PipelineSettings,
+    reader: Loader,
+) -> FailedTest:
+    old, new = stored_content.decode(errors="replace").splitlines(), rendered_text.splitlines()
     pairs = enumerate(zip(old, new, strict=False), 1)
     line = next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)) + 1)
-    said = "renders something else now" if old != new else "renders the same with other line breaks"
-    message = f"{profile.file} {said}; if that is right, podplan test --update writes it"
-    if _both_may_be_shown(profile, golden, there, settings, reader):
-        return Failure(golden, line, 1, "golden", message, short_diff(old, new, golden))
-    return Failure(golden, line, 1, "golden", f"{message} (no diff, for there may be a secret in it)")
+    change_text = "renders something else now" if old != new else "renders the same with other line breaks"
+    message = f"{profile.file} {change_text}; if that is right, podplan test --update writes it"
+    if _can_both_be_shown(profile, golden, stored_content, settings, reader):
+        return FailedTest(golden, line, 1, "golden", message, format_short_diff(old, new, golden))
+    return FailedTest(golden, line, 1, "golden", f"{message} (no diff, for there may be a secret in it)")
 
 
-def short_diff(old: Sequence[str], new: Sequence[str], golden: str) -> tuple[str, ...]:
-    lines = list(unified(old, new, (golden, "rendered now"), "", around=1))
-    left = len(lines) - MAX_DIFF_LINES
-    return (*lines[:MAX_DIFF_LINES], *([f"... and {left} more lines"] if left > 0 else []))
+def format_short_diff(old: Sequence[str], new: Sequence[str], golden: str) -> tuple[str, ...]:
+    lines = list(iter_unified_diff(old, new, (golden, "rendered now"), "", context_lines=1))
+    remaining = len(lines) - MAX_DIFF_LINES
+    return (*lines[:MAX_DIFF_LINES], *([f"... and {remaining} more lines"] if remaining > 0 else []))
 
 
-def may_be_shown(source: Source, settings: Settings, reader: Reader) -> bool:
+def can_be_shown(source: SourceFile, settings: PipelineSettings, reader: Loader) -> bool:
     """Whether a file was understood, and neither it nor its bases nor what it lowers to hold a secret."""
-    if source.holds_secret or source.faults or find_secret_spans(source):
+    if source.has_secret or source.diagnostics or find_secret_spans(source):
         return False
-    options = settings.options._replace(resumed=True)
-    made = _plans(source, settings._replace(environments="each", policies=(), options=options), reader)
-    docs = (doc for plan in made for doc in (plan.profile, plan.cr, *(group.doc for group in plan.groups)))
-    return all(plan.lowered for plan in made) and not redactor_for(docs)
+    options = settings.lowering_options._replace(resumed=True)
+    made_plans = _list_plans(
+        source, settings._replace(environments="each", policies=(), lowering_options=options), reader
+    )
+    docs = (
+        doc
+        for plan in made_plans
+        for doc in (plan.profile, plan.cr, *(group.doc for group in plan.replica_groups))
+    )
+    return all(plan.is_lowered for plan in made_plans) and not build_document_redactor(docs)
 
 
-def _both_may_be_shown(
-    profile: Source, golden: str, there: bytes, settings: Settings, reader: Reader
+def _can_both_be_shown(
+    profile: SourceFile, golden: str, stored_content: bytes, settings: PipelineSettings, reader: Loader
 ) -> bool:
     try:
-        return all(may_be_shown(source, settings, reader) for source in (profile, read(there, golden)))
-    except (RequestError, BoundExceeded):  # what stands in the place of a golden render may be anything
+        return all(
+            can_be_shown(source, settings, reader) for source in (profile, parse_yaml(stored_content, golden))
+        )
+    except (UsageError, LimitExceeded):  # what stands in the place of a golden render may be anything
         return False
 
 
-def _orphan(source: Source, golden: str) -> Iterator[Failure]:
+def _iter_orphan_failures(source: SourceFile, golden: str) -> Iterator[FailedTest]:
     """What is wrong with a golden render whose profile is gone, or can no longer be read."""
     if _is_rendered(golden):
-        fault = source.faults[0] if source.faults else None
+        fault = source.diagnostics[0] if source.diagnostics else None
         line, column = (fault.span.line, fault.span.column) if fault is not None else (1, 1)
         why = fault.message if fault is not None else "it holds no profile"
         message = f"{source.file} does not render to {golden}: {why}"
-        yield Failure(source.file, line, column, "golden", message)
-    elif is_golden(source.file, alone=True) and RENDERED_FROM in source.text:
-        profile = profile_of(source.file)
+        yield FailedTest(source.file, line, column, "golden", message)
+    elif is_golden(source.file, allow_missing_profile=True) and HEADER_PREFIX in source.text:
+        profile = profile_path(source.file)
         message = f"there is no {profile} that renders this; delete it, or name it after its profile"
-        yield Failure(source.file, 1, 1, "golden", message)
+        yield FailedTest(source.file, 1, 1, "golden", message)
 
 
 def _is_rendered(golden: str) -> bool:
     """Whether podplan wrote a golden file: other tools call their files so, too."""
     try:
-        return mentions(root_of(golden), golden, [RENDERED_FROM.encode()])
+        return file_contains_any(find_root(golden), golden, [HEADER_PREFIX.encode()])
     except (OSError, OutsideRoot):
         return False
 
 
-def _name(data: object) -> str:
+def _get_profile_name(data: object) -> str:
     """The name of a profile, as far as it has one."""
     metadata = data.get("metadata") if isinstance(data, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None

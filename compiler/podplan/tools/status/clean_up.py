@@ -5,68 +5,86 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 from podplan.kinds.t9k.behaviors import termination
-from podplan.tools.status.observed_job import Decision, Observed, at
-from podplan.tools.status.replicas import Replica, named, plural
+from podplan.tools.status.observed_job import Decision, ObservedJob, get_at
+from podplan.tools.status.replicas import ObservedReplica, format_replicas, select_plural
 
-POLICIES = {
+CLEAN_UP_POLICY_BEHAVIORS = {
     "None": termination.CLEAN_UP_NONE,
     "Unfinished": termination.CLEAN_UP_UNFINISHED,
     "All": termination.CLEAN_UP_ALL,
 }
-UNFINISHED = ("Creating", "Pending", "Running", "Unknown")
+UNFINISHED_PHASES = ("Creating", "Pending", "Running", "Unknown")
 
 
-class Cleaned(NamedTuple):
+class CleanUp(NamedTuple):
     """The replicas whose Pods are deleted, and the sentence about it."""
 
-    deleted: tuple[Replica, ...]
+    deleted_replicas: tuple[ObservedReplica, ...]
     decision: Decision
 
 
-def cleaned(job: Observed, has_ended: bool) -> Cleaned:
+def decide_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
     """What is deleted of a job that has ended; of one that has not, nothing, and the sentence says why."""
-    if job.kind.clean_up is termination.CLEAN_UP_WORKERS:
-        return _workers(job, has_ended)
-    written = at(job.cr, job.kind.clean_up_at)
-    known = isinstance(written, str) and written in POLICIES
-    default = job.options.fact(job.kind.clean_up)
-    policy = written if known else default.value
-    fact = POLICIES[policy] if known else default
-    path = job.kind.clean_up_at if known else ()
+    if job.rules.clean_up is termination.CLEAN_UP_WORKERS:
+        return _decide_worker_clean_up(job, has_ended)
+    policy_field = get_at(job.cr, job.rules.clean_up_path)
+    is_known = isinstance(policy_field, str) and policy_field in CLEAN_UP_POLICY_BEHAVIORS
+    default = job.options.resolve_behavior(job.rules.clean_up)
+    policy = policy_field if is_known else default.value
+    behavior = CLEAN_UP_POLICY_BEHAVIORS[policy] if is_known else default
+    path = job.rules.clean_up_path if is_known else ()
     if not has_ended:
-        return Cleaned((), _later(f"cleanUpPolicy is {policy}{'' if known else ', the default'}", fact, path))
-    there = [one for one in job.replicas if one.phase != "Deleted"]
-    gone = [one for one in there if policy == "All" or (policy == "Unfinished" and one.phase in UNFINISHED)]
-    return _cleaned(job, gone, f"cleanUpPolicy is {policy}{'' if known else ', the default'}", fact, path)
+        return CleanUp(
+            (),
+            _build_pending_decision(
+                f"cleanUpPolicy is {policy}{'' if is_known else ', the default'}", behavior, path
+            ),
+        )
+    existing = [one for one in job.replicas if one.phase != "Deleted"]
+    deleted = [
+        one
+        for one in existing
+        if policy == "All" or (policy == "Unfinished" and one.phase in UNFINISHED_PHASES)
+    ]
+    return _build_clean_up(
+        job, deleted, f"cleanUpPolicy is {policy}{'' if is_known else ', the default'}", behavior, path
+    )
 
 
-def _workers(job: Observed, has_ended: bool) -> Cleaned:
-    wanted = at(job.cr, job.kind.clean_up_at) is True
-    path = job.kind.clean_up_at if at(job.cr, job.kind.clean_up_at) is not None else ()
-    fact, why = (
-        job.kind.clean_up,
-        f"cleanUpWorkers is {'true' if wanted else 'false'}{'' if path else ', the default'}",
+def _decide_worker_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
+    deletes_workers = get_at(job.cr, job.rules.clean_up_path) is True
+    path = job.rules.clean_up_path if get_at(job.cr, job.rules.clean_up_path) is not None else ()
+    behavior, why = (
+        job.rules.clean_up,
+        f"cleanUpWorkers is {'true' if deletes_workers else 'false'}{'' if path else ', the default'}",
     )
     if not has_ended:
-        return Cleaned((), _later(why, fact, path))
-    workers = [one for one in job.replicas if one.type != job.kind.leader and one.phase != "Deleted"]
-    return _cleaned(job, workers if wanted else [], why, fact, path)
+        return CleanUp((), _build_pending_decision(why, behavior, path))
+    workers = [one for one in job.replicas if one.type != job.rules.leader and one.phase != "Deleted"]
+    return _build_clean_up(job, workers if deletes_workers else [], why, behavior, path)
 
 
-def _later(why: str, fact: Fact, path: Path) -> Decision:
-    return Decision("clean-up", f"nothing is deleted, for the job has not ended; {why}", fact, (), path)
+def _build_pending_decision(explanation: str, behavior: Behavior, path: Path) -> Decision:
+    return Decision(
+        "clean-up", f"nothing is deleted, for the job has not ended; {explanation}", behavior, (), path
+    )
 
 
-def _cleaned(job: Observed, gone: Sequence[Replica], why: str, fact: Fact, path: Path) -> Cleaned:
-    names = {one.name for one in gone}
-    stay = [one for one in job.replicas if one.phase in UNFINISHED and one.name not in names]
-    if gone:
-        text = f"{named(gone)} {plural(gone, 'is', 'are')} deleted: {why}"
+def _build_clean_up(
+    job: ObservedJob, deleted: Sequence[ObservedReplica], explanation: str, behavior: Behavior, path: Path
+) -> CleanUp:
+    names = {one.name for one in deleted}
+    remaining = [one for one in job.replicas if one.phase in UNFINISHED_PHASES and one.name not in names]
+    if deleted:
+        text = f"{format_replicas(deleted)} {select_plural(deleted, 'is', 'are')} deleted: {explanation}"
     else:
-        text = f"nothing is deleted: {why}"
-    if stay:
-        text += f"; {named(stay)} {plural(stay, 'stays with what it holds', 'stay with what they hold')}"
-    return Cleaned(tuple(gone), Decision("clean-up", text, fact, tuple(gone), path))
+        text = f"nothing is deleted: {explanation}"
+    if remaining:
+        text += (
+            f"; {format_replicas(remaining)}"
+            f" {select_plural(remaining, 'stays with what it holds', 'stay with what they hold')}"
+        )
+    return CleanUp(tuple(deleted), Decision("clean-up", text, behavior, tuple(deleted), path))

@@ -4,50 +4,77 @@ from __future__ import annotations
 
 from podplan.core.findings import Path
 from podplan.kinds.t9k.behaviors import job_status, termination
-from podplan.tools.status.observed_job import Decision, Observed, at, leader
-from podplan.tools.status.outcome import Outcome, fails, succeeds, undecided
-from podplan.tools.status.replicas import Replica, how_it_ended
-from podplan.tools.status.success_rules import Final, by_rules
+from podplan.tools.status.observed_job import Decision, ObservedJob, find_leader, get_at
+from podplan.tools.status.outcome import JobOutcome, build_failure, build_success, build_undecided
+from podplan.tools.status.replicas import ObservedReplica, describe_end
+from podplan.tools.status.success_rules import SucceededByName, decide_by_rules
 
-DEADLINE_AT: Path = ("spec", "runPolicy", "activeDeadlineSeconds")
+DEADLINE_PATH: Path = ("spec", "runPolicy", "activeDeadlineSeconds")
 
 
-def outcome(job: Observed, final: Final) -> Outcome:
+def decide_outcome(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobOutcome:
     """How the job ends, from those of its replicas that have ended and are not started again."""
-    found = _by_leader(job, final) if job.kind.leader else by_rules(job, final)
-    return _by_deadline(job) if found.phase != "Failed" and _too_long(job) else found
+    rule_outcome = (
+        _decide_by_leader(job, succeeded_by_name)
+        if job.rules.leader
+        else decide_by_rules(job, succeeded_by_name)
+    )
+    return (
+        _fail_by_deadline(job) if rule_outcome.phase != "Failed" and _exceeds_deadline(job) else rule_outcome
+    )
 
 
-def _too_long(job: Observed) -> bool:
-    deadline = at(job.cr, DEADLINE_AT)
+def _exceeds_deadline(job: ObservedJob) -> bool:
+    deadline = get_at(job.cr, DEADLINE_PATH)
     return isinstance(deadline, int) and job.elapsed is not None and job.elapsed > deadline
 
 
-def _by_deadline(job: Observed) -> Outcome:
-    why = f"it ran for {job.elapsed} s, and activeDeadlineSeconds is {at(job.cr, DEADLINE_AT)}"
-    decision = Decision("failure", f"the job fails: {why}", termination.DEADLINE, (), DEADLINE_AT)
-    return fails(job, why, decision, job_status.SAYS_DEADLINE)
+def _fail_by_deadline(job: ObservedJob) -> JobOutcome:
+    why = f"it ran for {job.elapsed} s, and activeDeadlineSeconds is {get_at(job.cr, DEADLINE_PATH)}"
+    decision = Decision("failure", f"the job fails: {why}", termination.DEADLINE, (), DEADLINE_PATH)
+    return build_failure(job, why, decision, job_status.SAYS_DEADLINE)
 
 
-def _by_leader(job: Observed, final: Final) -> Outcome:
-    fact, lead = job.kind.outcome, leader(job)
-    if lead is None:
-        return undecided(Decision("success", "nothing decides: the job has no replica that does", fact))
-    if lead.name not in final:
-        text = f"not decided yet: {lead.short} decides, and {_state(lead)}"
-        return undecided(Decision("success", text, fact, (lead,)))
-    if final[lead.name]:
-        log = "; whether the training succeeded, only its log tells" if job.kind.says_finished else ""
-        text = f"the job succeeds with {lead.short}, which completed{log}"
-        return succeeds(job, f"{lead.short} has completed{log}", Decision("success", text, fact, (lead,)))
-    ended = how_it_ended(lead)
-    decision = Decision("failure", f"the job fails with {lead.short}, which {ended}", fact, (lead,))
-    return fails(job, f"{lead.short} {ended}", decision, job.kind.says_failed, replica=lead)
+def _decide_by_leader(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobOutcome:
+    behavior, leading_replica = job.rules.outcome_behavior, find_leader(job)
+    if leading_replica is None:
+        return build_undecided(
+            Decision("success", "nothing decides: the job has no replica that does", behavior)
+        )
+    if leading_replica.name not in succeeded_by_name:
+        text = (
+            f"not decided yet: {leading_replica.short_name} decides, and {_describe_state(leading_replica)}"
+        )
+        return build_undecided(Decision("success", text, behavior, (leading_replica,)))
+    if succeeded_by_name[leading_replica.name]:
+        log_note = (
+            "; whether the training succeeded, only its log tells" if job.rules.finished_message else ""
+        )
+        text = f"the job succeeds with {leading_replica.short_name}, which completed{log_note}"
+        return build_success(
+            job,
+            f"{leading_replica.short_name} has completed{log_note}",
+            Decision("success", text, behavior, (leading_replica,)),
+        )
+    end_text = describe_end(leading_replica)
+    decision = Decision(
+        "failure",
+        f"the job fails with {leading_replica.short_name}, which {end_text}",
+        behavior,
+        (leading_replica,),
+    )
+    return build_failure(
+        job,
+        f"{leading_replica.short_name} {end_text}",
+        decision,
+        job.rules.failed_message,
+        replica=leading_replica,
+    )
 
 
-def _state(replica: Replica) -> str:
+def _describe_state(replica: ObservedReplica) -> str:
     """What a replica does that decides nothing yet, as the predicate of a sentence."""
-    if replica.ended:
+    if replica.has_ended:
         return "is started again"
     return {"Running": "is running", "Creating": "is being created", "Deleted": "is gone"}.get(
         replica.phase, f"is {replica.phase}"

@@ -5,15 +5,15 @@ Source: docs/evidence/t9k-common.md#conditions.
 
 from __future__ import annotations
 
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 from podplan.kinds.t9k.behaviors import job_status
-from podplan.tools.status.observed_job import Observed
-from podplan.tools.status.outcome import Outcome, said
-from podplan.tools.status.replicas import Replica
+from podplan.tools.status.observed_job import ObservedJob
+from podplan.tools.status.outcome import JobOutcome, format_message
+from podplan.tools.status.replicas import ObservedReplica
 
-NOT_ENDED = "NotFinished"
-NOTHING = "-"
+NOT_ENDED_REASON = "NotFinished"
+NO_REASON = "-"
 
 
 class Condition(NamedTuple):
@@ -23,71 +23,73 @@ class Condition(NamedTuple):
     status: bool
     reason: str
     message: str
-    fact: Fact
+    behavior: Behavior
 
 
-def conditions(job: Observed, phase: str, outcome: Outcome) -> list[Condition]:
+def build_conditions(job: ObservedJob, phase: str, outcome: JobOutcome) -> list[Condition]:
     """The conditions of a job in ``phase``; an outcome without a phase means that it has not ended."""
     if outcome.phase:
-        life = _ended(outcome)
+        life_conditions = _build_ended_conditions(outcome)
     elif phase == "Paused":
-        life = _paused(job)
+        life_conditions = _build_paused_conditions(job)
     else:
-        life = _living(job, phase)
-    initialized = _says(job, "Initialized", True, NOTHING, job_status.SAYS_INITIALIZED)
-    return [initialized, *life, _replica_failure(job, outcome)]
+        life_conditions = _build_active_conditions(job, phase)
+    initialized = _build_condition(job, "Initialized", True, NO_REASON, job_status.SAYS_INITIALIZED)
+    return [initialized, *life_conditions, _build_replica_failure(job, outcome)]
 
 
-def _says(job: Observed, type_: str, status: bool, reason: str, fact: Fact) -> Condition:
-    fact = job.options.fact(fact)
-    return Condition(type_, status, reason, said(fact, job), fact)
+def _build_condition(
+    job: ObservedJob, type_: str, status: bool, reason: str, behavior: Behavior
+) -> Condition:
+    behavior = job.options.resolve_behavior(behavior)
+    return Condition(type_, status, reason, format_message(behavior, job), behavior)
 
 
-def _ended(outcome: Outcome) -> list[Condition]:
+def _build_ended_conditions(outcome: JobOutcome) -> list[Condition]:
     failed = outcome.phase == "Failed"
     return [
-        Condition(type_, status, outcome.phase, outcome.message, outcome.says)
+        Condition(type_, status, outcome.phase, outcome.message, outcome.message_behavior)
         for type_, status in (("Running", False), ("Failed", failed), ("Completed", True))
     ]
 
 
-def _paused(job: Observed) -> list[Condition]:
+def _build_paused_conditions(job: ObservedJob) -> list[Condition]:
     return [
-        _says(job, "Running", False, "Paused", job_status.SAYS_PAUSED),
-        _says(job, "Paused", True, "Paused", job_status.SAYS_PAUSED),
-        *_not_ended(job),
+        _build_condition(job, "Running", False, "Paused", job_status.SAYS_PAUSED),
+        _build_condition(job, "Paused", True, "Paused", job_status.SAYS_PAUSED),
+        *_build_not_ended_conditions(job),
     ]
 
 
-def _living(job: Observed, phase: str) -> list[Condition]:
+def _build_active_conditions(job: ObservedJob, phase: str) -> list[Condition]:
     if phase != "Running":
-        running = _says(job, "Running", False, NOTHING, job_status.SAYS_NOT_STARTED)
-    elif _failed(job) is None:
-        running = _says(job, "Running", True, NOTHING, job_status.SAYS_NORMAL)
+        running = _build_condition(job, "Running", False, NO_REASON, job_status.SAYS_NOT_STARTED)
+    elif _find_failed_replica(job) is None:
+        running = _build_condition(job, "Running", True, NO_REASON, job_status.SAYS_NORMAL)
     else:
-        running = _says(job, "Running", True, NOTHING, job_status.SAYS_NOT_ENDED)
-    return [running, *_not_ended(job)]
+        running = _build_condition(job, "Running", True, NO_REASON, job_status.SAYS_NOT_ENDED)
+    return [running, *_build_not_ended_conditions(job)]
 
 
-def _not_ended(job: Observed) -> list[Condition]:
+def _build_not_ended_conditions(job: ObservedJob) -> list[Condition]:
     return [
-        _says(job, "Failed", False, NOT_ENDED, job_status.SAYS_NOT_ENDED),
-        _says(job, "Completed", False, NOT_ENDED, job_status.SAYS_STILL_RUNNING),
+        _build_condition(job, "Failed", False, NOT_ENDED_REASON, job_status.SAYS_NOT_ENDED),
+        _build_condition(job, "Completed", False, NOT_ENDED_REASON, job_status.SAYS_STILL_RUNNING),
     ]
 
 
-def _replica_failure(job: Observed, outcome: Outcome) -> Condition:
-    failed = _failed(job)
-    if outcome.phase == "Failed" and job.kind.failure_says_so:
-        return Condition("ReplicaFailure", True, outcome.phase, outcome.message, outcome.says)
-    if outcome.phase == "Succeeded" and job.kind.says_finished is not None:
-        return _says(job, "ReplicaFailure", False, "Finished", job.kind.says_finished)
+def _build_replica_failure(job: ObservedJob, outcome: JobOutcome) -> Condition:
+    failed = _find_failed_replica(job)
+    if outcome.phase == "Failed" and job.rules.reports_replica_failure:
+        return Condition("ReplicaFailure", True, outcome.phase, outcome.message, outcome.message_behavior)
+    if outcome.phase == "Succeeded" and job.rules.finished_message is not None:
+        return _build_condition(job, "ReplicaFailure", False, "Finished", job.rules.finished_message)
     if failed is None:
-        return _says(job, "ReplicaFailure", False, NOTHING, job_status.SAYS_NORMAL)
-    fact = job.options.fact(job_status.SAYS_REPLICA_FAILED)
-    return Condition("ReplicaFailure", True, "ErrorInPod", said(fact, job, failed), fact)
+        return _build_condition(job, "ReplicaFailure", False, NO_REASON, job_status.SAYS_NORMAL)
+    behavior = job.options.resolve_behavior(job_status.SAYS_REPLICA_FAILED)
+    return Condition("ReplicaFailure", True, "ErrorInPod", format_message(behavior, job, failed), behavior)
 
 
-def _failed(job: Observed) -> Replica | None:
+def _find_failed_replica(job: ObservedJob) -> ObservedReplica | None:
     """The first replica that was seen to have failed."""
     return next((one for one in job.replicas if one.phase == "Failed"), None)

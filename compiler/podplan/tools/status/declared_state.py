@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from podplan.core.errors import RequestError
-from podplan.core.suggestions import meant_or_known
-from podplan.core.truncation import shortened
+from podplan.core.errors import UsageError
+from podplan.core.suggestions import suggest_or_list
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple
-from podplan.tools.status.replicas import Container
+from podplan.tools.status.replicas import ContainerState
 
-_MOST_SHOWN = 61
+_MAX_SHOWN_LENGTH = 61
 
 
-class Told(NamedTuple):
+class DeclaredState(NamedTuple):
     """What is said of the replicas at some ``positions``; ``place`` begins messages about it.
 
     ``exact`` is false for what is said of a whole type, which gives way to what is said of one of them.
@@ -19,30 +19,30 @@ class Told(NamedTuple):
     """
 
     positions: list[int]
-    place: str
-    exact: bool
+    location: str
+    is_exact: bool
     phase: str
-    code: int | None = None
+    exit_code: int | None = None
     reason: str = ""
-    containers: tuple[Container, ...] | None = None
+    containers: tuple[ContainerState, ...] | None = None
     name: str = ""
     uid: str = ""
     restarts: int = 0
 
 
-def demand_phase(written: Any, known: tuple[str, ...], place: str) -> str:
+def parse_phase(value: Any, phases: tuple[str, ...], location: str) -> str:
     """``written`` if it is one of the known phases. Raises RequestError."""
-    if isinstance(written, str) and written in known:
-        return written
-    hint = meant_or_known(written if isinstance(written, str) else "", known)
-    raise RequestError(f"{place}: there is no phase {shown(written)}{hint}")
+    if isinstance(value, str) and value in phases:
+        return value
+    hint = suggest_or_list(value if isinstance(value, str) else "", phases)
+    raise UsageError(f"{location}: there is no phase {format_value(value)}{hint}")
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in a message."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     text = f'"{value}"' if isinstance(value, str) else str(value)
-    return shortened(text, _MOST_SHOWN)
+    return truncate(text, _MAX_SHOWN_LENGTH)

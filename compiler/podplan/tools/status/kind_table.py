@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 from podplan.kinds.t9k.behaviors import job_status, termination
 
 
-class Kind(NamedTuple):
+class KindStatusRules(NamedTuple):
     """How one kind decides about its replicas and itself.
 
     ``leader`` is the replica that decides over the job: "first", a replica type, or "" where rules do.
@@ -20,79 +20,79 @@ class Kind(NamedTuple):
     """
 
     leader: str
-    outcome: Fact
-    specs: Path
-    policy: Path | None
-    default_policy: Fact
-    limit_at: Path
-    limit: Fact
-    shared: bool
-    clean_up_at: Path
-    clean_up: Fact
-    says_failed: Fact
-    failure_says_so: bool = False
-    says_finished: Fact | None = None
-    elastic_if: Path = ()
+    outcome_behavior: Behavior
+    specs_path: Path
+    restart_policy_path: Path | None
+    default_restart_policy: Behavior
+    restart_limit_path: Path
+    restart_limit: Behavior
+    shares_restarts: bool
+    clean_up_path: Path
+    clean_up: Behavior
+    failed_message: Behavior
+    reports_replica_failure: bool = False
+    finished_message: Behavior | None = None
+    elastic_condition_path: Path = ()
 
 
-_BACKOFF: Path = ("spec", "runPolicy", "backoffLimit")
-_CLEAN_UP: Path = ("spec", "runPolicy", "cleanUpPolicy")
+_BACKOFF_PATH: Path = ("spec", "runPolicy", "backoffLimit")
+_CLEAN_UP_PATH: Path = ("spec", "runPolicy", "cleanUpPolicy")
 
-TABLE = {
-    "PyTorchTrainingJob": Kind(
+STATUS_RULES = {
+    "PyTorchTrainingJob": KindStatusRules(
         leader="first",
-        outcome=termination.OUTCOME_PYTORCH,
-        specs=("spec", "replicaSpecs"),
-        policy=("restartPolicy",),
-        default_policy=termination.RESTART_POLICY_PYTORCH,
-        limit_at=_BACKOFF,
-        limit=termination.BACKOFF_LIMIT,
-        shared=True,
-        clean_up_at=_CLEAN_UP,
+        outcome_behavior=termination.OUTCOME_PYTORCH,
+        specs_path=("spec", "replicaSpecs"),
+        restart_policy_path=("restartPolicy",),
+        default_restart_policy=termination.RESTART_POLICY_PYTORCH,
+        restart_limit_path=_BACKOFF_PATH,
+        restart_limit=termination.BACKOFF_LIMIT,
+        shares_restarts=True,
+        clean_up_path=_CLEAN_UP_PATH,
         clean_up=termination.CLEAN_UP_DEFAULT_ASSUMED,
-        says_failed=job_status.SAYS_FAILED,
-        elastic_if=("spec", "torchrunConfig", "enabled"),
+        failed_message=job_status.SAYS_FAILED,
+        elastic_condition_path=("spec", "torchrunConfig", "enabled"),
     ),
-    "DeepSpeedJob": Kind(
+    "DeepSpeedJob": KindStatusRules(
         leader="first",
-        outcome=termination.OUTCOME_DEEPSPEED,
-        specs=("spec", "worker"),
-        policy=("restartPolicy",),
-        default_policy=termination.RESTART_POLICY,
-        limit_at=_BACKOFF,
-        limit=termination.BACKOFF_LIMIT_DEEPSPEED,
-        shared=True,
-        clean_up_at=_CLEAN_UP,
+        outcome_behavior=termination.OUTCOME_DEEPSPEED,
+        specs_path=("spec", "worker"),
+        restart_policy_path=("restartPolicy",),
+        default_restart_policy=termination.RESTART_POLICY,
+        restart_limit_path=_BACKOFF_PATH,
+        restart_limit=termination.BACKOFF_LIMIT_DEEPSPEED,
+        shares_restarts=True,
+        clean_up_path=_CLEAN_UP_PATH,
         clean_up=termination.CLEAN_UP_DEFAULT_ASSUMED,
-        says_failed=job_status.SAYS_FAILED_DEEPSPEED,
-        failure_says_so=True,
-        elastic_if=("spec", "elastic", "enabled"),
+        failed_message=job_status.SAYS_FAILED_DEEPSPEED,
+        reports_replica_failure=True,
+        elastic_condition_path=("spec", "elastic", "enabled"),
     ),
-    "ColossalAIJob": Kind(
+    "ColossalAIJob": KindStatusRules(
         leader="launcher",
-        outcome=termination.OUTCOME_COLOSSALAI,
-        specs=("spec", "replicaSpecs"),
-        policy=None,
-        default_policy=termination.RESTART_COLOSSALAI,
-        limit_at=(),
-        limit=termination.RESTART_COLOSSALAI,
-        shared=True,
-        clean_up_at=("spec", "runPolicy", "cleanUpWorkers"),
+        outcome_behavior=termination.OUTCOME_COLOSSALAI,
+        specs_path=("spec", "replicaSpecs"),
+        restart_policy_path=None,
+        default_restart_policy=termination.RESTART_COLOSSALAI,
+        restart_limit_path=(),
+        restart_limit=termination.RESTART_COLOSSALAI,
+        shares_restarts=True,
+        clean_up_path=("spec", "runPolicy", "cleanUpWorkers"),
         clean_up=termination.CLEAN_UP_WORKERS,
-        says_failed=job_status.SAYS_FAILED,
-        says_finished=job_status.SAYS_FINISHED,
+        failed_message=job_status.SAYS_FAILED,
+        finished_message=job_status.SAYS_FINISHED,
     ),
-    "GenericJob": Kind(
+    "GenericJob": KindStatusRules(
         leader="",
-        outcome=termination.SUCCESS_RULES,
-        specs=("spec", "replicaSpecs"),
-        policy=("restartPolicy", "policy"),
-        default_policy=termination.RESTART_POLICY,
-        limit_at=("restartPolicy", "limit"),
-        limit=termination.RESTART_LIMIT,
-        shared=False,
-        clean_up_at=("spec", "cleanUpPolicy"),
+        outcome_behavior=termination.SUCCESS_RULES,
+        specs_path=("spec", "replicaSpecs"),
+        restart_policy_path=("restartPolicy", "policy"),
+        default_restart_policy=termination.RESTART_POLICY,
+        restart_limit_path=("restartPolicy", "limit"),
+        restart_limit=termination.RESTART_LIMIT,
+        shares_restarts=False,
+        clean_up_path=("spec", "cleanUpPolicy"),
         clean_up=termination.CLEAN_UP_DEFAULT,
-        says_failed=job_status.SAYS_FAILED_RULE,
+        failed_message=job_status.SAYS_FAILED_RULE,
     ),
 }

@@ -4,96 +4,110 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.core.errors import RequestError
+from podplan.core.errors import UsageError
 from podplan.core.findings import Path
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.tools.status.declared_state import Told, demand_phase, shown
-from podplan.tools.status.replica_matcher import Names, pod, unknown
-from podplan.tools.status.replicas import ENDED, Container
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.tools.status.declared_state import DeclaredState, format_value, parse_phase
+from podplan.tools.status.replica_matcher import ReplicaNames, explain_unknown_name, find_pod_position
+from podplan.tools.status.replicas import ENDED_PHASES, ContainerState
 from podplan.yaml import Document
 
-OWNER = "tensorstack.dev/owner-name"
-PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
-_ORDINARY = ("Error", "Completed")  # reasons that say no more than the exit code
+OWNER_LABEL = "tensorstack.dev/owner-name"
+POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
+_ORDINARY_REASONS = ("Error", "Completed")  # reasons that say no more than the exit code
 
 
-def of_pods(document: Document, known: Names, job: str, training: Sequence[str]) -> Iterator[Told]:
+def parse_pods(
+    document: Document, replica_names: ReplicaNames, job_name: str, training_names: Sequence[str]
+) -> Iterator[DeclaredState]:
     """What the Pods of a document say; those of other jobs, and what is no Pod, are passed over.
 
     ``training`` are the names of the containers that train, by position. Raises RequestError.
     """
-    for path, data in _objects(document.data, ()):
-        position = pod(known, text(mapping(data, "metadata"), "name"))
+    for path, data in _iter_pods(document.data, ()):
+        position = find_pod_position(replica_names, get_text(get_mapping(data, "metadata"), "name"))
         if position is not None:
-            yield _told(document, path, data, position, training[position])
-        elif not _is_of_another(mapping(data, "metadata"), job):
-            name = text(mapping(data, "metadata"), "name")
-            at = _place(document, (*path, "metadata", "name"))
-            raise RequestError(f"{at}: {unknown(known, name) if name else 'this Pod has no name'}")
+            yield _build_declared_state(document, path, data, position, training_names[position])
+        elif not _belongs_to_other_job(get_mapping(data, "metadata"), job_name):
+            name = get_text(get_mapping(data, "metadata"), "name")
+            name_location = _format_location(document, (*path, "metadata", "name"))
+            raise UsageError(
+                f"{name_location}:"
+                f" {explain_unknown_name(replica_names, name) if name else 'this Pod has no name'}"
+            )
 
 
-def _place(document: Document, path: Path) -> str:
+def _format_location(document: Document, path: Path) -> str:
     span = document.span(path)
     return f"{document.file}:{span.line}:{span.column}"
 
 
-def _objects(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _iter_pods(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The Pods of a document with their paths; entries of a PodList need not say what they are."""
-    kind = text(data, "kind")
+    kind = get_text(data, "kind")
     if kind == "Pod":
         yield path, data
     elif kind in ("List", "PodList"):
-        for index, entry in entries(data, "items"):
-            if text(entry, "kind") == "Pod" or (kind == "PodList" and "kind" not in entry):
+        for index, entry in get_entries(data, "items"):
+            if get_text(entry, "kind") == "Pod" or (kind == "PodList" and "kind" not in entry):
                 yield (*path, "items", index), entry
 
 
-def _is_of_another(metadata: Mapping[str, Any], job: str) -> bool:
+def _belongs_to_other_job(metadata: Mapping[str, Any], job: str) -> bool:
     """Whether a Pod says that it belongs to another job, or to something else that owns it."""
-    label = text(mapping(metadata, "labels"), OWNER)
-    owners = [text(owner, "name") for _, owner in entries(metadata, "ownerReferences")]
+    label = get_text(get_mapping(metadata, "labels"), OWNER_LABEL)
+    owners = [get_text(owner, "name") for _, owner in get_entries(metadata, "ownerReferences")]
     return bool(label or owners) and job not in (label, *owners)
 
 
-def _told(document: Document, path: Path, data: dict[str, Any], position: int, training: str) -> Told:
-    metadata, status = mapping(data, "metadata"), mapping(data, "status")
-    written = status.get("phase")
-    phase_at = _place(document, (*path, "status", "phase"))
-    phase = "Creating" if written is None else demand_phase(written, PHASES, phase_at)
-    if metadata.get("deletionTimestamp") is not None and phase not in ENDED:
+def _build_declared_state(
+    document: Document, path: Path, data: dict[str, Any], position: int, training_name: str
+) -> DeclaredState:
+    metadata, status = get_mapping(data, "metadata"), get_mapping(data, "status")
+    written_phase = status.get("phase")
+    phase_at = _format_location(document, (*path, "status", "phase"))
+    phase = "Creating" if written_phase is None else parse_phase(written_phase, POD_PHASES, phase_at)
+    if metadata.get("deletionTimestamp") is not None and phase not in ENDED_PHASES:
         phase = "Deleted"
     containers, inits = (
-        tuple(_container(one, _place(document, (*path, "status", key, i))) for i, one in entries(status, key))
+        tuple(
+            _parse_container(one, _format_location(document, (*path, "status", key, i)))
+            for i, one in get_entries(status, key)
+        )
         for key in ("containerStatuses", "initContainerStatuses")
     )
-    failed = _failed(containers, inits, training) if phase == "Failed" else None
-    reason = text(status, "reason") or (failed.reason if failed else "")
-    return Told(
+    failed = _find_failed_container(containers, inits, training_name) if phase == "Failed" else None
+    reason = get_text(status, "reason") or (failed.reason if failed else "")
+    return DeclaredState(
         [position],
-        _place(document, (*path, "metadata", "name")),
+        _format_location(document, (*path, "metadata", "name")),
         True,
         phase,
-        failed.code if failed else None,
+        failed.exit_code if failed else None,
         reason,
         containers,
-        text(metadata, "name"),
-        text(metadata, "uid"),
+        get_text(metadata, "name"),
+        get_text(metadata, "uid"),
     )
 
 
-def _container(status: Mapping[str, Any], place: str) -> Container:
-    state, name = mapping(status, "state"), text(status, "name")
+def _parse_container(status: Mapping[str, Any], location: str) -> ContainerState:
+    state, name = get_mapping(status, "state"), get_text(status, "name")
     if "terminated" not in state:
-        return Container(name, "Running" if "running" in state else "Waiting")
-    ended = mapping(state, "terminated")
-    code, reason = ended.get("exitCode"), text(ended, "reason")
+        return ContainerState(name, "Running" if "running" in state else "Waiting")
+    terminated = get_mapping(state, "terminated")
+    code, reason = terminated.get("exitCode"), get_text(terminated, "reason")
     if not isinstance(code, int) or isinstance(code, bool):
-        raise RequestError(f"{place}: a container that has terminated wants an exitCode, not {shown(code)}")
-    return Container(name, "Terminated", code, "" if reason in _ORDINARY else reason)
+        raise UsageError(
+            f"{location}: a container that has terminated wants an exitCode, not {format_value(code)}"
+        )
+    return ContainerState(name, "Terminated", code, "" if reason in _ORDINARY_REASONS else reason)
 
 
-def _failed(containers: Sequence[Container], inits: Sequence[Container], training: str) -> Container | None:
+def _find_failed_container(
+    containers: Sequence[ContainerState], init_containers: Sequence[ContainerState], training_name: str
+) -> ContainerState | None:
     """The container by which a Pod failed: the one that trains, else the first that did not end with 0."""
-    failed = [one for one in (*containers, *inits) if one.code]
-    return next((one for one in failed if one.name == training), failed[0] if failed else None)
+    failed = [one for one in (*containers, *init_containers) if one.exit_code]
+    return next((one for one in failed if one.name == training_name), failed[0] if failed else None)

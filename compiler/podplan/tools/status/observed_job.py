@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Fact
-from podplan.core.replica_groups import Options
+from podplan.core.provenance import Behavior
+from podplan.core.replica_groups import LoweringOptions
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import entries, mapping, number, text
-from podplan.tools.status.kind_table import TABLE, Kind
-from podplan.tools.status.replicas import Replica
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
+from podplan.tools.status.kind_table import STATUS_RULES, KindStatusRules
+from podplan.tools.status.replicas import ObservedReplica
 
 
-class Observed(NamedTuple):
+class ObservedJob(NamedTuple):
     """A job with all its replicas, those of rank 0 first. ``elapsed`` are the seconds since its start."""
 
     cr: dict[str, Any]
-    kind: Kind
-    replicas: tuple[Replica, ...]
-    options: Options
+    rules: KindStatusRules
+    replicas: tuple[ObservedReplica, ...]
+    options: LoweringOptions
     elapsed: int | None = None
 
     @property
     def name(self) -> str:
-        metadata = mapping(self.cr, "metadata")
-        return text(metadata, "name") or text(metadata, "generateName")
+        metadata = get_mapping(self.cr, "metadata")
+        return get_text(metadata, "name") or get_text(metadata, "generateName")
 
 
 class Decision(NamedTuple):
@@ -35,20 +35,20 @@ class Decision(NamedTuple):
 
     topic: str
     text: str
-    fact: Fact
-    replicas: tuple[Replica, ...] = ()
+    behavior: Behavior
+    replicas: tuple[ObservedReplica, ...] = ()
     path: Path = ()
 
 
-def observed(
-    cr: dict[str, Any], replicas: list[Replica], options: Options, elapsed: int | None = None
-) -> Observed:
+def build_observed_job(
+    cr: dict[str, Any], replicas: list[ObservedReplica], options: LoweringOptions, elapsed: int | None = None
+) -> ObservedJob:
     """A job of one of the kinds in the table."""
     kind = cr["kind"]
-    return Observed(cr, TABLE[kind], tuple(replicas), options._replace(kind=kind), elapsed)
+    return ObservedJob(cr, STATUS_RULES[kind], tuple(replicas), options._replace(kind=kind), elapsed)
 
 
-def at(data: Any, path: Path) -> Any:
+def get_at(data: Any, path: Path) -> Any:
     """The value at a path of keys and indexes, None where nothing is."""
     for step in path:
         if isinstance(data, dict):
@@ -60,27 +60,27 @@ def at(data: Any, path: Path) -> Any:
     return data
 
 
-def specs(job: Observed) -> dict[str, Path]:
+def find_spec_paths(job: ObservedJob) -> dict[str, Path]:
     """The paths of the entries that describe the replica types; of two alike, the first."""
-    if job.kind.specs[-1] != "replicaSpecs":
-        return {one.type: job.kind.specs for one in job.replicas}
-    listed = entries(mapping(job.cr, "spec"), "replicaSpecs")
-    return {text(entry, "type"): (*job.kind.specs, i) for i, entry in reversed([*listed])}
+    if job.rules.specs_path[-1] != "replicaSpecs":
+        return {one.type: job.rules.specs_path for one in job.replicas}
+    spec_entries = get_entries(get_mapping(job.cr, "spec"), "replicaSpecs")
+    return {get_text(entry, "type"): (*job.rules.specs_path, i) for i, entry in reversed([*spec_entries])}
 
 
-def restarted_before(job: Observed) -> dict[str, int]:
+def count_past_restarts(job: ObservedJob) -> dict[str, int]:
     """The restarts that each replica type has had, as far as the status of the CR and the replicas tell."""
-    found = dict.fromkeys((one.type for one in job.replicas), 0)
-    for _, task in entries(mapping(job.cr, "status"), "tasks"):
-        if text(task, "type") in found:
-            found[text(task, "type")] += max(number(task, "restartCount"), 0)
-    for one in job.replicas:
-        found[one.type] += one.restarts
-    return found
+    restart_counts = dict.fromkeys((one.type for one in job.replicas), 0)
+    for _, task in get_entries(get_mapping(job.cr, "status"), "tasks"):
+        if get_text(task, "type") in restart_counts:
+            restart_counts[get_text(task, "type")] += max(get_number(task, "restartCount"), 0)
+    for replica in job.replicas:
+        restart_counts[replica.type] += replica.restarts
+    return restart_counts
 
 
-def leader(job: Observed) -> Replica | None:
+def find_leader(job: ObservedJob) -> ObservedReplica | None:
     """The replica that decides over the job alone, if one does."""
-    if job.kind.leader == "first":
+    if job.rules.leader == "first":
         return next(iter(job.replicas), None)
-    return next((replica for replica in job.replicas if replica.type == job.kind.leader), None)
+    return next((replica for replica in job.replicas if replica.type == job.rules.leader), None)

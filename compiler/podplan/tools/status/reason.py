@@ -2,64 +2,86 @@
 
 from __future__ import annotations
 
-from podplan.tools.status.observed_job import Observed, leader
-from podplan.tools.status.outcome import Outcome
-from podplan.tools.status.replicas import NOT_STARTED, how_it_ended, named, plural
-from podplan.tools.status.restarts import Ended
+from podplan.tools.status.observed_job import ObservedJob, find_leader
+from podplan.tools.status.outcome import JobOutcome
+from podplan.tools.status.replicas import NOT_STARTED_PHASES, describe_end, format_replicas, select_plural
+from podplan.tools.status.restarts import EndedReplica
 
-_LATE = (*NOT_STARTED, "Deleted")
+_NOT_STARTED_PHASES = (*NOT_STARTED_PHASES, "Deleted")
 
 
-def ended_job(outcome: Outcome, ends: list[Ended]) -> str:
+def explain_ended_job(outcome: JobOutcome, ended_replicas: list[EndedReplica]) -> str:
     """Why a job has ended. ``ends`` are the replicas that could have been started again."""
-    concerned = {one.name for one in outcome.decision.replicas}
-    if outcome.phase == "Failed" and outcome.adds and any(one.replica.name in concerned for one in ends):
-        return f"{outcome.why}, and {plural([*concerned], 'is', 'are')} not started again"
-    return outcome.why
+    deciding_names = {one.name for one in outcome.decision.replicas}
+    if (
+        outcome.phase == "Failed"
+        and outcome.mentions_restarts
+        and any(one.replica.name in deciding_names for one in ended_replicas)
+    ):
+        return f"{outcome.explanation}, and {select_plural([*deciding_names], 'is', 'are')} not started again"
+    return outcome.explanation
 
 
-def living_job(job: Observed, phase: str, ends: list[Ended]) -> str:
+def explain_active_job(job: ObservedJob, phase: str, ended_replicas: list[EndedReplica]) -> str:
     """Why a job has not ended: what became of those that did, else who is at work or is waited for."""
-    lead = leader(job)
-    if phase == "Unknown" and lead is not None:
-        return f"{lead.short} decides over the job, and nobody knows what it does"
-    told = [*_again([one for one in ends if one.again]), *_down([one for one in ends if not one.again])]
-    return "; ".join(told) or _at_work(job, phase)
+    leading_replica = find_leader(job)
+    if phase == "Unknown" and leading_replica is not None:
+        return f"{leading_replica.short_name} decides over the job, and nobody knows what it does"
+    sentences = [
+        *_explain_restarts([one for one in ended_replicas if one.is_restarted]),
+        *_explain_stopped([one for one in ended_replicas if not one.is_restarted]),
+    ]
+    return "; ".join(sentences) or _explain_activity(job, phase)
 
 
-def _again(ends: list[Ended]) -> list[str]:
-    return [f"{_subject(ends)} and {plural(ends, 'is', 'are')} started again"] if ends else []
+def _explain_restarts(ended_replicas: list[EndedReplica]) -> list[str]:
+    return (
+        [f"{_format_subject(ended_replicas)} and {select_plural(ended_replicas, 'is', 'are')} started again"]
+        if ended_replicas
+        else []
+    )
 
 
-def _down(ends: list[Ended]) -> list[str]:
-    stay = plural(ends, "stays", "stay")
-    return [f"{_subject(ends)} and {stay} down, which does not end the job"] if ends else []
+def _explain_stopped(ended_replicas: list[EndedReplica]) -> list[str]:
+    verb = select_plural(ended_replicas, "stays", "stay")
+    return (
+        [f"{_format_subject(ended_replicas)} and {verb} down, which does not end the job"]
+        if ended_replicas
+        else []
+    )
 
 
-def _subject(ends: list[Ended]) -> str:
+def _format_subject(ended_replicas: list[EndedReplica]) -> str:
     """The replicas, and how they ended where it is the same for all."""
-    ways = {how_it_ended(one.replica) for one in ends}
-    return f"{named([one.replica for one in ends])} {ways.pop() if len(ways) == 1 else 'ended'}"
+    end_texts = {describe_end(one.replica) for one in ended_replicas}
+    return (
+        f"{format_replicas([one.replica for one in ended_replicas])}"
+        f" {end_texts.pop() if len(end_texts) == 1 else 'ended'}"
+    )
 
 
-def _at_work(job: Observed, phase: str) -> str:
+def _explain_activity(job: ObservedJob, phase: str) -> str:
     """How many replicas run, and how many have not started."""
-    whole = len(job.replicas)
-    late = sum(one.phase in _LATE for one in job.replicas)
-    running = sum(one.phase == "Running" for one in job.replicas)
-    waits = f"{_so_many(late, whole)} {'has' if late == 1 else 'have'} not started"
-    works = f"{_so_many(running, whole)} {'runs' if running == 1 else 'run'}"
-    if whole == 0:
+    total = len(job.replicas)
+    waiting_count = sum(one.phase in _NOT_STARTED_PHASES for one in job.replicas)
+    running_count = sum(one.phase == "Running" for one in job.replicas)
+    waiting_text = (
+        f"{_format_count(waiting_count, total)} {'has' if waiting_count == 1 else 'have'} not started"
+    )
+    running_text = f"{_format_count(running_count, total)} {'runs' if running_count == 1 else 'run'}"
+    if total == 0:
         return "it has no replicas"
-    if late and (phase != "Running" or not running):
-        return waits
-    if late:
-        return f"{works}, and {late} {'has' if late == 1 else 'have'} not started"
-    return works if running else f"{_so_many(whole, whole)} ended, which does not end the job"
+    if waiting_count and (phase != "Running" or not running_count):
+        return waiting_text
+    if waiting_count:
+        return f"{running_text}, and {waiting_count} {'has' if waiting_count == 1 else 'have'} not started"
+    return (
+        running_text if running_count else f"{_format_count(total, total)} ended, which does not end the job"
+    )
 
 
-def _so_many(number: int, whole: int) -> str:
+def _format_count(number: int, total: int) -> str:
     """So many replicas of the whole, as the subject of a sentence."""
-    if number == whole:
+    if number == total:
         return {1: "the only replica", 2: "both replicas"}.get(number, f"all {number} replicas")
-    return f"{number} of {whole} replicas"
+    return f"{number} of {total} replicas"

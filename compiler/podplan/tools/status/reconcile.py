@@ -6,99 +6,133 @@ from collections.abc import Collection
 
 from podplan.kinds.t9k.behaviors import job_status, termination
 from podplan.tools.status import reason
-from podplan.tools.status.clean_up import cleaned
-from podplan.tools.status.completion import outcome
-from podplan.tools.status.conditions import conditions
-from podplan.tools.status.observed_job import Decision, Observed, restarted_before
-from podplan.tools.status.outcome import Outcome, undecided
-from podplan.tools.status.phase import PAUSE_AT, paused, phase_of
-from podplan.tools.status.replicas import Replica, named, plural
-from podplan.tools.status.restarts import decisions, ended
-from podplan.tools.status.result import After, Result
+from podplan.tools.status.clean_up import decide_clean_up
+from podplan.tools.status.completion import decide_outcome
+from podplan.tools.status.conditions import build_conditions
+from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts
+from podplan.tools.status.outcome import JobOutcome, build_undecided
+from podplan.tools.status.phase import PAUSE_PATH, determine_phase, is_paused
+from podplan.tools.status.replicas import ObservedReplica, format_replicas, select_plural
+from podplan.tools.status.restarts import build_restart_decisions, decide_restarts
+from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 
-def act(job: Observed) -> Result:
+def reconcile_job(job: ObservedJob) -> StatusResult:
     """What the controller reports of a job, and its decisions with their reasons."""
-    if paused(job):
-        return _pause(job)
-    ends = ended(job)
-    again = {one.replica.name for one in ends if one.again}
-    final = {
-        one.name: one.phase == "Succeeded" for one in job.replicas if one.ended and one.name not in again
+    if is_paused(job):
+        return _pause_job(job)
+    ended_replicas = decide_restarts(job)
+    restarted_names = {one.replica.name for one in ended_replicas if one.is_restarted}
+    succeeded_by_name = {
+        one.name: one.phase == "Succeeded"
+        for one in job.replicas
+        if one.has_ended and one.name not in restarted_names
     }
-    result = outcome(job, final)
+    result = decide_outcome(job, succeeded_by_name)
     if result.phase:
-        ends = [one._replace(restart=0, why="job") if one.again else one for one in ends]
-        return _end(job, result, (*decisions(ends), result.decision), reason.ended_job(result, ends))
-    restarts = _restarts(job, again)
-    phase, fact = phase_of(job, any(restarts.values()))
-    gone = [one for one in job.replicas if one.phase == "Deleted"]
-    return Result(
+        ended_replicas = [
+            one._replace(restart_number=0, reason="job") if one.is_restarted else one
+            for one in ended_replicas
+        ]
+        return _finish_job(
+            job,
+            result,
+            (*build_restart_decisions(ended_replicas), result.decision),
+            reason.explain_ended_job(result, ended_replicas),
+        )
+    restarts = _count_restarts(job, restarted_names)
+    phase, phase_behavior = determine_phase(job, any(restarts.values()))
+    deleted_replicas = [one for one in job.replicas if one.phase == "Deleted"]
+    return StatusResult(
         job,
         phase,
-        fact,
-        reason.living_job(job, phase, ends),
-        tuple(_living(one, again) for one in job.replicas),
-        tuple(conditions(job, phase, result)),
-        (*decisions(ends), *_create(gone), result.decision, cleaned(job, False).decision),
+        phase_behavior,
+        reason.explain_active_job(job, phase, ended_replicas),
+        tuple(_build_active(one, restarted_names) for one in job.replicas),
+        tuple(build_conditions(job, phase, result)),
+        (
+            *build_restart_decisions(ended_replicas),
+            *_build_create_decision(deleted_replicas),
+            result.decision,
+            decide_clean_up(job, False).decision,
+        ),
         restarts,
     )
 
 
-def _end(job: Observed, result: Outcome, told: tuple[Decision, ...], why: str) -> Result:
+def _finish_job(
+    job: ObservedJob, result: JobOutcome, earlier_decisions: tuple[Decision, ...], explanation: str
+) -> StatusResult:
     """A job that has ended: nothing is started again, and Pods are cleaned up."""
-    clean = cleaned(job, True)
-    deleted = {one.name for one in clean.deleted}
-    return Result(
+    clean_up = decide_clean_up(job, True)
+    deleted = {one.name for one in clean_up.deleted_replicas}
+    return StatusResult(
         job,
         result.phase,
-        result.decision.fact,
-        why,
-        tuple(_deleted(one) if one.name in deleted else After(one, one.phase) for one in job.replicas),
-        tuple(conditions(job, result.phase, result)),
-        (*told, clean.decision),
-        _restarts(job, ()),
+        result.decision.behavior,
+        explanation,
+        tuple(
+            _build_deleted(one) if one.name in deleted else ReplicaTransition(one, one.phase)
+            for one in job.replicas
+        ),
+        tuple(build_conditions(job, result.phase, result)),
+        (*earlier_decisions, clean_up.decision),
+        _count_restarts(job, ()),
     )
 
 
-def _pause(job: Observed) -> Result:
-    there = tuple(one for one in job.replicas if one.phase != "Deleted")
-    what = f"{named(there)} {plural(there, 'is', 'are')} deleted" if there else "no Pods are made"
-    decision = Decision("pause", f"{what}: the job is paused", job_status.PAUSE, there, PAUSE_AT)
-    return Result(
+def _pause_job(job: ObservedJob) -> StatusResult:
+    existing = tuple(one for one in job.replicas if one.phase != "Deleted")
+    deletion_text = (
+        f"{format_replicas(existing)} {select_plural(existing, 'is', 'are')} deleted"
+        if existing
+        else "no Pods are made"
+    )
+    decision = Decision(
+        "pause", f"{deletion_text}: the job is paused", job_status.PAUSE, existing, PAUSE_PATH
+    )
+    return StatusResult(
         job,
         "Paused",
         job_status.PAUSE,
         "it is in pause mode, and has no Pods",
-        tuple(After(one, one.phase) if one.phase == "Deleted" else _deleted(one) for one in job.replicas),
-        tuple(conditions(job, "Paused", undecided(decision))),
+        tuple(
+            ReplicaTransition(one, one.phase) if one.phase == "Deleted" else _build_deleted(one)
+            for one in job.replicas
+        ),
+        tuple(build_conditions(job, "Paused", build_undecided(decision))),
         (decision,),
-        _restarts(job, ()),
+        _count_restarts(job, ()),
     )
 
 
-def _deleted(one: Replica) -> After:
-    return After(one, "Deleted", deleted=True)
+def _build_deleted(replica: ObservedReplica) -> ReplicaTransition:
+    return ReplicaTransition(replica, "Deleted", is_deleted=True)
 
 
-def _living(one: Replica, again: Collection[str]) -> After:
+def _build_active(replica: ObservedReplica, restarted_names: Collection[str]) -> ReplicaTransition:
     """A replica of a job that has not ended: created anew if it is started again, or was gone."""
-    restarted = one.name in again
-    return After(one, "Creating" if restarted or one.phase == "Deleted" else one.phase, restarted=restarted)
+    is_restarted = replica.name in restarted_names
+    return ReplicaTransition(
+        replica,
+        "Creating" if is_restarted or replica.phase == "Deleted" else replica.phase,
+        is_restarted=is_restarted,
+    )
 
 
-def _create(gone: list[Replica]) -> list[Decision]:
-    if not gone:
+def _build_create_decision(deleted_replicas: list[ObservedReplica]) -> list[Decision]:
+    if not deleted_replicas:
         return []
     text = (
-        f"{named(gone)} {plural(gone, 'is', 'are')} gone, and created anew; that is not counted as a restart"
+        f"{format_replicas(deleted_replicas)} {select_plural(deleted_replicas, 'is', 'are')} gone, and"
+        " created anew; that is not counted as a restart"
     )
-    return [Decision("create", text, termination.REPLICA_GONE, tuple(gone))]
+    return [Decision("create", text, termination.DELETED_REPLICA, tuple(deleted_replicas))]
 
 
-def _restarts(job: Observed, again: Collection[str]) -> dict[str, int]:
+def _count_restarts(job: ObservedJob, restarted_names: Collection[str]) -> dict[str, int]:
     """The restarts of each type, those of ``again`` included."""
-    found = restarted_before(job)
-    for one in job.replicas:
-        found[one.type] += one.name in again
-    return found
+    restart_counts = count_past_restarts(job)
+    for replica in job.replicas:
+        restart_counts[replica.type] += replica.name in restarted_names
+    return restart_counts

@@ -4,86 +4,104 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from podplan.core.builtin_rules import RULES
-from podplan.core.errors import RequestError
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
-from podplan.core.replica_groups import Group
-from podplan.tools.status.declared_state import Told
-from podplan.tools.status.kubectl_list import of_pods
-from podplan.tools.status.replica_matcher import Names, names
-from podplan.tools.status.replicas import Replica, ran, trains
-from podplan.tools.status.shorthand import of_flags, of_lines
-from podplan.yaml import Source
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.tools.status.declared_state import DeclaredState
+from podplan.tools.status.kubectl_list import parse_pods
+from podplan.tools.status.replica_matcher import ReplicaNames, index_replica_names
+from podplan.tools.status.replicas import ObservedReplica, build_container_states, find_training_name
+from podplan.tools.status.shorthand import parse_flags, parse_lines
+from podplan.yaml import SourceFile
 
 
-def seen(
-    job: str, groups: Sequence[Group], replicas: list[Replica], source: Source | None, flags: Sequence[str]
-) -> list[Replica]:
+def apply_declared_states(
+    job: str,
+    groups: Sequence[ReplicaGroup],
+    replicas: list[ObservedReplica],
+    source: SourceFile | None,
+    pod_flags: Sequence[str],
+) -> list[ObservedReplica]:
     """``replicas`` as ``source`` and ``--pod NAME=STATE`` flags tell; flags win, and what is exact does.
 
     ``groups`` are what the job ``job`` was lowered to. Raises RequestError with the place of what cannot be
     understood.
     """
-    known = names(job, replicas)
-    pods = {group.role: group for group in groups if group.doc.data["kind"] == "Pod"}
-    training = [trains(pods[one.type]) for one in replicas]
-    found = list(replicas)
-    for said in (_of_file(source, known, job, training) if source else (), of_flags(flags, known)):
-        for one in sorted(_once(said, replicas), key=lambda one: one.exact):
-            for position in one.positions:
-                found[position] = _with(found[position], one, pods[found[position].type])
-    return _alike(job, found)
+    replica_names = index_replica_names(job, replicas)
+    pods = {group.replica_type: group for group in groups if group.doc.data["kind"] == "Pod"}
+    training_names = [find_training_name(pods[one.type]) for one in replicas]
+    states = list(replicas)
+    for declared_states in (
+        _iter_file_states(source, replica_names, job, training_names) if source else (),
+        parse_flags(pod_flags, replica_names),
+    ):
+        for declared in sorted(
+            _require_single_state(declared_states, replicas), key=lambda one: one.is_exact
+        ):
+            for position in declared.positions:
+                states[position] = _merge_state(states[position], declared, pods[states[position].type])
+    return _unify_names(job, states)
 
 
-def _alike(job: str, found: list[Replica]) -> list[Replica]:
+def _unify_names(job: str, states: list[ObservedReplica]) -> list[ObservedReplica]:
     """The same, Pods of which nothing is told called as those that are: with the digits of the controller."""
-    seen_as = {one.name.removesuffix(f"-{one.short}") for one in found if one.told}
-    base = seen_as.pop() if len(seen_as) == 1 else job
+    base_names = {one.name.removesuffix(f"-{one.short_name}") for one in states if one.is_declared}
+    base = base_names.pop() if len(base_names) == 1 else job
     return [
-        one if one.told or one.name != f"{job}-{one.short}" else one._replace(name=f"{base}-{one.short}")
-        for one in found
+        one
+        if one.is_declared or one.name != f"{job}-{one.short_name}"
+        else one._replace(name=f"{base}-{one.short_name}")
+        for one in states
     ]
 
 
-def _of_file(source: Source, known: Names, job: str, training: Sequence[str]) -> Iterator[Told]:
-    for fault in source.faults:
-        if RULES[fault.rule].severity is Severity.ERROR:
-            raise RequestError(f"{source.file}:{fault.span.line}:{fault.span.column}: {fault.message}")
-    wanted = "what kubectl get pods -o yaml prints, or lines such as worker-3: 137"
+def _iter_file_states(
+    source: SourceFile, replica_names: ReplicaNames, job: str, training_names: Sequence[str]
+) -> Iterator[DeclaredState]:
+    for fault in source.diagnostics:
+        if BUILTIN_RULES[fault.rule].severity is Severity.ERROR:
+            raise UsageError(f"{source.file}:{fault.span.line}:{fault.span.column}: {fault.message}")
+    expected = "what kubectl get pods -o yaml prints, or lines such as worker-3: 137"
     if not source.documents:
-        raise RequestError(f"{source.file}: this is empty; write {wanted}")
+        raise UsageError(f"{source.file}: this is empty; write {expected}")
     for document in source.documents:
         if not isinstance(document.data, dict):
             span = document.span(())
-            raise RequestError(f"{source.file}:{span.line}:{span.column}: this is no state; write {wanted}")
+            raise UsageError(f"{source.file}:{span.line}:{span.column}: this is no state; write {expected}")
         if "kind" in document.data and "apiVersion" in document.data:
-            yield from of_pods(document, known, job, training)
+            yield from parse_pods(document, replica_names, job, training_names)
         else:
-            yield from of_lines(document, known)
+            yield from parse_lines(document, replica_names)
 
 
-def _once(said: Iterable[Told], replicas: Sequence[Replica]) -> Iterator[Told]:
+def _require_single_state(
+    declared_states: Iterable[DeclaredState], replicas: Sequence[ObservedReplica]
+) -> Iterator[DeclaredState]:
     """The same, where nothing is said twice of one replica. Raises RequestError."""
-    places: dict[tuple[int, bool], str] = {}
-    for one in said:
-        for position in one.positions:
-            if (position, one.exact) in places:
-                other = places[position, one.exact]
-                raise RequestError(
-                    f"{one.place}: {replicas[position].short} is told of twice, also at {other}"
+    location_by_state: dict[tuple[int, bool], str] = {}
+    for declared in declared_states:
+        for position in declared.positions:
+            if (position, declared.is_exact) in location_by_state:
+                other_location = location_by_state[position, declared.is_exact]
+                raise UsageError(
+                    f"{declared.location}: {replicas[position].short_name} is told of twice, also at"
+                    f" {other_location}"
                 )
-            places[position, one.exact] = one.place
-        yield one
+            location_by_state[position, declared.is_exact] = declared.location
+        yield declared
 
 
-def _with(replica: Replica, told: Told, group: Group) -> Replica:
+def _merge_state(replica: ObservedReplica, declared: DeclaredState, group: ReplicaGroup) -> ObservedReplica:
     return replica._replace(
-        name=told.name or replica.name,
-        phase=told.phase,
-        code=told.code,
-        reason=told.reason,
-        containers=ran(group, told.phase, told.code) if told.containers is None else told.containers,
-        uid=told.uid,
-        restarts=told.restarts,
-        told=True,
+        name=declared.name or replica.name,
+        phase=declared.phase,
+        exit_code=declared.exit_code,
+        reason=declared.reason,
+        containers=build_container_states(group, declared.phase, declared.exit_code)
+        if declared.containers is None
+        else declared.containers,
+        uid=declared.uid,
+        restarts=declared.restarts,
+        is_declared=True,
     )

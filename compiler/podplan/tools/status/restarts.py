@@ -10,14 +10,20 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 from podplan.kinds.t9k.behaviors import termination
-from podplan.kubernetes.accessors import mapping, number
-from podplan.tools.status.observed_job import Decision, Observed, at, restarted_before, specs
-from podplan.tools.status.replicas import Replica, how_it_ended, named, plural
+from podplan.kubernetes.accessors import get_mapping, get_number
+from podplan.tools.status.observed_job import (
+    Decision,
+    ObservedJob,
+    count_past_restarts,
+    find_spec_paths,
+    get_at,
+)
+from podplan.tools.status.replicas import ObservedReplica, describe_end, format_replicas, select_plural
 
-POLICIES = {
+RESTART_POLICY_BEHAVIORS = {
     "Never": termination.RESTART_NEVER_AGAIN,
     "OnFailure": termination.RESTART_ON_FAILURE,
     "Always": termination.RESTART_ALWAYS,
@@ -25,7 +31,7 @@ POLICIES = {
 }
 
 
-class Budget(NamedTuple):
+class RestartBudget(NamedTuple):
     """The restarts that some replicas share: how many, how many were used before, and who says so.
 
     ``sharing`` is the fact that they share them.
@@ -33,23 +39,23 @@ class Budget(NamedTuple):
 
     limit: int
     used: int
-    fact: Fact
+    behavior: Behavior
     path: Path
-    shared: str
-    sharing: Fact
+    sharing_text: str
+    sharing_behavior: Behavior
 
 
-class Policy(NamedTuple):
+class RestartPolicy(NamedTuple):
     """The restart policy of a type: ``rule`` is what its name means, ``fact`` who says that it is it."""
 
     name: str
-    rule: Fact
-    fact: Fact
+    rule_behavior: Behavior
+    behavior: Behavior
     path: Path
-    budget: Budget
+    budget: RestartBudget
 
 
-class Ended(NamedTuple):
+class EndedReplica(NamedTuple):
     """What becomes of one replica that has ended.
 
     ``restart`` is the number of its restart among those granted, 0 where it stays as it is; ``why`` is then
@@ -57,148 +63,179 @@ class Ended(NamedTuple):
     ``policy`` is None for a kind without restarts.
     """
 
-    replica: Replica
-    policy: Policy | None
-    restart: int = 0
-    why: str = ""
+    replica: ObservedReplica
+    policy: RestartPolicy | None
+    restart_number: int = 0
+    reason: str = ""
 
     @property
-    def again(self) -> bool:
-        return self.restart > 0
+    def is_restarted(self) -> bool:
+        return self.restart_number > 0
 
 
-def ended(job: Observed) -> list[Ended]:
+def decide_restarts(job: ObservedJob) -> list[EndedReplica]:
     """What becomes of each replica that has ended and could be started again, in their order.
 
     What has completed could only under the policy Always. Restarts that do not suffice go to the first.
     """
-    if job.kind.policy is None:
-        return [Ended(one, None, 0, "kind") for one in job.replicas if one.phase == "Failed"]
-    policies = _policies(job)
+    if job.rules.restart_policy_path is None:
+        return [EndedReplica(one, None, 0, "kind") for one in job.replicas if one.phase == "Failed"]
+    policies = _resolve_policies(job)
     used = dict.fromkeys(policies, 0)
-    found = []
-    for one in job.replicas:
-        policy = policies[one.type]
-        if one.phase == "Failed" or (one.phase == "Succeeded" and policy.name == "Always"):
-            pool = next(iter(used)) if job.kind.shared else one.type
-            forbidden = _forbidden(policy, one, used[pool])
-            used[pool] += not forbidden
-            found.append(Ended(one, policy, 0 if forbidden else policy.budget.used + used[pool], forbidden))
-    return found
+    ended_replicas = []
+    for replica in job.replicas:
+        policy = policies[replica.type]
+        if replica.phase == "Failed" or (replica.phase == "Succeeded" and policy.name == "Always"):
+            pool = next(iter(used)) if job.rules.shares_restarts else replica.type
+            obstacle = _find_obstacle(policy, replica, used[pool])
+            used[pool] += not obstacle
+            ended_replicas.append(
+                EndedReplica(replica, policy, 0 if obstacle else policy.budget.used + used[pool], obstacle)
+            )
+    return ended_replicas
 
 
-def _forbidden(policy: Policy, replica: Replica, used: int) -> str:
+def _find_obstacle(policy: RestartPolicy, replica: ObservedReplica, used: int) -> str:
     """What keeps a replica from being started again, "" if nothing; ``used`` are the restarts of now."""
     if policy.name == "Never":
         return "policy"
-    if policy.name == "ExitCode" and replica.code not in policy.rule.value:
+    if policy.name == "ExitCode" and replica.exit_code not in policy.rule_behavior.value:
         return "code"
     if policy.budget.used + used < policy.budget.limit:
         return ""
     return "order" if policy.budget.used < policy.budget.limit else "limit"
 
 
-def _policies(job: Observed) -> dict[str, Policy]:
+def _resolve_policies(job: ObservedJob) -> dict[str, RestartPolicy]:
     """The restart policies of the types that have replicas."""
-    paths, before = specs(job), restarted_before(job)
-    shared = _shared_before(job, before)
+    paths, past_restarts = find_spec_paths(job), count_past_restarts(job)
+    shared_restarts = _count_shared_restarts(job, past_restarts)
     return {
-        type_: _policy(job, paths.get(type_, ()), type_, shared if job.kind.shared else used)
-        for type_, used in before.items()
+        type_: _resolve_policy(
+            job, paths.get(type_, ()), type_, shared_restarts if job.rules.shares_restarts else used
+        )
+        for type_, used in past_restarts.items()
     }
 
 
-def _policy(job: Observed, spec: Path, type_: str, used: int) -> Policy:
-    assert job.kind.policy is not None
-    path = (*spec, *job.kind.policy)
-    written, fact = at(job.cr, path), job.options.fact(job.kind.default_policy)
-    if isinstance(written, str) and written in POLICIES:
-        rule = job.options.fact(POLICIES[written])
-        return Policy(written, rule, rule, path, _budget(job, spec, type_, used))
-    return Policy(
-        fact.value, job.options.fact(POLICIES[fact.value]), fact, (), _budget(job, spec, type_, used)
+def _resolve_policy(job: ObservedJob, spec: Path, type_: str, used: int) -> RestartPolicy:
+    assert job.rules.restart_policy_path is not None
+    path = (*spec, *job.rules.restart_policy_path)
+    policy_field, behavior = (
+        get_at(job.cr, path),
+        job.options.resolve_behavior(job.rules.default_restart_policy),
+    )
+    if isinstance(policy_field, str) and policy_field in RESTART_POLICY_BEHAVIORS:
+        rule = job.options.resolve_behavior(RESTART_POLICY_BEHAVIORS[policy_field])
+        return RestartPolicy(policy_field, rule, rule, path, _resolve_budget(job, spec, type_, used))
+    return RestartPolicy(
+        behavior.value,
+        job.options.resolve_behavior(RESTART_POLICY_BEHAVIORS[behavior.value]),
+        behavior,
+        (),
+        _resolve_budget(job, spec, type_, used),
     )
 
 
-def _budget(job: Observed, spec: Path, type_: str, used: int) -> Budget:
-    path = job.kind.limit_at if job.kind.shared else (*spec, *job.kind.limit_at)
-    shared = "all replicas share" if job.kind.shared else f"the replicas of {type_} share"
-    written, fact = at(job.cr, path), job.options.fact(job.kind.limit)
-    sharing = fact if job.kind.shared else termination.RESTART_LIMIT_SHARED
-    if isinstance(written, int):
-        return Budget(written, used, fact, path, shared, sharing)
-    return Budget(int(fact.value), used, fact, (), shared, sharing)
+def _resolve_budget(job: ObservedJob, spec: Path, type_: str, used: int) -> RestartBudget:
+    path = (
+        job.rules.restart_limit_path if job.rules.shares_restarts else (*spec, *job.rules.restart_limit_path)
+    )
+    sharing_text = "all replicas share" if job.rules.shares_restarts else f"the replicas of {type_} share"
+    limit_field, behavior = get_at(job.cr, path), job.options.resolve_behavior(job.rules.restart_limit)
+    sharing = behavior if job.rules.shares_restarts else termination.RESTART_LIMIT_SHARED
+    if isinstance(limit_field, int):
+        return RestartBudget(limit_field, used, behavior, path, sharing_text, sharing)
+    return RestartBudget(int(behavior.value), used, behavior, (), sharing_text, sharing)
 
 
-def _shared_before(job: Observed, before: dict[str, int]) -> int:
+def _count_shared_restarts(job: ObservedJob, past_restarts: dict[str, int]) -> int:
     """The restarts of all replicas so far: backoffCount, or what the types add up to."""
-    told = sum(one.restarts for one in job.replicas)
-    return max(number(mapping(job.cr, "status"), "backoffCount") + told, sum(before.values()))
+    declared_restarts = sum(one.restarts for one in job.replicas)
+    return max(
+        get_number(get_mapping(job.cr, "status"), "backoffCount") + declared_restarts,
+        sum(past_restarts.values()),
+    )
 
 
-def decisions(found: list[Ended]) -> Iterator[Decision]:
+def build_restart_decisions(ended_replicas: list[EndedReplica]) -> Iterator[Decision]:
     """A sentence for each run of replicas of which the same is true."""
-    for _, alike in groupby(found, key=_likeness):
-        run = list(alike)
-        whole = tuple(one.replica for one in run)
-        fact, path = _reason(run[0])
-        yield Decision("restart", _sentence(run), fact, whole, path)
+    for _, similar in groupby(ended_replicas, key=_group_key):
+        run = list(similar)
+        run_replicas = tuple(one.replica for one in run)
+        behavior, path = _find_reason(run[0])
+        yield Decision("restart", _format_sentence(run), behavior, run_replicas, path)
 
 
-def _reason(one: Ended) -> tuple[Fact, Path]:
+def _find_reason(ended_replica: EndedReplica) -> tuple[Behavior, Path]:
     """The fact that decides about a replica, and the field that it rests on."""
-    if one.policy is None:
+    if ended_replica.policy is None:
         return termination.RESTART_COLOSSALAI, ()
-    if one.why == "job":
+    if ended_replica.reason == "job":
         return termination.RESTART_WHEN_ENDED, ()
-    if one.why == "order":
-        return termination.RESTART_ORDER, one.policy.budget.path
-    if one.why == "limit":
-        budget = one.policy.budget
-        return (budget.fact if budget.limit <= 0 else budget.sharing), budget.path
-    return one.policy.fact, one.policy.path
+    if ended_replica.reason == "order":
+        return termination.RESTART_ORDER, ended_replica.policy.budget.path
+    if ended_replica.reason == "limit":
+        budget = ended_replica.policy.budget
+        return (budget.behavior if budget.limit <= 0 else budget.sharing_behavior), budget.path
+    return ended_replica.policy.behavior, ended_replica.policy.path
 
 
-def _likeness(one: Ended) -> tuple[object, ...]:
-    return (one.replica.type, how_it_ended(one.replica), one.again, one.why, one.policy)
+def _group_key(ended_replica: EndedReplica) -> tuple[object, ...]:
+    return (
+        ended_replica.replica.type,
+        describe_end(ended_replica.replica),
+        ended_replica.is_restarted,
+        ended_replica.reason,
+        ended_replica.policy,
+    )
 
 
-def _sentence(run: list[Ended]) -> str:
+def _format_sentence(run: list[EndedReplica]) -> str:
     first, policy = run[0], run[0].policy
-    are = plural(run, "is", "are")
-    subject = f"{named([one.replica for one in run])} {how_it_ended(first.replica)} and {are}"
+    verb = select_plural(run, "is", "are")
+    subject = f"{format_replicas([one.replica for one in run])} {describe_end(first.replica)} and {verb}"
     if policy is None:
         return f"{subject} not started again: a replica that starts anew cannot join the training"
-    if first.again:
-        return f"{subject} started again: the policy is {policy.name}; {_counted(run, policy.budget)}"
+    if first.is_restarted:
+        return (
+            f"{subject} started again: the policy is {policy.name};"
+            f" {_format_restart_numbers(run, policy.budget)}"
+        )
     reason = f"the policy is {policy.name}"
-    if first.why == "code":
-        codes = ", ".join(str(code) for code in policy.rule.value)
+    if first.reason == "code":
+        codes = ", ".join(str(code) for code in policy.rule_behavior.value)
         reason += f", which restarts only after {' or '.join(codes.rsplit(', ', 1)) or 'no code'}"
-    if first.why == "limit":
-        reason += f", but {_used_up(policy.budget)}"
-    if first.why == "order":
+    if first.reason == "limit":
+        reason += f", but {_format_used_up(policy.budget)}"
+    if first.reason == "order":
         does = "does" if policy.budget.limit == 1 else "do"
-        reason += f", but {_which(policy.budget)} that {policy.budget.shared} {does} not suffice for all"
-    if first.why == "job":
+        reason += (
+            f", but {_format_restart_count(policy.budget)} that {policy.budget.sharing_text} {does} not"
+            " suffice for all"
+        )
+    if first.reason == "job":
         reason = "the job has ended"
     return f"{subject} not started again: {reason}"
 
 
-def _used_up(budget: Budget) -> str:
+def _format_used_up(budget: RestartBudget) -> str:
     if budget.limit <= 0:
         return f"no restarts are granted (the limit is {budget.limit})"
-    return f"{_which(budget)} that {budget.shared} {'is' if budget.limit == 1 else 'are'} used up"
+    return (
+        f"{_format_restart_count(budget)} that {budget.sharing_text} {'is' if budget.limit == 1 else 'are'}"
+        " used up"
+    )
 
 
-def _which(budget: Budget) -> str:
+def _format_restart_count(budget: RestartBudget) -> str:
     return "the only restart" if budget.limit == 1 else f"the {budget.limit} restarts"
 
 
-def _counted(run: list[Ended], budget: Budget) -> str:
+def _format_restart_numbers(run: list[EndedReplica], budget: RestartBudget) -> str:
     """Which restarts these are, of how many."""
     if budget.limit == 1:
-        return f"it is the only restart that {budget.shared}"
-    first, last = run[0].restart, run[-1].restart
+        return f"it is the only restart that {budget.sharing_text}"
+    first, last = run[0].restart_number, run[-1].restart_number
     numbers = f"restart {first}" if first == last else f"restarts {first} to {last}"
-    return f"{numbers} of the {budget.limit} that {budget.shared}"
+    return f"{numbers} of the {budget.limit} that {budget.sharing_text}"

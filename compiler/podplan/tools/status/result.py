@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 from podplan.tools.status.conditions import Condition
-from podplan.tools.status.observed_job import Decision, Observed
-from podplan.tools.status.replicas import PHASES, Replica
+from podplan.tools.status.observed_job import Decision, ObservedJob
+from podplan.tools.status.replicas import REPLICA_PHASES, ObservedReplica
 
 
-class After(NamedTuple):
+class ReplicaTransition(NamedTuple):
     """A replica as it was seen, and the phase that it has once the controller has acted."""
 
-    seen: Replica
+    observed: ObservedReplica
     phase: str
-    restarted: bool = False
-    deleted: bool = False
+    is_restarted: bool = False
+    is_deleted: bool = False
 
 
-class Result(NamedTuple):
+class StatusResult(NamedTuple):
     """What becomes of a job. ``headline`` says why it is in its phase; ``fact`` is what that rests on.
 
     ``restarts`` are those of each type, the ones of now included.
     """
 
-    job: Observed
+    job: ObservedJob
     phase: str
-    fact: Fact
+    phase_behavior: Behavior
     headline: str
-    replicas: tuple[After, ...]
+    replicas: tuple[ReplicaTransition, ...]
     conditions: tuple[Condition, ...]
     decisions: tuple[Decision, ...]
     restarts: dict[str, int]
 
     @property
-    def by_type(self) -> dict[str, list[After]]:
+    def by_type(self) -> dict[str, list[ReplicaTransition]]:
         """The replicas of each type."""
-        found: dict[str, list[After]] = {type_: [] for type_ in self.restarts}
-        for one in self.replicas:
-            found[one.seen.type].append(one)
-        return found
+        transitions_by_type: dict[str, list[ReplicaTransition]] = {type_: [] for type_ in self.restarts}
+        for transition in self.replicas:
+            transitions_by_type[transition.observed.type].append(transition)
+        return transitions_by_type
 
     @property
     def aggregate(self) -> dict[str, int]:
         """How many replicas are in each phase, as status.aggregate has it."""
-        counted = dict.fromkeys(sorted(PHASES), 0)
-        for one in self.replicas:
-            counted[one.phase] += 1
-        return {phase.lower(): number for phase, number in counted.items()}
+        phase_counts = dict.fromkeys(sorted(REPLICA_PHASES), 0)
+        for transition in self.replicas:
+            phase_counts[transition.phase] += 1
+        return {phase.lower(): number for phase, number in phase_counts.items()}

@@ -4,48 +4,57 @@ from __future__ import annotations
 
 from podplan.core.typing import Any
 from podplan.tools.status.conditions import Condition
-from podplan.tools.status.replicas import Container
-from podplan.tools.status.result import After, Result
+from podplan.tools.status.replicas import ContainerState
+from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 
-def status(result: Result) -> dict[str, Any]:
+def build_status(result: StatusResult) -> dict[str, Any]:
     """The status. Numbers of restarts that are 0 are left out, as in the status of real jobs."""
-    kind = result.job.kind
+    kind = result.job.rules
     total = sum(result.restarts.values())
-    counted = {"backoffCount": total} if total and kind.shared and kind.policy is not None else {}
+    backoff_count = (
+        {"backoffCount": total}
+        if total and kind.shares_restarts and kind.restart_policy_path is not None
+        else {}
+    )
     return {
         "aggregate": result.aggregate,
-        **counted,
-        "conditions": [_condition(one) for one in result.conditions],
+        **backoff_count,
+        "conditions": [_build_condition(one) for one in result.conditions],
         "phase": result.phase,
         "tasks": [
-            _task(type_, replicas, result.restarts[type_]) for type_, replicas in result.by_type.items()
+            _build_task(type_, replicas, result.restarts[type_]) for type_, replicas in result.by_type.items()
         ],
     }
 
 
-def _condition(one: Condition) -> dict[str, Any]:
-    return {"message": one.message, "reason": one.reason, "status": str(one.status), "type": one.type}
-
-
-def _task(type_: str, replicas: list[After], restarts: int) -> dict[str, Any]:
-    listed = [_replica(one) for one in replicas]
-    return {"replicas": listed, **({"restartCount": restarts} if restarts else {}), "type": type_}
-
-
-def _replica(one: After) -> dict[str, Any]:
-    """A replica with its Pod; of one that is new or deleted only the name is known."""
-    if one.phase != one.seen.phase:
-        return {"name": one.seen.name, "phase": one.phase}
-    containers = [_container(container) for container in one.seen.containers]
+def _build_condition(condition: Condition) -> dict[str, Any]:
     return {
-        **({"containers": containers} if containers else {}),
-        "name": one.seen.name,
-        "phase": one.phase,
-        **({"uid": one.seen.uid} if one.seen.uid else {}),
+        "message": condition.message,
+        "reason": condition.reason,
+        "status": str(condition.status),
+        "type": condition.type,
     }
 
 
-def _container(one: Container) -> dict[str, Any]:
-    code = {} if one.code is None else {"exitCode": one.code}
-    return {**code, "name": one.name, "state": one.state}
+def _build_task(type_: str, replicas: list[ReplicaTransition], restarts: int) -> dict[str, Any]:
+    replica_entries = [_build_replica(one) for one in replicas]
+    return {"replicas": replica_entries, **({"restartCount": restarts} if restarts else {}), "type": type_}
+
+
+def _build_replica(transition: ReplicaTransition) -> dict[str, Any]:
+    """A replica with its Pod; of one that is new or deleted only the name is known."""
+    if transition.phase != transition.observed.phase:
+        return {"name": transition.observed.name, "phase": transition.phase}
+    containers = [_build_container(container) for container in transition.observed.containers]
+    return {
+        **({"containers": containers} if containers else {}),
+        "name": transition.observed.name,
+        "phase": transition.phase,
+        **({"uid": transition.observed.uid} if transition.observed.uid else {}),
+    }
+
+
+def _build_container(container: ContainerState) -> dict[str, Any]:
+    code = {} if container.exit_code is None else {"exitCode": container.exit_code}
+    return {**code, "name": container.name, "state": container.state}

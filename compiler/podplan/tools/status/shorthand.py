@@ -4,91 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.core.errors import RequestError
-from podplan.core.suggestions import meant_or_known
+from podplan.core.errors import UsageError
+from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
-from podplan.tools.status.declared_state import Told, demand_phase, shown
-from podplan.tools.status.replica_matcher import Names, meant, unknown
-from podplan.tools.status.replicas import PHASES
+from podplan.tools.status.declared_state import DeclaredState, format_value, parse_phase
+from podplan.tools.status.replica_matcher import ReplicaNames, explain_unknown_name, find_positions
+from podplan.tools.status.replicas import REPLICA_PHASES
 from podplan.yaml import Document
 
-FIELDS = ("phase", "exitCode", "reason", "restarts")
+STATE_FIELDS = ("phase", "exitCode", "reason", "restarts")
 # What kubectl shows in place of a phase, and people copy.
-_REASONS: dict[str, dict[str, Any]] = {
+_STATE_BY_REASON: dict[str, dict[str, Any]] = {
     "Evicted": {"reason": "Evicted"},
     "OOMKilled": {"exitCode": 137, "reason": "OOMKilled"},
 }
-_MOST = {"exitCode": 255, "restarts": 2_147_483_647}
+_MAX_VALUES = {"exitCode": 255, "restarts": 2_147_483_647}
 
 
-def of_flags(flags: Sequence[str], known: Names) -> Iterator[Told]:
+def parse_flags(flags: Sequence[str], replica_names: ReplicaNames) -> Iterator[DeclaredState]:
     """What ``--pod NAME=STATE`` flags say. Raises RequestError."""
     for flag in flags:
         name, equals, value = flag.partition("=")
-        place = f"--pod {flag}"
+        location = f"--pod {flag}"
         if not equals:
-            raise RequestError(f"{place}: wants NAME=STATE, such as worker-3=137 or worker-0=Succeeded")
+            raise UsageError(f"{location}: wants NAME=STATE, such as worker-3=137 or worker-0=Succeeded")
         state: Any = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
-        yield told(name, state, known, place, place)
+        yield parse_state(name, state, replica_names, location, location)
 
 
-def of_lines(document: Document, known: Names) -> Iterator[Told]:
+def parse_lines(document: Document, replica_names: ReplicaNames) -> Iterator[DeclaredState]:
     """What the lines of a mapping say. Raises RequestError with their place."""
     for name, value in document.data.items():
-        places = (document.span((name,), on_key) for on_key in (True, False))
-        key, below = (f"{document.file}:{span.line}:{span.column}" for span in places)
-        yield told(str(name), value, known, key, below)
+        span_pair = (document.span((name,), on_key) for on_key in (True, False))
+        key_location, value_location = (f"{document.file}:{span.line}:{span.column}" for span in span_pair)
+        yield parse_state(str(name), value, replica_names, key_location, value_location)
 
 
-def told(name: str, state: Any, known: Names, name_place: str, place: str) -> Told:
+def parse_state(
+    name: str, state: Any, replica_names: ReplicaNames, name_location: str, location: str
+) -> DeclaredState:
     """What a name with a state says: an exit code, a phase, or a mapping of FIELDS."""
-    positions = meant(known, name)
+    positions = find_positions(replica_names, name)
     if positions is None:
-        raise RequestError(f"{name_place}: {unknown(known, name)}")
-    given = _given(name, state, place)
-    code, restarts = (_number(given, field, place) for field in ("exitCode", "restarts"))
-    phase = _phase(given, code, place)
-    reason = given.get("reason", "")
+        raise UsageError(f"{name_location}: {explain_unknown_name(replica_names, name)}")
+    fields = _normalize_state(name, state, location)
+    exit_code, restarts = (_read_number(fields, field, location) for field in ("exitCode", "restarts"))
+    phase = _read_phase(fields, exit_code, location)
+    reason = fields.get("reason", "")
     if not isinstance(reason, str):
-        raise RequestError(f"{place}: reason wants a word such as OOMKilled, not {shown(reason)}")
-    exact = name in known.short or name not in known.types
-    failed = code if phase == "Failed" else None
-    return Told(positions, name_place, exact, phase, failed, reason, restarts=restarts or 0)
+        raise UsageError(f"{location}: reason wants a word such as OOMKilled, not {format_value(reason)}")
+    is_exact = name in replica_names.short or name not in replica_names.types
+    failure_code = exit_code if phase == "Failed" else None
+    return DeclaredState(
+        positions, name_location, is_exact, phase, failure_code, reason, restarts=restarts or 0
+    )
 
 
-def _given(name: str, state: Any, place: str) -> dict[str, Any]:
+def _normalize_state(name: str, state: Any, location: str) -> dict[str, Any]:
     """A state as a mapping of FIELDS."""
     if isinstance(state, str):
-        return _REASONS.get(state, {"phase": state})
+        return _STATE_BY_REASON.get(state, {"phase": state})
     if isinstance(state, int) and not isinstance(state, bool):
         return {"exitCode": state}
     if not isinstance(state, dict) or not state:
-        wanted = "an exit code (137), a phase (Running), or a mapping such as {exitCode: 137}"
-        raise RequestError(
-            f"{place}: {name} wants {wanted}, not {shown(state) if state != {} else 'nothing'}"
+        expected = "an exit code (137), a phase (Running), or a mapping such as {exitCode: 137}"
+        raise UsageError(
+            f"{location}: {name} wants {expected}, not {format_value(state) if state != {} else 'nothing'}"
         )
     for field in state:
-        if field not in FIELDS:
-            hint = meant_or_known(str(field), FIELDS)
-            raise RequestError(f'{place}: {name} has an unknown field "{field}"{hint}')
+        if field not in STATE_FIELDS:
+            hint = suggest_or_list(str(field), STATE_FIELDS)
+            raise UsageError(f'{location}: {name} has an unknown field "{field}"{hint}')
     return state
 
 
-def _number(given: Mapping[str, Any], field: str, place: str) -> int | None:
-    value = given.get(field)
+def _read_number(fields: Mapping[str, Any], field: str, location: str) -> int | None:
+    value = fields.get(field)
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST[field]:
-        raise RequestError(f"{place}: {field} wants a number from 0 to {_MOST[field]}, not {shown(value)}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_VALUES[field]:
+        raise UsageError(
+            f"{location}: {field} wants a number from 0 to {_MAX_VALUES[field]}, not {format_value(value)}"
+        )
     return value
 
 
-def _phase(given: Mapping[str, Any], code: int | None, place: str) -> str:
+def _read_phase(fields: Mapping[str, Any], exit_code: int | None, location: str) -> str:
     """The phase that is written, or that an exit code means; the two must agree."""
-    ended = "" if code is None else "Failed" if code else "Succeeded"
-    if given.get("phase") is None:
-        return ended or ("Failed" if given.get("reason") else "Running")
-    phase = demand_phase(given["phase"], PHASES, place)
-    if ended and phase != ended:
-        raise RequestError(f"{place}: a Pod with the exit code {code} is {ended}, not {phase}")
+    ended_phase = "" if exit_code is None else "Failed" if exit_code else "Succeeded"
+    if fields.get("phase") is None:
+        return ended_phase or ("Failed" if fields.get("reason") else "Running")
+    phase = parse_phase(fields["phase"], REPLICA_PHASES, location)
+    if ended_phase and phase != ended_phase:
+        raise UsageError(f"{location}: a Pod with the exit code {exit_code} is {ended_phase}, not {phase}")
     return phase

@@ -9,45 +9,57 @@ import json
 from collections.abc import Mapping, Sequence
 
 from podplan.core.findings import Path
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
 from podplan.kinds.t9k.behaviors import job_status, termination
-from podplan.kubernetes.accessors import entries, mapping
-from podplan.tools.status.observed_job import Decision, Observed
-from podplan.tools.status.outcome import Outcome, fails, succeeds, undecided
-from podplan.tools.status.replicas import Replica, how_it_ended, named, plural
+from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.tools.status.observed_job import Decision, ObservedJob
+from podplan.tools.status.outcome import JobOutcome, build_failure, build_success, build_undecided
+from podplan.tools.status.replicas import ObservedReplica, describe_end, format_replicas, select_plural
 
-Final = Mapping[str, bool]  # of each replica that has ended and stays so, by Pod: whether it completed
-Places = Mapping[tuple[str, int], Replica]  # replicas by type and rank
-Rule = tuple[Path, dict[str, Any]]  # a rule, and where it stands in the CR
+SucceededByName = Mapping[
+    str, bool
+]  # of each replica that has ended and stays so, by Pod: whether it completed
+ReplicaByPosition = Mapping[tuple[str, int], ObservedReplica]  # replicas by type and rank
+RuleEntry = tuple[Path, dict[str, Any]]  # a rule, and where it stands in the CR
 
-_LONGEST_RANK = 9  # digits
+_MAX_RANK_DIGITS = 9  # digits
 
 
-def by_rules(job: Observed, final: Final) -> Outcome:
+def decide_by_rules(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobOutcome:
     """How a job ends that rules decide over: by success first, then by failure, then because none is left."""
-    by_place = {(one.type, one.rank): one for one in job.replicas}
-    successes, failures = _rules(job, "successRules"), _rules(job, "failureRules")
+    replica_by_position = {(one.type, one.rank): one for one in job.replicas}
+    successes, failures = _list_rules(job, "successRules"), _list_rules(job, "failureRules")
     for path, rule in successes:
-        if _fulfilled(rule, by_place, final, completed=True):
-            return _succeeded(job, _listed(rule, by_place), termination.SUCCESS_RULES, path)
-    if not successes and job.replicas and all(final.get(one.name) for one in job.replicas):
-        return _succeeded(job, list(job.replicas), termination.SUCCESS_WITHOUT_RULES, ())
+        if _is_fulfilled(rule, replica_by_position, succeeded_by_name, completed=True):
+            return _build_rule_success(
+                job, _list_replicas(rule, replica_by_position), termination.SUCCESS_RULES, path
+            )
+    if not successes and job.replicas and all(succeeded_by_name.get(one.name) for one in job.replicas):
+        return _build_rule_success(job, list(job.replicas), termination.SUCCESS_WITHOUT_RULES, ())
     for path, rule in failures:
-        if _fulfilled(rule, by_place, final, completed=False):
-            return _failed(job, rule, _listed(rule, by_place), path)
-    wanted = [_listed(rule, by_place) for _, rule in successes] if successes else [list(job.replicas)]
-    blocking = [[one for one in listed if final.get(one.name) is False] for listed in wanted]
-    if all(blocking):
-        return _out_of_reach(job, {one.name for listed in blocking for one in listed}, bool(successes))
-    return undecided(_not_yet(successes, bool(failures), by_place))
+        if _is_fulfilled(rule, replica_by_position, succeeded_by_name, completed=False):
+            return _build_rule_failure(job, rule, _list_replicas(rule, replica_by_position), path)
+    rule_replicas = (
+        [_list_replicas(rule, replica_by_position) for _, rule in successes]
+        if successes
+        else [list(job.replicas)]
+    )
+    blocking_by_rule = [
+        [one for one in listed if succeeded_by_name.get(one.name) is False] for listed in rule_replicas
+    ]
+    if all(blocking_by_rule):
+        return _build_unreachable(
+            job, {one.name for listed in blocking_by_rule for one in listed}, bool(successes)
+        )
+    return build_undecided(_explain_undecided(successes, bool(failures), replica_by_position))
 
 
-def _rules(job: Observed, key: str) -> list[Rule]:
-    return [(("spec", key, index), rule) for index, rule in entries(mapping(job.cr, "spec"), key)]
+def _list_rules(job: ObservedJob, key: str) -> list[RuleEntry]:
+    return [(("spec", key, index), rule) for index, rule in get_entries(get_mapping(job.cr, "spec"), key)]
 
 
-def _ranks(rule: Mapping[str, Any]) -> dict[str, list[str]]:
+def _list_ranks(rule: Mapping[str, Any]) -> dict[str, list[str]]:
     """The ranks that a rule lists, as texts, by replica type."""
     return {
         type_: [str(rank) for rank in ranks if isinstance(rank, int | str)]
@@ -56,67 +68,96 @@ def _ranks(rule: Mapping[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def _wanted(rule: Mapping[str, Any]) -> list[tuple[str, int]]:
+def _list_positions(rule: Mapping[str, Any]) -> list[tuple[str, int]]:
     """The replicas that a rule lists; rank -1 stands for what is none."""
     return [
-        (type_, int(rank) if rank.isdecimal() and len(rank) <= _LONGEST_RANK else -1)
-        for type_, ranks in _ranks(rule).items()
+        (type_, int(rank) if rank.isdecimal() and len(rank) <= _MAX_RANK_DIGITS else -1)
+        for type_, ranks in _list_ranks(rule).items()
         for rank in ranks
     ]
 
 
-def _listed(rule: Mapping[str, Any], by_place: Places) -> list[Replica]:
+def _list_replicas(rule: Mapping[str, Any], replica_by_position: ReplicaByPosition) -> list[ObservedReplica]:
     """The replicas that a rule lists and that the job has."""
-    return [by_place[place] for place in _wanted(rule) if place in by_place]
+    return [replica_by_position[place] for place in _list_positions(rule) if place in replica_by_position]
 
 
-def _fulfilled(rule: Mapping[str, Any], by_place: Places, final: Final, *, completed: bool) -> bool:
+def _is_fulfilled(
+    rule: Mapping[str, Any],
+    replica_by_position: ReplicaByPosition,
+    succeeded_by_name: SucceededByName,
+    *,
+    completed: bool,
+) -> bool:
     """Whether all replicas that a rule lists are there and have ended in this way; never for an empty one."""
-    wanted = _wanted(rule)
-    return bool(wanted) and all(
-        place in by_place and final.get(by_place[place].name) is completed for place in wanted
+    positions = _list_positions(rule)
+    return bool(positions) and all(
+        place in replica_by_position and succeeded_by_name.get(replica_by_position[place].name) is completed
+        for place in positions
     )
 
 
-def _succeeded(job: Observed, listed: list[Replica], fact: Fact, path: Path) -> Outcome:
-    why = f"{named(listed)} {plural(listed, 'has', 'have')} completed"
-    by = "one of its successRules" if path else "all replicas, for it has no successRules"
-    text = f"the job succeeds by {by}: {why}"
-    return succeeds(job, why, Decision("success", text, fact, tuple(listed), path))
+def _build_rule_success(
+    job: ObservedJob, listed_replicas: list[ObservedReplica], behavior: Behavior, path: Path
+) -> JobOutcome:
+    explanation = (
+        f"{format_replicas(listed_replicas)} {select_plural(listed_replicas, 'has', 'have')} completed"
+    )
+    rule_text = "one of its successRules" if path else "all replicas, for it has no successRules"
+    text = f"the job succeeds by {rule_text}: {explanation}"
+    return build_success(job, explanation, Decision("success", text, behavior, tuple(listed_replicas), path))
 
 
-def _failed(job: Observed, rule: dict[str, Any], listed: list[Replica], path: Path) -> Outcome:
-    why = f"{named(listed)} {how_it_ended(listed[0]) if len(listed) == 1 else 'have failed'}"
-    text = f"the job fails by one of its failureRules: {why}"
-    decision = Decision("failure", text, termination.FAILURE_RULES, tuple(listed), path)
-    written = json.dumps(_ranks(rule), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return fails(job, why, decision, job_status.SAYS_FAILED_RULE, rule=written)
+def _build_rule_failure(
+    job: ObservedJob, rule: dict[str, Any], listed_replicas: list[ObservedReplica], path: Path
+) -> JobOutcome:
+    explanation = (
+        f"{format_replicas(listed_replicas)}"
+        f" {describe_end(listed_replicas[0]) if len(listed_replicas) == 1 else 'have failed'}"
+    )
+    text = f"the job fails by one of its failureRules: {explanation}"
+    decision = Decision("failure", text, termination.FAILURE_RULES, tuple(listed_replicas), path)
+    rule_json = json.dumps(_list_ranks(rule), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return build_failure(job, explanation, decision, job_status.SAYS_FAILED_RULE, rule=rule_json)
 
 
-def _out_of_reach(job: Observed, names: set[str], has_rules: bool) -> Outcome:
+def _build_unreachable(job: ObservedJob, names: set[str], has_rules: bool) -> JobOutcome:
     """A job that fails because of Pods that keep every success rule from being fulfilled."""
     blocking = tuple(one for one in job.replicas if one.name in names)
-    means = "none of the successRules can be fulfilled any more"
-    fact = termination.RULES_OUT_OF_REACH
+    consequence = "none of the successRules can be fulfilled any more"
+    behavior = termination.SUCCESS_RULES_UNREACHABLE
     if not has_rules:
-        means, fact = "not all replicas can complete", termination.FAILURE_WITHOUT_RULES
-    why = f"{named(blocking)} {plural(blocking, 'has', 'have')} failed for good, and {means}"
-    decision = Decision("failure", f"the job fails: {why}", fact, blocking)
-    return fails(job, why, decision, job_status.SAYS_OUT_OF_REACH)._replace(adds=False)
+        consequence, behavior = "not all replicas can complete", termination.FAILURE_WITHOUT_RULES
+    explanation = (
+        f"{format_replicas(blocking)} {select_plural(blocking, 'has', 'have')} failed for good, and"
+        f" {consequence}"
+    )
+    decision = Decision("failure", f"the job fails: {explanation}", behavior, blocking)
+    return build_failure(job, explanation, decision, job_status.SAYS_OUT_OF_REACH)._replace(
+        mentions_restarts=False
+    )
 
 
-def _not_yet(successes: Sequence[Rule], failures: bool, by_place: Places) -> Decision:
+def _explain_undecided(
+    successes: Sequence[RuleEntry], failures: bool, replica_by_position: ReplicaByPosition
+) -> Decision:
     """Why no rule decides."""
     if not successes:
         text = "not decided yet: the job has no successRules, and waits for all replicas"
         return Decision("success", text, termination.SUCCESS_WITHOUT_RULES)
-    lacking = [[place for place in _wanted(rule) if place not in by_place] for _, rule in successes]
-    if all(lacking):
-        which = "-".join(map(str, lacking[0][0]))
-        text = f"the job never succeeds: each of its successRules lists a replica that it lacks ({which})"
+    missing_positions = [
+        [place for place in _list_positions(rule) if place not in replica_by_position]
+        for _, rule in successes
+    ]
+    if all(missing_positions):
+        position_text = "-".join(map(str, missing_positions[0][0]))
+        text = (
+            "the job never succeeds: each of its successRules lists a replica that it lacks"
+            f" ({position_text})"
+        )
         return Decision("success", text, termination.SUCCESS_RULES, (), successes[0][0])
-    waits = _listed(successes[0][1], by_place)
-    first = f" (the first lists {named(waits)})" if waits else ""
-    nor = ", and none of the failureRules" if failures else ""
-    text = f"not decided yet: none of the successRules is fulfilled{first}{nor}"
+    awaited = _list_replicas(successes[0][1], replica_by_position)
+    first = f" (the first lists {format_replicas(awaited)})" if awaited else ""
+    failure_note = ", and none of the failureRules" if failures else ""
+    text = f"not decided yet: none of the successRules is fulfilled{first}{failure_note}"
     return Decision("success", text, termination.SUCCESS_RULES, (), successes[0][0])

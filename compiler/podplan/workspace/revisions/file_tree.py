@@ -6,18 +6,18 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from podplan.core.errors import RequestError
-from podplan.core.limits import MAX_REVISION_BYTES, MAX_REVISION_FILES, BoundExceeded, beyond
+from podplan.core.errors import UsageError
+from podplan.core.limits import MAX_REVISION_BYTES, MAX_REVISION_FILES, LimitExceeded, limit_exceeded
 from podplan.core.typing import IO, NamedTuple
-from podplan.workspace.revisions.git import GitFailed, git
+from podplan.workspace.revisions.git import GitError, run_git
 
-READ = (".yaml", ".yml", ".toml", ".json")  # what podplan may read of a repository
-LINK = "120000"
-FILES = ("100644", "100755", "100664")
+READABLE_SUFFIXES = (".yaml", ".yml", ".toml", ".json")  # what podplan may read of a repository
+LINK_MODE = "120000"
+FILE_MODES = ("100644", "100755", "100664")
 MAX_FOLDERS = 256  # within one another; Python removes a tree of many more by recursion, and fails
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A file or a symbolic link of a revision: its mode, the object that holds it, its size, its path."""
 
     mode: str
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
 
 
 @contextmanager
-def tree(root: str, commit: str, without: Collection[str] = ()) -> Iterator[str]:
+def extract_tree(root: str, commit: str, excluded: Collection[str] = ()) -> Iterator[str]:
     """A temporary folder with what podplan may read of a commit; a root for ``reading.files.root_of``.
 
     Symbolic links are links again, so that whoever reads them judges where they lead. Submodules are left
@@ -37,85 +37,89 @@ def tree(root: str, commit: str, without: Collection[str] = ()) -> Iterator[str]
     """
     import tempfile
 
-    entries = [entry for entry in _entries(root, commit) if entry.path not in without]
+    entries = [entry for entry in _list_entries(root, commit) if entry.path not in excluded]
     with tempfile.TemporaryDirectory(prefix="podplan-") as folder, tempfile.TemporaryFile() as objects:
         top = os.path.join(os.path.realpath(folder), "tree")
         os.makedirs(os.path.join(top, ".git"))
         try:
-            wanted = "".join(f"{entry.blob}\n" for entry in entries).encode()
-            git(root, "cat-file", "--batch", given=wanted, into=objects)
-        except GitFailed as error:
-            raise RequestError(_not_here(commit, error.said)) from None
+            blob_names = "".join(f"{entry.blob}\n" for entry in entries).encode()
+            run_git(root, "cat-file", "--batch", input_bytes=blob_names, output_file=objects)
+        except GitError as error:
+            raise UsageError(_explain_missing_objects(commit, error.output)) from None
         objects.seek(0)
         for entry in entries:
-            _write(top, entry, _next(objects, commit))
+            _write_entry(top, entry, _read_object(objects, commit))
         yield top
 
 
-def _entries(root: str, commit: str) -> list[Entry]:
+def _list_entries(root: str, commit: str) -> list[TreeEntry]:
     try:
-        said = os.fsdecode(git(root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit))
-    except GitFailed as error:
-        raise RequestError(_not_here(commit, error.said)) from None
+        output = os.fsdecode(run_git(root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit))
+    except GitError as error:
+        raise UsageError(_explain_missing_objects(commit, error.output)) from None
     entries = []
     total = 0
-    for line in filter(None, said.split("\0")):
-        about, _, path = line.partition("\t")
-        mode, _, blob, size = about.split()
-        if mode != LINK and not (mode in FILES and path.endswith(READ)):
+    for line in filter(None, output.split("\0")):
+        attributes, _, path = line.partition("\t")
+        mode, _, blob, size = attributes.split()
+        if mode != LINK_MODE and not (mode in FILE_MODES and path.endswith(READABLE_SUFFIXES)):
             continue
         if any(part.lower() in ("", ".", "..", ".git") for part in path.split("/")):
-            raise RequestError(f"{commit[:12]} holds the path {path!a}, which no checkout would make")
+            raise UsageError(f"{commit[:12]} holds the path {path!a}, which no checkout would make")
         if path.count("/") > MAX_FOLDERS:
-            raise BoundExceeded(
+            raise LimitExceeded(
                 f"{commit[:12]} holds a file in {path.count('/'):,} folders within one another, and at most"
                 f" {MAX_FOLDERS} are read"
             )
-        entry = Entry(mode, blob, int(size) if size.isdigit() else 0, path)
-        if mode == LINK and entry.size > os.pathconf("/", "PC_PATH_MAX"):
+        entry = TreeEntry(mode, blob, int(size) if size.isdigit() else 0, path)
+        if mode == LINK_MODE and entry.size > os.pathconf("/", "PC_PATH_MAX"):
             continue
         total += entry.size
         entries.append(entry)
     if len(entries) > MAX_REVISION_FILES:
-        raise BoundExceeded(_too_much(commit, "revision-files", f"{len(entries):,} files that could be read"))
+        raise LimitExceeded(
+            _explain_size_limit(commit, "revision-files", f"{len(entries):,} files that could be read")
+        )
     if total > MAX_REVISION_BYTES:
-        raise BoundExceeded(
-            _too_much(commit, "revision-bytes", f"{total:,} bytes in files that could be read")
+        raise LimitExceeded(
+            _explain_size_limit(commit, "revision-bytes", f"{total:,} bytes in files that could be read")
         )
     # Links come last: a file must never be written through one.
-    return sorted(entries, key=lambda entry: entry.mode == LINK)
+    return sorted(entries, key=lambda entry: entry.mode == LINK_MODE)
 
 
-def _too_much(commit: str, limit: str, what: str) -> str:
-    return beyond(limit, f"{commit[:12]} has {what}; compare smaller parts of the repository as two folders")
+def _explain_size_limit(commit: str, limit: str, subject: str) -> str:
+    return limit_exceeded(
+        limit, f"{commit[:12]} has {subject}; compare smaller parts of the repository as two folders"
+    )
 
 
-def _next(objects: IO[bytes], commit: str) -> bytes:
+def _read_object(objects: IO[bytes], commit: str) -> bytes:
     """The content of the next object of ``cat-file --batch``: a line about it, its bytes, and a line end."""
-    about = objects.readline().split()
-    if len(about) != 3 or about[1] != b"blob":
-        raise RequestError(_not_here(commit, "an object is missing"))
-    content = objects.read(int(about[2]))
+    header = objects.readline().split()
+    if len(header) != 3 or header[1] != b"blob":
+        raise UsageError(_explain_missing_objects(commit, "an object is missing"))
+    content = objects.read(int(header[2]))
     objects.read(1)
     return content
 
 
-def _write(top: str, entry: Entry, content: bytes) -> None:
+def _write_entry(top: str, entry: TreeEntry, content: bytes) -> None:
     path = os.path.join(top, entry.path)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        if entry.mode == LINK:
+        if entry.mode == LINK_MODE:
             os.symlink(content, os.fsencode(path))
         else:
             with open(path, "xb") as file:
                 file.write(content)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise RequestError(f"{entry.path!a} of that revision cannot be written: {reason}") from None
+        raise UsageError(f"{entry.path!a} of that revision cannot be written: {reason}") from None
 
 
-def _not_here(commit: str, said: str) -> str:
+def _explain_missing_objects(commit: str, output: str) -> str:
     return (
-        f"the files of {commit[:12]} are not all in this clone ({said});"
+        f"the files of {commit[:12]} are not all in this clone ({output});"
         " if it is a partial one, fetch them: git fetch --refetch --no-filter"
     )

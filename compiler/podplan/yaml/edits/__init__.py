@@ -1,6 +1,6 @@
 """Repairs: what is to change in a document of any step, and what that is in the text of a file."""
 
-from podplan.yaml.edits.changes import Refused, edits_for
-from podplan.yaml.edits.source_spans import at_source
+from podplan.yaml.edits.changes import FixRefused, build_edits
+from podplan.yaml.edits.source_spans import resolve_to_source
 
-__all__ = ["Refused", "at_source", "edits_for"]
+__all__ = ["FixRefused", "build_edits", "resolve_to_source"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from podplan.core.findings import Edit
 
 
-def applied(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text with edits that do not overlap, from the last to the first."""
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]

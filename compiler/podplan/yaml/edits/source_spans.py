@@ -2,97 +2,99 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Change, Path, value_at
-from podplan.core.provenance import Doc, origin_of
+from podplan.core.findings import DocumentFix, Path, value_at
+from podplan.core.provenance import TracedDocument, find_origin
 from podplan.core.typing import Any
 from podplan.yaml import Document
-from podplan.yaml.edits.changes import Refused
+from podplan.yaml.edits.changes import FixRefused
 
 
-def at_source(doc: Doc, change: Change) -> tuple[Document, Change]:
+def resolve_to_source(doc: TracedDocument, fix: DocumentFix) -> tuple[Document, DocumentFix]:
     """The same change in the file that the part came from. Raises Refused.
 
     A part that was copied, or that says what was written elsewhere, is changed there; one that was worked
     out, or stands by a default, is not.
     """
-    if change.op == "set" and not _has(doc.data, change.path):
-        source, path = _mapping(doc, change.path[:-1])
-        return source, change._replace(path=(*path, change.path[-1]))
+    if fix.op == "set" and not _has_path(doc.data, fix.path):
+        source, path = _find_mapping_source(doc, fix.path[:-1])
+        return source, fix._replace(path=(*path, fix.path[-1]))
     try:
-        source, path = _exactly(doc, change.path)
-    except (Refused, LookupError):
-        if change.op != "remove" or not isinstance(value_at(doc.data, change.path), dict):
+        source, path = _find_source(doc, fix.path)
+    except (FixRefused, LookupError):
+        if fix.op != "remove" or not isinstance(value_at(doc.data, fix.path), dict):
             raise
-        source, path = _entry(doc, change.path)
-    if change.op == "rename" and path[-1:] != change.path[-1:]:
-        raise Refused(f'the field is called "{path[-1]}" where it is written')
-    now, there = value_at(doc.data, change.path), value_at(source.data, path)
-    return source, change._replace(path=path, value=_typed(change.value, type(now), type(there)))
+        source, path = _find_entry_source(doc, fix.path)
+    if fix.op == "rename" and path[-1:] != fix.path[-1:]:
+        raise FixRefused(f'the field is called "{path[-1]}" where it is written')
+    resolved_value, source_value = value_at(doc.data, fix.path), value_at(source.data, path)
+    return source, fix._replace(
+        path=path, value=_convert_value(fix.value, type(resolved_value), type(source_value))
+    )
 
 
-def _typed(value: Any, now: type, there: type) -> Any:
+def _convert_value(value: Any, resolved_type: type, source_type: type) -> Any:
     """``value`` as it is written where a text here is a number there, or the other way round."""
-    if (now, there) == (str, int) and isinstance(value, str) and value.isdecimal():
+    if (resolved_type, source_type) == (str, int) and isinstance(value, str) and value.isdecimal():
         return int(value)
-    return str(value) if (now, there) == (int, str) else value
+    return str(value) if (resolved_type, source_type) == (int, str) else value
 
 
-def _exactly(doc: Doc, path: Path) -> tuple[Document, Path]:
+def _find_source(doc: TracedDocument, path: Path) -> tuple[Document, Path]:
     while doc.source is None:
-        origin, rest = origin_of(doc, path)
+        origin, rest = find_origin(doc, path)
         if origin.flag is not None:
-            raise Refused(f"it comes from {origin.flag.name}")
-        if not origin.places:
-            raise Refused("it is not written anywhere, but a default")
-        place = origin.places[0]
-        if origin.how == "copied":
-            doc, path = place.doc, (*place.path, *rest)
-        elif not rest and _says(place.doc.data, place.path, value_at(doc.data, path)):
-            doc, path = place.doc, place.path
+            raise FixRefused(f"it comes from {origin.flag.name}")
+        if not origin.sources:
+            raise FixRefused("it is not written anywhere, but a default")
+        source = origin.sources[0]
+        if origin.derivation == "copied":
+            doc, path = source.doc, (*source.path, *rest)
+        elif not rest and _has_equal_value(source.doc.data, source.path, value_at(doc.data, path)):
+            doc, path = source.doc, source.path
         else:
-            raise Refused("it is worked out from what is written")
-    if not doc.source.has(path):
-        raise Refused("it is not written there")
+            raise FixRefused("it is worked out from what is written")
+    if not doc.source.has_path(path):
+        raise FixRefused("it is not written there")
     return doc.source, path
 
 
-def _entry(doc: Doc, path: Path) -> tuple[Document, Path]:
+def _find_entry_source(doc: TracedDocument, path: Path) -> tuple[Document, Path]:
     """Where an entry of a list was written: as such, or as a field of that name in a mapping (``env``)."""
     entry = value_at(doc.data, path)
-    source, below = _exactly(doc, (*path, "value"))
-    if below[-1:] == ("value",):
-        return source, below[:-1]
-    if below[-1:] == (entry.get("name"),):
-        return source, below
-    raise Refused("it is not written in one place")
+    source, source_path = _find_source(doc, (*path, "value"))
+    if source_path[-1:] == ("value",):
+        return source, source_path[:-1]
+    if source_path[-1:] == (entry.get("name"),):
+        return source, source_path
+    raise FixRefused("it is not written in one place")
 
 
-def _mapping(doc: Doc, path: Path) -> tuple[Document, Path]:
+def _find_mapping_source(doc: TracedDocument, path: Path) -> tuple[Document, Path]:
     """Where a mapping was written: as such, or as the place that one of its fields was copied from."""
     try:
-        return _exactly(doc, path)
-    except (Refused, LookupError):
+        return _find_source(doc, path)
+    except (FixRefused, LookupError):
         fields = value_at(doc.data, path)
     for key in fields if isinstance(fields, dict) else ():
         try:
-            source, below = _exactly(doc, (*path, key))
-        except (Refused, LookupError):
+            source, source_path = _find_source(doc, (*path, key))
+        except (FixRefused, LookupError):
             continue
-        if below[-1:] == (key,):
-            return source, below[:-1]
-    raise Refused("what it belongs to is not written in one place")
+        if source_path[-1:] == (key,):
+            return source, source_path[:-1]
+    raise FixRefused("what it belongs to is not written in one place")
 
 
-def _says(data: Any, path: Path, value: Any) -> bool:
+def _has_equal_value(data: Any, path: Path, value: Any) -> bool:
     """Whether the same is said at ``path``, if only in another type: 4 and "4"."""
-    there = value_at(data, path) if _has(data, path) else None
-    return isinstance(there, str | int | float) and str(there) == str(value)
+    source_value = value_at(data, path) if _has_path(data, path) else None
+    return isinstance(source_value, str | int | float) and str(source_value) == str(value)
 
 
-def _has(data: Any, path: Path) -> bool:
+def _has_path(data: Any, path: Path) -> bool:
     for step in path:
-        here = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
-        if step not in here:
+        steps = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
+        if step not in steps:
             return False
         data = data[step]
     return True

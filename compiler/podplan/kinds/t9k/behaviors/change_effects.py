@@ -11,85 +11,85 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from podplan.core.provenance import Fact, Path
+from podplan.core.provenance import Behavior, Path
 
-How = Literal["none", "in-place", "re-run"]
-ORDER: tuple[How, ...] = ("none", "in-place", "re-run")
+EffectLevel = Literal["none", "in-place", "re-run"]
+EFFECT_LEVELS: tuple[EffectLevel, ...] = ("none", "in-place", "re-run")
 
-METADATA = Fact(
+METADATA = Behavior(
     "change.metadata",
     "labels and annotations of the CR change, and nothing that runs",
     "assumed",
     "docs/evidence/t9k-common.md#metadata-of-a-job",
 )
-STATUS = Fact(
+STATUS = Behavior(
     "change.status",
     "the controller writes the status, and what others write there is lost",
     "documented",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/#object-spec-and-status",
 )
-PAUSE = Fact(
+PAUSE = Behavior(
     "change.pause",
     "runMode.pause.enabled may be changed at any time: the Pods are deleted, or made again",
     "documented",
     "docs/evidence/t9k-common.md#pause-mode",
 )
-SCALE = Fact(
+SCALE = Behavior(
     "change.expected-replicas",
     "expectedReplicas may be changed while the job runs, and the job is scaled to it",
     "documented",
     "docs/evidence/t9k-pytorchtrainingjob.md#elastic-bounds; "
     "docs/evidence/t9k-deepspeedjob.md#elastic-workers",
 )
-POLICY = Fact(
+POLICY = Behavior(
     "change.policy",
     "the controller reads the limits, rules and clean-up of a job each time it looks at it",
     "assumed",
     "docs/evidence/t9k-common.md#changed-policies",
 )
-RESUME_SPECS = Fact(
+RESUME_SPECS = Behavior(
     "change.resume-specs",
     "resumeSpecs must not be changed once the job is created",
     "documented",
     "docs/evidence/t9k-common.md#resume-specification",
 )
-ELASTIC_BOUNDS = Fact(
+ELASTIC_BOUNDS = Behavior(
     "change.elastic-bounds",
     "minReplicas and maxReplicas cannot be changed once the job is created",
     "documented",
     "docs/evidence/t9k-pytorchtrainingjob.md#elastic-bounds",
 )
-LAUNCHER = Fact(
+LAUNCHER = Behavior(
     "change.launcher",
     "workingDir, env and resources of the launcher cannot be updated",
     "documented",
     "docs/evidence/t9k-colossalaijob.md#immutable-launcher-fields",
 )
-GENERATED = Fact(
+GENERATED = Behavior(
     "change.generated-name",
     "a CR with generateName is no change of a job that there is: each time that it is created it is another",
     "documented",
     "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
 )
-PAUSED = Fact(
+PAUSED = Behavior(
     "change.paused",
     "a job that is paused has no Pods, and those that it gets are made from the CR as it is then",
     "assumed",
     "docs/evidence/t9k-common.md#changes-while-paused",
 )
-QUEUE = Fact(
+QUEUE = Behavior(
     "change.queue",
     "Pods cannot change their queue and their PodGroup",
     "documented",
     "docs/evidence/t9k-common.md#immutable-queue-and-group",
 )
-PRIORITY = Fact(
+PRIORITY = Behavior(
     "change.priority",
     "nothing tells that a PodGroup takes up another priority once it is made",
     "assumed",
     "docs/evidence/t9k-common.md#changed-priority",
 )
-PODS = Fact(
+PODS = Behavior(
     "change.pods",
     "Pods that exist keep what they have, and only those that are made after a change have it",
     "assumed",
@@ -97,7 +97,7 @@ PODS = Fact(
 )
 
 # By the path below the CR, a star for any entry of a list; the first that a path begins with counts.
-_EFFECTS: tuple[tuple[Path, How, Fact], ...] = (
+_EFFECTS_BY_PATH: tuple[tuple[Path, EffectLevel, Behavior], ...] = (
     (("metadata",), "none", METADATA),
     (("status",), "none", STATUS),
     (("spec", "runMode", "pause", "enabled"), "in-place", PAUSE),
@@ -118,15 +118,15 @@ _EFFECTS: tuple[tuple[Path, How, Fact], ...] = (
 )
 
 
-class Effect(NamedTuple):
+class FieldEffect(NamedTuple):
     """What the change at one path of a CR does, and the fact that says so."""
 
     path: Path
-    how: How
-    fact: Fact
+    level: EffectLevel
+    behavior: Behavior
 
 
-class Change(NamedTuple):
+class ChangeEffect(NamedTuple):
     """What a change of a CR does under the same name, by the strongest of its effects.
 
     ``how`` is "none" (nothing that runs is another), "in-place" (the controller takes it up in the job that
@@ -134,34 +134,39 @@ class Change(NamedTuple):
     goes on as it was). ``effects`` are in the order of the CR; without any, the two are equal.
     """
 
-    how: How
-    effects: tuple[Effect, ...] = ()
+    level: EffectLevel
+    field_effects: tuple[FieldEffect, ...] = ()
 
     @property
-    def decisive(self) -> tuple[Effect, ...]:
+    def decisive_effects(self) -> tuple[FieldEffect, ...]:
         """The effects that make the change what it is."""
-        return tuple(effect for effect in self.effects if effect.how == self.how)
+        return tuple(effect for effect in self.field_effects if effect.level == self.level)
 
 
-def what_happens(old: Any, new: Any, paths: Iterable[Path] | None = None) -> Change:
+def compute_change_effect(old: Any, new: Any, paths: Iterable[Path] | None = None) -> ChangeEffect:
     """What becomes of a job whose CR ``old`` is applied again as ``new``, of one kind and name.
 
     ``paths`` are those that differ, where they are known already; else the two are compared value by value.
     Of a job that is paused on either side, Pods are made from the new CR. One that the API server names is
     another job each time.
     """
-    found = [effect_of(path) for path in (differing(old, new) if paths is None else paths)]
+    field_effects = [
+        find_field_effect(path) for path in (iter_changed_paths(old, new) if paths is None else paths)
+    ]
     if _is_paused(old) or _is_paused(new):
-        found = [
-            effect._replace(how="in-place", fact=PAUSED) if effect.fact is PODS else effect
-            for effect in found
+        field_effects = [
+            effect._replace(level="in-place", behavior=PAUSED) if effect.behavior is PODS else effect
+            for effect in field_effects
         ]
-    if is_named_later(new):
-        found = [effect._replace(how="re-run", fact=GENERATED) for effect in found]
-    return Change(max((effect.how for effect in found), key=ORDER.index, default="none"), tuple(found))
+    if has_generated_name(new):
+        field_effects = [effect._replace(level="re-run", behavior=GENERATED) for effect in field_effects]
+    return ChangeEffect(
+        max((effect.level for effect in field_effects), key=EFFECT_LEVELS.index, default="none"),
+        tuple(field_effects),
+    )
 
 
-def is_named_later(cr: Any) -> bool:
+def has_generated_name(cr: Any) -> bool:
     """Whether the API server gives a CR its name, another one each time."""
     metadata = cr.get("metadata") if isinstance(cr, dict) else None
     return isinstance(metadata, dict) and bool(metadata.get("generateName")) and not metadata.get("name")
@@ -174,21 +179,23 @@ def _is_paused(cr: Any) -> bool:
     return cr is True
 
 
-def effect_of(path: Path) -> Effect:
+def find_field_effect(path: Path) -> FieldEffect:
     """What the change at ``path`` of a CR does."""
-    how, fact = next((how, fact) for begins, how, fact in _EFFECTS if path[: len(begins)] == begins)
-    return Effect(path, how, fact)
+    level, behavior = next(
+        (how, fact) for begins, how, fact in _EFFECTS_BY_PATH if path[: len(begins)] == begins
+    )
+    return FieldEffect(path, level, behavior)
 
 
-def differing(old: Any, new: Any, path: Path = ()) -> Iterator[Path]:
+def iter_changed_paths(old: Any, new: Any, path: Path = ()) -> Iterator[Path]:
     """The paths at which two documents differ, as far down as maps lead; what is absent is an empty map."""
     if isinstance(old, dict) and (new is None or isinstance(new, dict)):
         for key in [*old, *(key for key in new or () if key not in old)]:
-            yield from differing(old.get(key), (new or {}).get(key), (*path, key))
+            yield from iter_changed_paths(old.get(key), (new or {}).get(key), (*path, key))
     elif isinstance(new, dict) and old is None:
-        yield from differing({}, new, path)
+        yield from iter_changed_paths({}, new, path)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from differing(one, other, (*path, index))
+        for index, (old_entry, new_entry) in enumerate(zip(old, new, strict=True)):
+            yield from iter_changed_paths(old_entry, new_entry, (*path, index))
     elif old != new or isinstance(old, bool) is not isinstance(new, bool):
         yield path

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Fact
+from podplan.core.provenance import Behavior
 
-PROCESSES_AUTO = Fact(
+PROCESSES_AUTO = Behavior(
     "profile.processes-auto",
     "processes: auto is written out as the number of GPUs of a replica",
     "documented",
     "docs/profile-fields.md; docs/evidence/t9k-deepspeedjob.md#slots-per-worker",
 )
-GPU_RESOURCES = Fact(
+GPU_RESOURCES = Behavior(
     "profile.gpu-resources",
     "these resources count as GPUs, besides those that a hardware class lists under gpus",
     "assumed",
@@ -26,25 +26,25 @@ GPU_RESOURCES = Fact(
         "habana.ai/gaudi",
     ),
 )
-SHM_AUTO = Fact(
+SHM_AUTO = Behavior(
     "profile.shm-auto",
     "shm: auto is half of the memory limit where the class has no size, as tmpfs takes half of memory",
     "documented",
     "docs/profile-fields.md; https://docs.kernel.org/filesystems/tmpfs.html",
 )
-SHM_VOLUME = Fact(
+SHM_VOLUME = Behavior(
     "profile.shm-volume",
     "/dev/shm is an emptyDir in memory called dshm",
     "documented",
     "docs/profile-fields.md; https://kubernetes.io/docs/concepts/storage/volumes/#emptydir",
 )
-ROLE_NAME = Fact(
+ROLE_NAME = Behavior(
     "profile.role-name",
     "a profile without roles has one role, called worker; a ColossalAIJob has launcher and worker",
     "documented",
     "docs/profile-fields.md",
 )
-CONTAINER_NAME = Fact(
+CONTAINER_NAME = Behavior(
     "profile.container-name",
     "the training container is called pytorch, worker, launcher or like its role; container.name renames it",
     "documented",
@@ -52,19 +52,19 @@ CONTAINER_NAME = Fact(
     "docs/evidence/t9k-deepspeedjob.md#training-container; "
     "docs/evidence/t9k-colossalaijob.md#training-container",
 )
-RUN_PYTHON = Fact(
+RUN_PYTHON = Behavior(
     "profile.run-python",
     "a script or module is run by python",
     "documented",
     "docs/profile-fields.md",
 )
-RUN_MODULE = Fact(
+RUN_MODULE = Behavior(
     "profile.run-module",
     "a module is run by python -m",
     "documented",
     "docs/profile-fields.md; https://docs.python.org/3/using/cmdline.html#cmdoption-m",
 )
-TORCHRUN_PROGRAM = Fact(
+TORCHRUN_PROGRAM = Behavior(
     "profile.torchrun-no-python",
     "torchrun runs a program that is no Python script with --no-python",
     "documented",

@@ -2,140 +2,157 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, at, computed
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.typing import Any
-from podplan.kinds.common.env import env
-from podplan.kinds.common.hardware import Node, node, process_count
-from podplan.kinds.common.merge import present
-from podplan.kinds.common.profile import Role, enumeration, fixed_roles, strings
-from podplan.kinds.common.run import Run, run
-from podplan.kinds.common.template import pod_template
-from podplan.kinds.t9k.run_policy import allowed, as_written, restart_policy, run_mode, scheduler
+from podplan.kinds.common.env import build_env
+from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, resolve_process_count
+from podplan.kinds.common.merge import drop_absent
+from podplan.kinds.common.profile import ProfileRole, join_words, parse_fixed_roles, stringify_list
+from podplan.kinds.common.run import RunCommand, parse_run
+from podplan.kinds.common.template import build_pod_template
+from podplan.kinds.t9k.run_policy import (
+    build_restart_policy,
+    build_run_mode,
+    build_scheduler,
+    copy_if_written,
+    require_choice,
+)
 
 FIELDS = frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai"))
 ROLE_FIELDS = frozenset(("restart", "retries"))
 # The launcher only starts the workers: it shares their image, directory and env, not their hardware.
-LAUNCHER_INHERITS = frozenset(("image", "workingDir", "env", "pod", "debug", "resume"))
+LAUNCHER_INHERITED_FIELDS = frozenset(("image", "workingDir", "env", "pod", "debug", "resume"))
 LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
 
 
-def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
+def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     """The spec of a ColossalAIJob as a marked tree, and what is wrong with the profile."""
     spec = profile.get("spec")
-    problems: list[Problem] = []
-    allowed(spec.get("launcher"), ("colossalai",), spec, problems)
-    block = spec.get("colossalai")
+    diagnostics: list[Diagnostic] = []
+    require_choice(spec.get("launcher"), ("colossalai",), spec, diagnostics)
+    colossalai_section = spec.get("colossalai")
     roles = [
-        role._replace(inherits=LAUNCHER_INHERITS) if role.name == "launcher" else role
-        for role in fixed_roles(spec, ("launcher", "worker"), problems)
+        role._replace(inherited_fields=LAUNCHER_INHERITED_FIELDS) if role.name == "launcher" else role
+        for role in parse_fixed_roles(spec, ("launcher", "worker"), diagnostics)
     ]
     worker = next(role for role in roles if role.name == "worker")
-    nodes = {role.name: node(role, inventory, problems) for role in roles}
-    processes = process_count(spec.get("processes"), [(worker, nodes["worker"])], problems)
-    said = run(worker.get("run"), ("python",), "ColossalAIJob", problems)
-    problems += _idle_run(roles)
+    node_requests = {role.name: resolve_node_request(role, inventory, diagnostics) for role in roles}
+    processes = resolve_process_count(spec.get("processes"), [(worker, node_requests["worker"])], diagnostics)
+    run_command = parse_run(worker.get_field("run"), ("python",), "ColossalAIJob", diagnostics)
+    diagnostics += _find_launcher_run(roles)
     tree = {
-        "scheduler": scheduler(spec),
-        "runPolicy": _run_policy(spec, problems),
-        "runMode": run_mode(spec, roles),
-        "ssh": as_written(block.get("ssh")),
+        "scheduler": build_scheduler(spec),
+        "runPolicy": _build_run_policy(spec, diagnostics),
+        "runMode": build_run_mode(spec, roles),
+        "ssh": copy_if_written(colossalai_section.get("ssh")),
     }
-    form = _launcher_dialect if block.get("dialect").value == "launcher" else _replica_specs_dialect
-    return at(spec, present({**tree, **form(spec, roles, nodes, processes, said, problems)})), problems
+    build_dialect = (
+        _build_launcher_dialect
+        if colossalai_section.get("dialect").value == "launcher"
+        else _build_replica_specs_dialect
+    )
+    return attribute_to(
+        spec,
+        drop_absent(
+            {**tree, **build_dialect(spec, roles, node_requests, processes, run_command, diagnostics)}
+        ),
+    ), diagnostics
 
 
-def _replica_specs_dialect(
+def _build_replica_specs_dialect(
     spec: Cursor,
-    roles: list[Role],
-    nodes: dict[str, Node],
+    roles: list[ProfileRole],
+    node_requests: dict[str, NodeRequest],
     processes: Any,
-    said: Run,
-    problems: list[Problem],
+    run_command: RunCommand,
+    diagnostics: list[Diagnostic],
 ) -> dict[str, Any]:
-    config = present({
+    config = drop_absent({
         "procPerWorker": processes,
-        "script": strings(said.words) if said.form else None,
-        "extraArgs": strings(spec.get("colossalai", "extraArgs")),
+        "script": stringify_list(run_command.words) if run_command.form else None,
+        "extraArgs": stringify_list(spec.get("colossalai", "extraArgs")),
     })  # fmt: skip
-    specs = [_replica_spec(role, nodes[role.name], problems) for role in roles]
-    written = [entry for entry in specs if entry is not None]
+    specs = [_build_replica_spec(role, node_requests[role.name], diagnostics) for role in roles]
+    written_specs = [entry for entry in specs if entry is not None]
     return {
-        "torchConfig": at(spec, config) if config else None,
-        "replicaSpecs": at(spec, written) if written else None,
+        "torchConfig": attribute_to(spec, config) if config else None,
+        "replicaSpecs": attribute_to(spec, written_specs) if written_specs else None,
     }
 
 
-def _replica_spec(role: Role, given: Node, problems: list[Problem]) -> Any:
+def _build_replica_spec(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
     """One entry of replicaSpecs; None when the profile says nothing of the role."""
-    tree = present({
-        "replicas": role.get("replicas"),
-        "restartPolicy": restart_policy(role, problems),
-        "template": pod_template(role, role.name, {}, given, problems, role.name),
+    tree = drop_absent({
+        "replicas": role.get_field("replicas"),
+        "restartPolicy": build_restart_policy(role, diagnostics),
+        "template": build_pod_template(role, role.name, {}, node_request, diagnostics, role.name),
     })  # fmt: skip
-    if not tree and not role.where.exists:
+    if not tree and not role.entry.exists:
         return None
-    return at(role.why, {"type": role.type, **tree})
+    return attribute_to(role.origin_cursor, {"type": role.replica_type, **tree})
 
 
-def _launcher_dialect(
+def _build_launcher_dialect(
     spec: Cursor,
-    roles: list[Role],
-    nodes: dict[str, Node],
+    roles: list[ProfileRole],
+    node_requests: dict[str, NodeRequest],
     processes: Any,
-    said: Run,
-    problems: list[Problem],
+    run_command: RunCommand,
+    diagnostics: list[Diagnostic],
 ) -> dict[str, Any]:
     by_name = {role.name: role for role in roles}
     worker = by_name["worker"]
-    _no_restarts(spec, roles, problems)
-    tree = present({
-        "replicas": worker.get("replicas"),
+    _reject_restarts(spec, roles, diagnostics)
+    tree = drop_absent({
+        "replicas": worker.get_field("replicas"),
         "procPerWorker": processes,
-        "command": strings(said.words) if said.form else None,
-        "torchArgs": strings(spec.get("colossalai", "extraArgs")),
-        "template": pod_template(worker, "worker", {}, nodes["worker"], problems, "worker"),
+        "command": stringify_list(run_command.words) if run_command.form else None,
+        "torchArgs": stringify_list(spec.get("colossalai", "extraArgs")),
+        "template": build_pod_template(worker, "worker", {}, node_requests["worker"], diagnostics, "worker"),
     })  # fmt: skip
     return {
-        "launcher": _launcher(by_name["launcher"], nodes["launcher"], problems),
-        "worker": at(worker.why, tree) if tree else None,
+        "launcher": _build_launcher(by_name["launcher"], node_requests["launcher"], diagnostics),
+        "worker": attribute_to(worker.origin_cursor, tree) if tree else None,
     }
 
 
-def _launcher(role: Role, given: Node, problems: list[Problem]) -> Any:
+def _build_launcher(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
     """The launcher of the launcher dialect, which has no template."""
-    for field, place in role.where.fields().items():
+    for field, field_cursor in role.entry.fields().items():
         if field not in (*LAUNCHER_FIELDS, "name", "hardware", "run", "debug", "resume"):
-            listed = enumeration(list(LAUNCHER_FIELDS))
-            message = f"in the launcher dialect, the launcher has no {field}, only {listed}"
-            problems.append(Problem("PROF020", message, place.path, on_key=True))
-    tree = present({
-        "image": role.get("image"),
-        "workingDir": role.get("workingDir"),
-        "env": env(role),
-        "resources": given.resources,
+            allowed_fields = join_words(list(LAUNCHER_FIELDS))
+            message = f"in the launcher dialect, the launcher has no {field}, only {allowed_fields}"
+            diagnostics.append(Diagnostic("PROF020", message, field_cursor.path, on_key=True))
+    tree = drop_absent({
+        "image": role.get_field("image"),
+        "workingDir": role.get_field("workingDir"),
+        "env": build_env(role),
+        "resources": node_request.resources,
     })  # fmt: skip
-    return at(role.why, tree) if tree else None
+    return attribute_to(role.origin_cursor, tree) if tree else None
 
 
-def _idle_run(roles: list[Role]) -> list[Problem]:
+def _find_launcher_run(roles: list[ProfileRole]) -> list[Diagnostic]:
     """A problem for a launcher that is to run something else: it starts what the workers run."""
-    places = [role.where.get("run") for role in roles if role.name == "launcher"]
+    run_cursors = [role.entry.get("run") for role in roles if role.name == "launcher"]
     message = "the launcher starts what the workers run; write run in the spec"
-    return [Problem("PROF020", message, place.path, on_key=True) for place in places if place.exists]
+    return [Diagnostic("PROF020", message, place.path, on_key=True) for place in run_cursors if place.exists]
 
 
-def _no_restarts(spec: Cursor, roles: list[Role], problems: list[Problem]) -> None:
+def _reject_restarts(spec: Cursor, roles: list[ProfileRole], diagnostics: list[Diagnostic]) -> None:
     """A problem for each restart or retries: only the replicaSpecs dialect has a restartPolicy."""
-    for where in (spec, *(role.where for role in roles)):
+    for level in (spec, *(role.entry for role in roles)):
         for field in ("restart", "retries"):
-            if where.get(field).exists:
+            if level.get(field).exists:
                 message = f"{field} has an effect only with colossalai.dialect: replicaSpecs"
-                problems.append(Problem("PROF021", message, where.get(field).path, on_key=True))
+                diagnostics.append(Diagnostic("PROF021", message, level.get(field).path, on_key=True))
 
 
-def _run_policy(spec: Cursor, problems: list[Problem]) -> Any:
-    clean_up = allowed(spec.get("cleanUp"), ("None", "Workers"), spec, problems)
+def _build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
+    clean_up = require_choice(spec.get("cleanUp"), ("None", "Workers"), spec, diagnostics)
     if clean_up is None or not clean_up.exists:
         return None
-    return at(clean_up, {"cleanUpWorkers": computed(lambda value: value == "Workers", clean_up)})
+    return attribute_to(
+        clean_up, {"cleanUpWorkers": compute_traced(lambda value: value == "Workers", clean_up)}
+    )

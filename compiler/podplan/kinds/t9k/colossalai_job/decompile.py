@@ -4,96 +4,111 @@ from __future__ import annotations
 
 from podplan.kinds.common.decompile import (
     Fields,
-    in_order,
-    is_words,
-    listed,
-    mapping,
-    mode_fields,
-    picked,
-    processes_field,
-    restart_fields,
-    same,
-    schedule_fields,
+    as_list,
+    as_mapping,
+    decompile_processes,
+    decompile_restart_policy,
+    decompile_run_mode,
+    decompile_schedule,
+    is_same_json,
+    is_string_list,
+    order_profile_fields,
+    pick_renamed,
 )
-from podplan.kinds.common.decompile_run import nothing
-from podplan.kinds.common.decompile_template import template_fields
-from podplan.kinds.t9k.colossalai_job.compile import LAUNCHER_INHERITS
+from podplan.kinds.common.decompile_run import decompile_nothing
+from podplan.kinds.common.decompile_template import decompile_pod_template
+from podplan.kinds.t9k.colossalai_job.compile import LAUNCHER_INHERITED_FIELDS
 
 # Fields of the spec that a launcher replaces by its own; the others it inherits are laid over each other.
-_REPLACED = ("image", "workingDir", "debug", "resume")
+_REPLACED_FIELDS = ("image", "workingDir", "debug", "resume")
 
 
 def decompile(spec: Fields) -> Fields:
     """The fields of the shortest profile that comes near to ``spec``."""
-    old = "launcher" in spec or "worker" in spec
-    roles, words, count, extra, block = _launcher_dialect(spec) if old else _replica_specs_dialect(spec)
-    mode = mode_fields(spec, roles)
-    block |= {**({"extraArgs": extra} if extra is not None else {}), **picked(spec, {"ssh": "ssh"})}
+    is_launcher_dialect = "launcher" in spec or "worker" in spec
+    roles, run_words, process_count, extra_args, colossalai_section = (
+        _decompile_launcher_dialect(spec) if is_launcher_dialect else _decompile_replica_specs_dialect(spec)
+    )
+    mode_fields = decompile_run_mode(spec, roles)
+    colossalai_section |= {
+        **({"extraArgs": extra_args} if extra_args is not None else {}),
+        **pick_renamed(spec, {"ssh": "ssh"}),
+    }
     workers = [role for role in roles if role["name"] == "worker"]
-    clean_up = mapping(spec.get("runPolicy")).get("cleanUpWorkers")
+    clean_up = as_mapping(spec.get("runPolicy")).get("cleanUpWorkers")
     return {
-        **_shared(roles, LAUNCHER_INHERITS - {"pod"} if old else LAUNCHER_INHERITS),
-        **({"run": words} if is_words(words) else {}),
-        **processes_field(count, workers),
-        **schedule_fields(spec),
+        **_share_role_fields(
+            roles, LAUNCHER_INHERITED_FIELDS - {"pod"} if is_launcher_dialect else LAUNCHER_INHERITED_FIELDS
+        ),
+        **({"run": run_words} if is_string_list(run_words) else {}),
+        **decompile_processes(process_count, workers),
+        **decompile_schedule(spec),
         **({"cleanUp": "Workers" if clean_up else "None"} if isinstance(clean_up, bool) else {}),
-        **mode,
-        **({"colossalai": block} if block else {}),
+        **mode_fields,
+        **({"colossalai": colossalai_section} if colossalai_section else {}),
     }
 
 
-_Parts = tuple[list[Fields], object, object, object, Fields]
+_DialectParts = tuple[list[Fields], object, object, object, Fields]
 
 
-def _replica_specs_dialect(spec: Fields) -> _Parts:
-    config = mapping(spec.get("torchConfig"))
-    roles = [_role(mapping(entry)) for entry in listed(spec.get("replicaSpecs"))]
+def _decompile_replica_specs_dialect(spec: Fields) -> _DialectParts:
+    config = as_mapping(spec.get("torchConfig"))
+    roles = [_decompile_role(as_mapping(entry)) for entry in as_list(spec.get("replicaSpecs"))]
     return roles, config.get("script"), config.get("procPerWorker"), config.get("extraArgs"), {}
 
 
-def _role(entry: Fields) -> Fields:
+def _decompile_role(entry: Fields) -> Fields:
     name = str(entry.get("type", ""))
     return {
         "name": name,
-        **picked(entry, {"replicas": "replicas"}),
-        **restart_fields(entry),
-        **template_fields(entry.get("template"), name, nothing, name),
+        **pick_renamed(entry, {"replicas": "replicas"}),
+        **decompile_restart_policy(entry),
+        **decompile_pod_template(entry.get("template"), name, decompile_nothing, name),
     }
 
 
-def _launcher_dialect(spec: Fields) -> _Parts:
-    worker, roles = mapping(spec.get("worker")), []
+def _decompile_launcher_dialect(spec: Fields) -> _DialectParts:
+    worker, roles = as_mapping(spec.get("worker")), []
     if "launcher" in spec:
         # The launcher has four fields of a container, and no other.
-        as_template = {"spec": {"containers": [{"name": "launcher", **mapping(spec["launcher"])}]}}
-        launcher = {"name": "launcher", **template_fields(as_template, "launcher", nothing)}
+        as_template = {"spec": {"containers": [{"name": "launcher", **as_mapping(spec["launcher"])}]}}
+        launcher = {"name": "launcher", **decompile_pod_template(as_template, "launcher", decompile_nothing)}
         roles.append(launcher)
     if "worker" in spec:
-        template = template_fields(worker.get("template"), "worker", nothing, "worker")
-        roles.append({"name": "worker", **picked(worker, {"replicas": "replicas"}), **template})
-    block: Fields = {"dialect": "launcher"}
-    return roles, worker.get("command"), worker.get("procPerWorker"), worker.get("torchArgs"), block
+        template = decompile_pod_template(worker.get("template"), "worker", decompile_nothing, "worker")
+        roles.append({"name": "worker", **pick_renamed(worker, {"replicas": "replicas"}), **template})
+    colossalai_section: Fields = {"dialect": "launcher"}
+    return (
+        roles,
+        worker.get("command"),
+        worker.get("procPerWorker"),
+        worker.get("torchArgs"),
+        colossalai_section,
+    )
 
 
-def _shared(roles: list[Fields], inherits: frozenset[str]) -> Fields:
+def _share_role_fields(roles: list[Fields], inherited_fields: frozenset[str]) -> Fields:
     """What the roles have, that of the worker in the spec where the launcher would not inherit too much."""
     by_name = {role["name"]: dict(role) for role in roles}
     launcher, worker = by_name.get("launcher"), by_name.get("worker", {})
     if len(by_name) != len(roles) or not set(by_name) <= {"launcher", "worker"}:
         return {"roles": roles}
-    spec: Fields = {}
+    spec_fields: Fields = {}
     for field in [field for field in worker if field != "name"]:
-        if field not in inherits:
-            spec[field] = worker.pop(field)
+        if field not in inherited_fields:
+            spec_fields[field] = worker.pop(field)
         elif launcher is not None and field in launcher:
-            if same(launcher[field], worker[field]):
+            if is_same_json(launcher[field], worker[field]):
                 del launcher[field]
-                spec[field] = worker.pop(field)
-            elif field in _REPLACED:
-                spec[field] = worker.pop(field)
-    unusual = list(by_name) == ["worker", "launcher"]
-    inherited = {"worker": bool(spec), "launcher": not inherits.isdisjoint(spec)}
-    needed = [role for name, role in by_name.items() if unusual or len(role) > 1 or not inherited[name]]
-    if needed:
-        spec["roles"] = [in_order(role, ("name", "replicas")) for role in needed]
-    return spec
+                spec_fields[field] = worker.pop(field)
+            elif field in _REPLACED_FIELDS:
+                spec_fields[field] = worker.pop(field)
+    is_reordered = list(by_name) == ["worker", "launcher"]
+    takes_from_spec = {"worker": bool(spec_fields), "launcher": not inherited_fields.isdisjoint(spec_fields)}
+    needed_roles = [
+        role for name, role in by_name.items() if is_reordered or len(role) > 1 or not takes_from_spec[name]
+    ]
+    if needed_roles:
+        spec_fields["roles"] = [order_profile_fields(role, ("name", "replicas")) for role in needed_roles]
+    return spec_fields

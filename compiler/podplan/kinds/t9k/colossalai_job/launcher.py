@@ -2,76 +2,90 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, Marked, at, computed
+from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any
-from podplan.kinds.common.name_patterns import filled, naming
+from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import Tree, replacing
-from podplan.kinds.t9k.colossalai_job.settings import Training
-from podplan.kinds.t9k.job import Job
-from podplan.kinds.t9k.services import host
+from podplan.kinds.t9k.child_metadata import TracedMap, record_replaced
+from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings
+from podplan.kinds.t9k.job import JobContext
+from podplan.kinds.t9k.services import build_host_name
 
 
-def container(job: Job, training: Training, worker: Cursor, mounts: list[Marked]) -> Tree:
+def build_launcher_container(
+    job: JobContext, settings: ColossalAISettings, worker_container: Cursor, mounts: list[Traced]
+) -> TracedMap:
     """The fields of the launcher's container; ``worker`` is the training container of the workers."""
-    written = training.container
+    launcher_fields = settings.launcher_fields
     name, resources = (
-        job.options.fact(fact)
+        job.options.resolve_behavior(fact)
         for fact in (behaviors.COLOSSALAI_LAUNCHER_CONTAINER, behaviors.COLOSSALAI_LAUNCHER_RESOURCES)
     )
-    place = training.place
-    image = worker.get("image")
-    tree: Tree = {
-        "name": at((name, place), name.value),
-        **written,
-        "command": replacing(_colossalai_run(job, training), written.get("command"), written.get("args")),
-        "volumeMounts": [*_entries(written.get("volumeMounts")), *mounts],
+    edit_cursor = settings.launcher_cursor
+    image = worker_container.get("image")
+    tree: TracedMap = {
+        "name": attribute_to((name, edit_cursor), name.value),
+        **launcher_fields,
+        "command": record_replaced(
+            _build_colossalai_command(job, settings),
+            launcher_fields.get("command"),
+            launcher_fields.get("args"),
+        ),
+        "volumeMounts": [*_list_entries(launcher_fields.get("volumeMounts")), *mounts],
     }
     tree.pop("args", None)
-    if "image" not in written and image.exists:
-        tree["image"] = at((image, behaviors.COLOSSALAI_LAUNCHER_IMAGE), image.value)
-    if "resources" not in written:
-        tree["resources"] = at((resources, place), resources.value)
+    if "image" not in launcher_fields and image.exists:
+        tree["image"] = attribute_to((image, behaviors.COLOSSALAI_LAUNCHER_IMAGE), image.value)
+    if "resources" not in launcher_fields:
+        tree["resources"] = attribute_to((resources, edit_cursor), resources.value)
     return tree
 
 
-def _entries(written: Any) -> list[Cursor]:
-    return written.entries() if isinstance(written, Cursor) else []
+def _list_entries(list_value: Any) -> list[Cursor]:
+    return list_value.entries() if isinstance(list_value, Cursor) else []
 
 
-def _colossalai_run(job: Job, training: Training) -> Marked:
+def _build_colossalai_command(job: JobContext, settings: ColossalAISettings) -> Traced:
     """``colossalai run``, its options, the script and its arguments.
 
     Source: docs/evidence/t9k-colossalaijob.md#launch-command.
     """
-    fact, path = (
-        job.options.fact(behaviors.COLOSSALAI_RUN),
-        job.options.fact(behaviors.COLOSSALAI_HOSTFILE_PATH),
+    behavior, hostfile_path = (
+        job.options.resolve_behavior(behaviors.COLOSSALAI_RUN),
+        job.options.resolve_behavior(behaviors.COLOSSALAI_HOSTFILE_PATH),
     )
-    marked = {
-        "{hostfile}": at((path, job.spec), path.value),
-        "{processes}": _processes(job, training.processes),
-        "{launch-arguments}": _handed_on(training.torchrun_options),
+    traced_words = {
+        "{hostfile}": attribute_to((hostfile_path, job.spec), hostfile_path.value),
+        "{processes}": _build_processes(job, settings.processes),
+        "{launch-arguments}": _join_torchrun_options(settings.torchrun_options),
     }
-    known = naming(job) | {word[1:-1]: value and value.value for word, value in marked.items()}
-    known |= {"master-addr": host(job, training.workers).text(0), "replicas": training.workers.replicas}
+    word_values = build_name_words(job) | {
+        word[1:-1]: value and value.value for word, value in traced_words.items()
+    }
+    word_values |= {
+        "master-addr": build_host_name(job, settings.workers).text_at(0),
+        "replicas": settings.workers.replicas,
+    }
     words: list[Any] = []
-    for option in fact.value:
-        told = [marked[word] if word in marked else filled(word, known) for word in option.split()]
-        words += told if None not in told else []
-    return at((training.script, fact), [*words, *training.script.entries()])
+    for option in behavior.value:
+        option_words = [
+            traced_words[word] if word in traced_words else fill_pattern(word, word_values)
+            for word in option.split()
+        ]
+        words += option_words if None not in option_words else []
+    return attribute_to((settings.script, behavior), [*words, *settings.script.entries()])
 
 
-def _handed_on(options: Cursor) -> Marked | None:
+def _join_torchrun_options(options: Cursor) -> Traced | None:
     """The options of torchrun as one word; None where there are none."""
     if not options.value:
         return None
     words = (str(option.value).removeprefix("--") for option in options.entries())
-    return at((options, behaviors.COLOSSALAI_LAUNCH_ARGUMENTS), ",".join(words))
+    return attribute_to((options, behaviors.COLOSSALAI_LAUNCH_ARGUMENTS), ",".join(words))
 
 
-def _processes(job: Job, written: Cursor) -> Marked:
-    if written.exists:
-        return computed(str, written)
-    fact = job.options.fact(behaviors.COLOSSALAI_PROCESSES)
-    return at((fact, written), str(fact.value))
+def _build_processes(job: JobContext, processes_field: Cursor) -> Traced:
+    if processes_field.exists:
+        return compute_traced(str, processes_field)
+    behavior = job.options.resolve_behavior(behaviors.COLOSSALAI_PROCESSES)
+    return attribute_to((behavior, processes_field), str(behavior.value))

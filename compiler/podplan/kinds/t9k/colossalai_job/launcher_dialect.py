@@ -6,24 +6,28 @@ Source: docs/evidence/t9k-colossalaijob.md#fields-of-the-launcher-dialect.
 from __future__ import annotations
 
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.colossalai_job.settings import Training, absent
-from podplan.kinds.t9k.job import Job, Role, role
+from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings, build_absent_cursor
+from podplan.kinds.t9k.job import JobContext, ReplicaType, parse_replica_type
 
-FIELDS = ("image", "workingDir", "env", "resources")
+LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
 
 
-def read(job: Job) -> Training:
+def parse_settings(job: JobContext) -> ColossalAISettings:
     """What a job in this dialect says."""
     launcher, worker = job.spec.get("launcher"), job.spec.get("worker")
-    written = {field: launcher.get(field) for field in FIELDS if launcher.get(field).exists}
-    return Training(
-        workers=role(worker, "worker"),
-        launcher=Role(
-            "launcher", launcher, 1, (behaviors.COLOSSALAI_LAUNCHER, launcher), absent(launcher, "template")
+    launcher_fields = {field: launcher.get(field) for field in LAUNCHER_FIELDS if launcher.get(field).exists}
+    return ColossalAISettings(
+        workers=parse_replica_type(worker, "worker"),
+        launcher=ReplicaType(
+            "launcher",
+            launcher,
+            1,
+            (behaviors.COLOSSALAI_LAUNCHER, launcher),
+            build_absent_cursor(launcher, "template"),
         ),
-        container=dict(written),
-        position=0,
-        place=launcher,
+        launcher_fields=dict(launcher_fields),
+        launcher_index=0,
+        launcher_cursor=launcher,
         processes=worker.get("procPerWorker"),
         script=worker.get("command"),
         torchrun_options=worker.get("torchArgs"),

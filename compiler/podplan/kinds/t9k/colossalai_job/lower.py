@@ -2,117 +2,171 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, Marked, Why, at
-from podplan.core.replica_groups import Group, Options
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kinds.common.name_patterns import filled, naming
+from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors, ssh_setup
-from podplan.kinds.t9k.child_metadata import Tree
+from podplan.kinds.t9k.child_metadata import TracedMap
 from podplan.kinds.t9k.colossalai_job import launcher_dialect, replica_dialect
-from podplan.kinds.t9k.colossalai_job.launcher import container as launcher_container
-from podplan.kinds.t9k.colossalai_job.settings import Training
-from podplan.kinds.t9k.job import Job, Launch, Role, configured, job, launch, paused
-from podplan.kinds.t9k.pod_group import members, pod_groups
-from podplan.kinds.t9k.pods import (
-    each_container,
-    launched,
-    pod_spec,
-    pods,
-    replica_labels,
-    training_container,
-    training_index,
-    why_named,
+from podplan.kinds.t9k.colossalai_job.launcher import build_launcher_container as launcher_container
+from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings
+from podplan.kinds.t9k.job import (
+    JobContext,
+    LaunchOverrides,
+    ReplicaType,
+    build_job_context,
+    find_configured_behavior,
+    is_paused,
+    resolve_launch_overrides,
 )
-from podplan.kinds.t9k.services import discovery, subdomain
+from podplan.kinds.t9k.pod_group import build_pod_groups, count_min_members
+from podplan.kinds.t9k.pods import (
+    apply_launch_overrides,
+    build_pod_spec,
+    build_pods,
+    build_replica_labels,
+    find_name_origins,
+    find_training_container,
+    find_training_index,
+    map_containers,
+)
+from podplan.kinds.t9k.services import build_discovery_services, build_subdomain_fields
 
 
-def lower(cr: Cursor, options: Options) -> list[Group]:
+def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a ColossalAIJob (docs/evidence/t9k-colossalaijob.md): PodGroup, Secret, ConfigMap,
     Services, Pods.
     """
-    colossal = job(cr, options)
-    dialect = replica_dialect if replica_dialect.told(colossal) else launcher_dialect
-    training = dialect.read(colossal)
-    lasting = [
-        ssh_setup.secret(colossal),
-        ssh_setup.config_map(
-            colossal, ssh_setup.hostfile(colossal, training.workers, behaviors.COLOSSALAI_HOSTFILE_LINE)
+    job = build_job_context(cr, options)
+    dialect = replica_dialect if replica_dialect.uses_replica_dialect(job) else launcher_dialect
+    settings = dialect.parse_settings(job)
+    permanent_objects = [
+        ssh_setup.build_secret(job),
+        ssh_setup.build_config_map(
+            job, ssh_setup.build_hostfile(job, settings.workers, behaviors.COLOSSALAI_HOSTFILE_LINE)
         ),
-        *discovery(colossal, [training.workers], [ssh_setup.ssh_port(colossal)]),
+        *build_discovery_services(job, [settings.workers], [ssh_setup.build_service_port(job)]),
     ]
-    scheduling = pod_groups(colossal, *_needed(colossal, training))
-    if paused(colossal):
-        return [*scheduling, *lasting]
-    ssh = ssh_setup.mounted(colossal, colossal.spec.get("ssh", "authMountPath"))
-    running = [*_launcher(colossal, training, ssh), *_workers(colossal, training.workers, ssh)]
-    return [*scheduling, *lasting, *running]
+    scheduling_objects = build_pod_groups(job, *_count_needed_pods(job, settings))
+    if is_paused(job):
+        return [*scheduling_objects, *permanent_objects]
+    ssh_mounts = ssh_setup.resolve_ssh_mounts(job, job.spec.get("ssh", "authMountPath"))
+    replica_groups = [
+        *_build_launcher_pods(job, settings, ssh_mounts),
+        *_build_worker_pods(job, settings.workers, ssh_mounts),
+    ]
+    return [*scheduling_objects, *permanent_objects, *replica_groups]
 
 
-def _needed(colossal: Job, training: Training) -> tuple[int, tuple[Why, ...]]:
+def _count_needed_pods(job: JobContext, settings: ColossalAISettings) -> tuple[int, tuple[Cause, ...]]:
     """How many Pods the job needs to start, and where the number comes from."""
-    fact = colossal.options.fact(behaviors.COLOSSALAI_MIN_MEMBER)
-    roles = [training.workers] if fact.value == "workers" else [training.launcher, training.workers]
-    return members(roles, fact=fact)
+    behavior = job.options.resolve_behavior(behaviors.COLOSSALAI_MIN_MEMBER)
+    roles = [settings.workers] if behavior.value == "workers" else [settings.launcher, settings.workers]
+    return count_min_members(roles, behavior=behavior)
 
 
-def _launcher(colossal: Job, training: Training, ssh: ssh_setup.Mounted) -> list[Group]:
-    role = training.launcher
-    launching = launch(colossal, role.type)
+def _build_launcher_pods(
+    job: JobContext, settings: ColossalAISettings, ssh_mounts: ssh_setup.SshMounts
+) -> list[ReplicaGroup]:
+    launcher_type = settings.launcher
+    launch_overrides = resolve_launch_overrides(job, launcher_type.name)
     mounts = [
-        *ssh_setup.keys_mounts(colossal, ssh),
-        ssh_setup.file_mount(colossal, ssh, behaviors.SSH_HOSTFILE_KEY, behaviors.COLOSSALAI_HOSTFILE_PATH),
+        *ssh_setup.build_keys_mounts(job, ssh_mounts),
+        ssh_setup.build_file_mount(
+            job, ssh_mounts, behaviors.SSH_HOSTFILE_KEY, behaviors.COLOSSALAI_HOSTFILE_PATH
+        ),
     ]
-    worker = training_container(colossal, training.workers, behaviors.COLOSSALAI_TRAINING_CONTAINER)
-    own = launcher_container(colossal, training, worker, mounts)
+    worker_container = find_training_container(job, settings.workers, behaviors.COLOSSALAI_TRAINING_CONTAINER)
+    launcher_fields = launcher_container(job, settings, worker_container, mounts)
     # A launcher that nobody wrote lacks what the worker lacks.
-    place = training.place if training.place.exists or "image" in own else worker
-    chosen = colossal.options.told(behaviors.COLOSSALAI_LAUNCHER, behaviors.COLOSSALAI_LAUNCHER_CONTAINER)
-    made = at((place, chosen), launched(own, launching))
-    containers: list[Cursor | Marked] = [*role.template.get("spec", "containers").entries()]
-    containers[training.position : training.position + 1] = [made]
-    called = colossal.options.fact(behaviors.COLOSSALAI_LAUNCHER)
-    return _pods(
-        colossal,
-        role,
+    edit_cursor = (
+        settings.launcher_cursor
+        if settings.launcher_cursor.exists or "image" in launcher_fields
+        else worker_container
+    )
+    choice_behavior = job.options.first_configured(
+        behaviors.COLOSSALAI_LAUNCHER, behaviors.COLOSSALAI_LAUNCHER_CONTAINER
+    )
+    launcher = attribute_to(
+        (edit_cursor, choice_behavior), apply_launch_overrides(launcher_fields, launch_overrides)
+    )
+    containers: list[Cursor | Traced] = [*launcher_type.template.get("spec", "containers").entries()]
+    containers[settings.launcher_index : settings.launcher_index + 1] = [launcher]
+    name_behavior = job.options.resolve_behavior(behaviors.COLOSSALAI_LAUNCHER)
+    return _build_type_pods(
+        job,
+        launcher_type,
         containers,
-        launching,
-        volumes=ssh_setup.volumes(colossal, ssh, files=True),
-        name=str(filled(called.value, naming(colossal, role.type))),
-        why=why_named(colossal, called),
-        trains=training.position,
+        launch_overrides,
+        volumes=ssh_setup.build_ssh_volumes(job, ssh_mounts, with_files=True),
+        name=str(fill_pattern(name_behavior.value, build_name_words(job, launcher_type.name))),
+        name_origins=find_name_origins(job, name_behavior),
+        training_index=settings.launcher_index,
     )
 
 
-def _workers(colossal: Job, role: Role, ssh: ssh_setup.Mounted) -> list[Group]:
-    launching = launch(colossal, role.type)
-    sshd_path = ssh_setup.setting(colossal, behaviors.SSHD_PATH, colossal.spec.get("ssh", "sshdPath"))
-    mounts = ssh_setup.keys_mounts(colossal, ssh)
+def _build_worker_pods(
+    job: JobContext, replica_type: ReplicaType, ssh_mounts: ssh_setup.SshMounts
+) -> list[ReplicaGroup]:
+    launch_overrides = resolve_launch_overrides(job, replica_type.name)
+    sshd_path = ssh_setup.resolve_setting(job, behaviors.SSHD_PATH, job.spec.get("ssh", "sshdPath"))
+    mounts = ssh_setup.build_keys_mounts(job, ssh_mounts)
 
-    def trained(container: Cursor) -> dict[str, object]:
-        command = ssh_setup.sshd(colossal, container, sshd_path)
-        return launched(ssh_setup.with_command(colossal, container, command, mounts), launching)
+    def build_training(container: Cursor) -> dict[str, object]:
+        command = ssh_setup.build_sshd_command(job, container, sshd_path)
+        return apply_launch_overrides(
+            ssh_setup.replace_container_command(job, container, command, mounts), launch_overrides
+        )
 
-    chosen = configured(colossal, behaviors.COLOSSALAI_TRAINING_CONTAINER)
-    trains = training_index(colossal, role, behaviors.COLOSSALAI_TRAINING_CONTAINER)
-    containers = each_container(role, trains, trained, chosen=chosen)
-    volumes, more = ssh_setup.volumes(colossal, ssh, files=False), subdomain(colossal, role)
-    return _pods(colossal, role, containers, launching, volumes=volumes, more=more, trains=trains)
+    choice_behavior = find_configured_behavior(job, behaviors.COLOSSALAI_TRAINING_CONTAINER)
+    training_index = find_training_index(job, replica_type, behaviors.COLOSSALAI_TRAINING_CONTAINER)
+    containers = map_containers(replica_type, training_index, build_training, choice_behavior=choice_behavior)
+    volumes, subdomain_fields = (
+        ssh_setup.build_ssh_volumes(job, ssh_mounts, with_files=False),
+        build_subdomain_fields(job, replica_type),
+    )
+    return _build_type_pods(
+        job,
+        replica_type,
+        containers,
+        launch_overrides,
+        volumes=volumes,
+        extra_fields=subdomain_fields,
+        training_index=training_index,
+    )
 
 
-def _pods(
-    colossal: Job,
-    role: Role,
+def _build_type_pods(
+    job: JobContext,
+    replica_type: ReplicaType,
     containers: list[Any],
-    launching: Launch,
+    launch_overrides: LaunchOverrides,
     *,
     volumes: list[Any],
-    trains: int,
-    more: Tree | None = None,
+    training_index: int,
+    extra_fields: TracedMap | None = None,
     name: str | None = None,
-    why: tuple[Why, ...] | None = None,
-) -> list[Group]:
+    name_origins: tuple[Cause, ...] | None = None,
+) -> list[ReplicaGroup]:
     """The Pods of a role, launcher or worker, around its containers; see ``pod_spec`` and ``pods``."""
-    never = behaviors.RESTART_NEVER_ASSUMED
-    spec = pod_spec(colossal, role, containers, launching, never=never, volumes=volumes, more=more)
-    labels = replica_labels(colossal, role, behaviors.COLOSSALAI_LABELS)
-    return pods(colossal, role, spec, labels=labels, name=name, why=why, trains=trains)
+    restart_behavior = behaviors.RESTART_NEVER_ASSUMED
+    spec = build_pod_spec(
+        job,
+        replica_type,
+        containers,
+        launch_overrides,
+        restart_behavior=restart_behavior,
+        volumes=volumes,
+        extra_fields=extra_fields,
+    )
+    labels = build_replica_labels(job, replica_type, behaviors.COLOSSALAI_LABELS)
+    return build_pods(
+        job,
+        replica_type,
+        spec,
+        labels=labels,
+        name=name,
+        name_origins=name_origins,
+        training_index=training_index,
+    )

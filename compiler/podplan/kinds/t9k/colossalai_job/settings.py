@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from podplan.core.provenance import Cursor
 from podplan.core.typing import NamedTuple
-from podplan.kinds.t9k.child_metadata import Tree
-from podplan.kinds.t9k.job import Role
+from podplan.kinds.t9k.child_metadata import TracedMap
+from podplan.kinds.t9k.job import ReplicaType
 
 
-class Training(NamedTuple):
+class ColossalAISettings(NamedTuple):
     """The workers, the launcher, and what the launcher starts.
 
     ``launcher`` is a role whose template may be missing. ``container`` are the fields of its container as
@@ -16,16 +16,16 @@ class Training(NamedTuple):
     would write what is missing.
     """
 
-    workers: Role
-    launcher: Role
-    container: Tree
-    position: int
-    place: Cursor
+    workers: ReplicaType
+    launcher: ReplicaType
+    launcher_fields: TracedMap
+    launcher_index: int
+    launcher_cursor: Cursor
     processes: Cursor
     script: Cursor
     torchrun_options: Cursor
 
 
-def absent(where: Cursor, *steps: str) -> Cursor:
+def build_absent_cursor(parent: Cursor, *steps: str) -> Cursor:
     """A place below ``where`` that counts as not written, whatever is there."""
-    return Cursor(where.doc, (*where.path, *steps), None)
+    return Cursor(parent.doc, (*parent.path, *steps), None)

@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, at
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
-from podplan.kinds.common.hardware import node, process_count
-from podplan.kinds.common.merge import present
-from podplan.kinds.common.profile import fixed_roles, strings
-from podplan.kinds.common.run import run
-from podplan.kinds.common.template import pod_template
+from podplan.kinds.common.hardware import resolve_node_request, resolve_process_count
+from podplan.kinds.common.merge import drop_absent
+from podplan.kinds.common.profile import parse_fixed_roles, stringify_list
+from podplan.kinds.common.run import parse_run
+from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.run_policy import allowed, elastic, restart, run_mode, run_policy, scheduler
+from podplan.kinds.t9k.run_policy import (
+    build_elastic,
+    build_run_mode,
+    build_run_policy,
+    build_scheduler,
+    read_restart,
+    require_choice,
+)
 
 FIELDS = frozenset(
     ("launcher", "processes", "elastic", "restart", "deadline", "retries", "cleanUp", "deepspeed")
 )
 ROLE_FIELDS = frozenset(("restart",))
-PREFERRED = str(behaviors.DEEPSPEED_TRAINING_CONTAINER.value)
+PREFERRED_CONTAINER = str(behaviors.DEEPSPEED_TRAINING_CONTAINER.value)
 RUN_FORMS = ("python", "module", "exec")
 
 
-def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
+def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     """The spec of a DeepSpeedJob as a marked tree, and what is wrong with the profile."""
     spec = profile.get("spec")
-    problems: list[Problem] = []
-    allowed(spec.get("launcher"), ("deepspeed",), spec, problems)
-    role = fixed_roles(spec, ("worker",), problems)[0]
-    given = node(role, inventory, problems)
-    said = run(role.get("run"), RUN_FORMS, "DeepSpeedJob", problems)
-    block = spec.get("deepspeed")
+    diagnostics: list[Diagnostic] = []
+    require_choice(spec.get("launcher"), ("deepspeed",), spec, diagnostics)
+    role = parse_fixed_roles(spec, ("worker",), diagnostics)[0]
+    node_request = resolve_node_request(role, inventory, diagnostics)
+    run_command = parse_run(role.get_field("run"), RUN_FORMS, "DeepSpeedJob", diagnostics)
+    deepspeed_section = spec.get("deepspeed")
     config = {
-        "customCommand": block.get("customCommand"),
-        "slotsPerWorker": process_count(spec.get("processes"), [(role, given)], problems),
-        "localRank": block.get("localRank"),
-        "autotune": block.get("autotune"),
-        "run": at(said.words, {said.form: strings(said.words)}) if said.form else None,
-        "otherArgs": strings(block.get("otherArgs")),
+        "customCommand": deepspeed_section.get("customCommand"),
+        "slotsPerWorker": resolve_process_count(spec.get("processes"), [(role, node_request)], diagnostics),
+        "localRank": deepspeed_section.get("localRank"),
+        "autotune": deepspeed_section.get("autotune"),
+        "run": attribute_to(run_command.words, {run_command.form: stringify_list(run_command.words)})
+        if run_command.form
+        else None,
+        "otherArgs": stringify_list(deepspeed_section.get("otherArgs")),
     }
     worker = {
-        "replicas": role.get("replicas"),
-        "restartPolicy": restart(role, problems),
-        "template": pod_template(role, "worker", {}, given, problems, PREFERRED),
+        "replicas": role.get_field("replicas"),
+        "restartPolicy": read_restart(role, diagnostics),
+        "template": build_pod_template(role, "worker", {}, node_request, diagnostics, PREFERRED_CONTAINER),
     }
     tree = {
-        "scheduler": scheduler(spec),
-        "runPolicy": run_policy(spec, problems),
-        "runMode": run_mode(spec, [role]),
-        "elastic": elastic(spec),
-        "config": at(spec, present(config)) if present(config) else None,
-        "disableCustomEnv": block.get("disableCustomEnv"),
-        "worker": at(role.why, present(worker)) if present(worker) else None,
+        "scheduler": build_scheduler(spec),
+        "runPolicy": build_run_policy(spec, diagnostics),
+        "runMode": build_run_mode(spec, [role]),
+        "elastic": build_elastic(spec),
+        "config": attribute_to(spec, drop_absent(config)) if drop_absent(config) else None,
+        "disableCustomEnv": deepspeed_section.get("disableCustomEnv"),
+        "worker": attribute_to(role.origin_cursor, drop_absent(worker)) if drop_absent(worker) else None,
     }
-    return at(spec, present(tree)), problems
+    return attribute_to(spec, drop_absent(tree)), diagnostics

@@ -4,52 +4,52 @@ from __future__ import annotations
 
 from podplan.kinds.common.decompile import (
     Fields,
-    elastic_fields,
-    is_words,
-    mapping,
-    mode_fields,
-    picked,
-    processes_field,
-    run_policy_fields,
-    schedule_fields,
-    with_roles,
+    as_mapping,
+    build_role_fields,
+    decompile_elastic,
+    decompile_processes,
+    decompile_run_mode,
+    decompile_run_policy,
+    decompile_schedule,
+    is_string_list,
+    pick_renamed,
 )
-from podplan.kinds.common.decompile_run import nothing
-from podplan.kinds.common.decompile_template import template_fields
-from podplan.kinds.t9k.deepspeed_job.compile import PREFERRED
+from podplan.kinds.common.decompile_run import decompile_nothing
+from podplan.kinds.common.decompile_template import decompile_pod_template
+from podplan.kinds.t9k.deepspeed_job.compile import PREFERRED_CONTAINER
 
-_BLOCK = ("customCommand", "localRank", "autotune", "otherArgs")
+_SECTION_FIELDS = ("customCommand", "localRank", "autotune", "otherArgs")
 
 
 def decompile(spec: Fields) -> Fields:
     """The fields of the shortest profile that comes near to ``spec``."""
-    worker, config = mapping(spec.get("worker")), mapping(spec.get("config"))
+    worker, config = as_mapping(spec.get("worker")), as_mapping(spec.get("config"))
     role = {
         "name": "worker",
-        **picked(worker, {"replicas": "replicas", "restartPolicy": "restart"}),
-        **template_fields(worker.get("template"), "worker", nothing, PREFERRED),
+        **pick_renamed(worker, {"replicas": "replicas", "restartPolicy": "restart"}),
+        **decompile_pod_template(worker.get("template"), "worker", decompile_nothing, PREFERRED_CONTAINER),
     }
-    mode = mode_fields(spec, [role])
-    block = {
-        **picked(config, dict(zip(_BLOCK, _BLOCK, strict=True))),
-        **picked(spec, {"disableCustomEnv": "disableCustomEnv"}),
+    mode_fields = decompile_run_mode(spec, [role])
+    deepspeed_section = {
+        **pick_renamed(config, dict(zip(_SECTION_FIELDS, _SECTION_FIELDS, strict=True))),
+        **pick_renamed(spec, {"disableCustomEnv": "disableCustomEnv"}),
     }
     return {
-        **with_roles([role]),
-        **_run(mapping(config.get("run"))),
-        **processes_field(config.get("slotsPerWorker"), [role]),
-        **elastic_fields(spec),
-        **schedule_fields(spec),
-        **run_policy_fields(spec),
-        **mode,
-        **({"deepspeed": block} if block else {}),
+        **build_role_fields([role]),
+        **_decompile_run(as_mapping(config.get("run"))),
+        **decompile_processes(config.get("slotsPerWorker"), [role]),
+        **decompile_elastic(spec),
+        **decompile_schedule(spec),
+        **decompile_run_policy(spec),
+        **mode_fields,
+        **({"deepspeed": deepspeed_section} if deepspeed_section else {}),
     }
 
 
-def _run(said: Fields) -> Fields:
-    if len(said) != 1:
+def _decompile_run(run_fields: Fields) -> Fields:
+    if len(run_fields) != 1:
         return {}
-    [(form, words)] = said.items()
-    if form not in ("python", "module", "exec") or not is_words(words):
+    [(form, words)] = run_fields.items()
+    if form not in ("python", "module", "exec") or not is_string_list(words):
         return {}
     return {"run": words if form == "python" else {form: words}}

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, at
-from podplan.kinds.common.name_patterns import filled
+from podplan.core.provenance import Cursor, attribute_to
+from podplan.kinds.common.name_patterns import fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import Tree
-from podplan.kinds.t9k.job import Job
+from podplan.kinds.t9k.child_metadata import TracedMap
+from podplan.kinds.t9k.job import JobContext
 
 
-def key(job: Job) -> str:
+def get_env_file_key(job: JobContext) -> str:
     """What the env file is called in the ConfigMap."""
-    return str(job.options.fact(behaviors.DEEPSPEED_ENV_FILE_KEY).value)
+    return str(job.options.resolve_behavior(behaviors.DEEPSPEED_ENV_FILE_KEY).value)
 
 
-def env_file(job: Job, container: Cursor) -> Tree:
+def build_env_file(job: JobContext, container: Cursor) -> TracedMap:
     """The env file of a job as a file of its ConfigMap; empty where there is none.
 
     Variables with valueFrom are left out: their values are not known offline, and may be secret.
     """
-    env, fact = container.get("env"), job.options.fact(behaviors.DEEPSPEED_ENV_FILE)
-    lines = [_line(fact.value, entry) for entry in env.entries() if not entry.get("valueFrom").exists]
+    env, behavior = container.get("env"), job.options.resolve_behavior(behaviors.DEEPSPEED_ENV_FILE)
+    lines = [
+        _format_line(behavior.value, entry) for entry in env.entries() if not entry.get("valueFrom").exists
+    ]
     if job.spec.get("disableCustomEnv").value is True or not lines:
         return {}
-    told = job.options.told(fact, behaviors.DEEPSPEED_ENV_FILE_KEY)
-    return {key(job): at((env, told), "".join(lines))}
+    combined_behavior = job.options.first_configured(behavior, behaviors.DEEPSPEED_ENV_FILE_KEY)
+    return {get_env_file_key(job): attribute_to((env, combined_behavior), "".join(lines))}
 
 
-def _line(form: str, variable: Cursor) -> str:
-    return f"{filled(form, {part: variable.get(part).otherwise('') for part in ('name', 'value')})}\n"
+def _format_line(line_pattern: str, variable: Cursor) -> str:
+    parts = {part: variable.get(part).value_or("") for part in ("name", "value")}
+    return f"{fill_pattern(line_pattern, parts)}\n"

@@ -5,55 +5,71 @@ from __future__ import annotations
 import re
 from shlex import join, quote
 
-from podplan.core.provenance import Cursor, Marked, Why, at
-from podplan.kinds.common.name_patterns import each_filled, filled, naming
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
+from podplan.kinds.common.name_patterns import build_name_words, fill_options, fill_pattern
 from podplan.kinds.t9k import behaviors, ssh_setup
-from podplan.kinds.t9k.job import Job, Role
-from podplan.kinds.t9k.services import host
+from podplan.kinds.t9k.job import JobContext, ReplicaType
+from podplan.kinds.t9k.services import build_host_name
 
 # How each form of config.run is passed on (docs/evidence/t9k-deepspeedjob.md#program).
-PROGRAMS: dict[str, list[str]] = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
+FORM_OPTIONS: dict[str, list[str]] = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
 
 
-def launcher(job: Job, workers: Role, container: Cursor) -> Marked:
+def build_launcher_command(job: JobContext, workers: ReplicaType, container: Cursor) -> Traced:
     """The command of worker-0.
 
     bash gives every word back as it is written. Kubernetes replaces ``$(NAME)`` before bash sees the line,
     as in any command of a container.
     """
-    form, shell = job.options.fact(behaviors.DEEPSPEED_COMMAND), job.options.fact(behaviors.DEEPSPEED_SHELL)
-    line = filled(form.value, {"sshd": _sshd(job), "deepspeed": _deepspeed(job, workers)})
-    words = [*(at((shell, job.spec), word) for word in shell.value), line]
-    return at(_why(job), words, over=ssh_setup.ignored(container))
+    line_behavior, shell_behavior = (
+        job.options.resolve_behavior(behaviors.DEEPSPEED_COMMAND),
+        job.options.resolve_behavior(behaviors.DEEPSPEED_SHELL),
+    )
+    line = fill_pattern(
+        line_behavior.value, {"sshd": _format_sshd(job), "deepspeed": _format_deepspeed(job, workers)}
+    )
+    words = [*(attribute_to((shell_behavior, job.spec), word) for word in shell_behavior.value), line]
+    return attribute_to(
+        _find_command_origins(job), words, overridden=ssh_setup.find_ignored_fields(container)
+    )
 
 
-def _sshd(job: Job) -> str:
-    path = str(job.options.fact(behaviors.SSHD_PATH).value)
-    return join([path, *(word.value for word in ssh_setup.arguments(job))])
+def _format_sshd(job: JobContext) -> str:
+    path = str(job.options.resolve_behavior(behaviors.SSHD_PATH).value)
+    return join([path, *(word.value for word in ssh_setup.build_sshd_arguments(job))])
 
 
-def _deepspeed(job: Job, workers: Role) -> str:
+def _format_deepspeed(job: JobContext, workers: ReplicaType) -> str:
     config = job.spec.get("config")
-    custom = config.get("customCommand").value
-    if custom:
-        return str(custom)
-    known = naming(job) | {
-        "hostfile": job.options.fact(behaviors.DEEPSPEED_HOSTFILE_PATH).value,
-        "master-addr": host(job, workers).text(0),
+    custom_command = config.get("customCommand").value
+    if custom_command:
+        return str(custom_command)
+    word_values = build_name_words(job) | {
+        "hostfile": job.options.resolve_behavior(behaviors.DEEPSPEED_HOSTFILE_PATH).value,
+        "master-addr": build_host_name(job, workers).text_at(0),
         "replicas": workers.replicas,
-        "slots": config.get("slotsPerWorker").otherwise(job.options.fact(behaviors.DEEPSPEED_SLOTS).value),
+        "slots": config.get("slotsPerWorker").value_or(
+            job.options.resolve_behavior(behaviors.DEEPSPEED_SLOTS).value
+        ),
     }
-    told = (str(word) for word in each_filled(job.options.fact(behaviors.DEEPSPEED_OPTIONS).value, known))
-    quoted = _in_double_quotes if job.options.fact(behaviors.DEEPSPEED_QUOTING).value == "double" else quote
-    return " ".join(["deepspeed", *map(quoted, [*told, *_options(config)])])
+    launcher_words = (
+        str(word)
+        for word in fill_options(job.options.resolve_behavior(behaviors.DEEPSPEED_OPTIONS).value, word_values)
+    )
+    quote_word = (
+        _quote_double
+        if job.options.resolve_behavior(behaviors.DEEPSPEED_QUOTING).value == "double"
+        else quote
+    )
+    return " ".join(["deepspeed", *map(quote_word, [*launcher_words, *_build_options(config)])])
 
 
-def _in_double_quotes(word: str) -> str:
+def _quote_double(word: str) -> str:
     """``word`` in double quotes, as bash gives it back."""
     return '"' + re.sub(r'([\\"$`])', r"\\\1", word) + '"'
 
 
-def _options(config: Cursor) -> list[str]:
+def _build_options(config: Cursor) -> list[str]:
     """The options and the program, word by word.
 
     Source: docs/evidence/t9k-deepspeedjob.md#options-of-deepspeed.
@@ -61,34 +77,37 @@ def _options(config: Cursor) -> list[str]:
     options = []
     if config.get("localRank").value is False:
         options.append("--no_local_rank")
-    autotune = config.get("autotune").otherwise("none")
+    autotune = config.get("autotune").value_or("none")
     if autotune != "none":
         options.append(f"--autotuning={autotune}")
-    form, program = _program(config)
-    return [*options, *PROGRAMS[form], *_words(config.get("otherArgs")), *_words(program)]
+    form, program = _find_program(config)
+    return [*options, *FORM_OPTIONS[form], *_list_words(config.get("otherArgs")), *_list_words(program)]
 
 
-def _program(config: Cursor) -> tuple[str, Cursor]:
+def _find_program(config: Cursor) -> tuple[str, Cursor]:
     """The form in which the program is given, and its words; python where none is given."""
-    forms = [(form, config.get("run", form)) for form in PROGRAMS]
+    forms = [(form, config.get("run", form)) for form in FORM_OPTIONS]
     return next(((form, words) for form, words in forms if words.value), forms[0])
 
 
-def _words(written: Cursor) -> list[str]:
-    return [str(entry.value) for entry in written.entries()]
+def _list_words(list_cursor: Cursor) -> list[str]:
+    return [str(entry.value) for entry in list_cursor.entries()]
 
 
-def _why(job: Job) -> tuple[Why, ...]:
+def _find_command_origins(job: JobContext) -> tuple[Cause, ...]:
     """Where the line comes from, the program first: there a person would edit."""
     config = job.spec.get("config")
-    custom = config.get("customCommand")
-    if custom.value:
-        return (custom, behaviors.DEEPSPEED_CUSTOM_COMMAND)
-    parts = (_program(config)[1], *(config.get(key) for key in ("otherArgs", "autotune", "localRank")))
-    told = job.options.told(
+    custom_command = config.get("customCommand")
+    if custom_command.value:
+        return (custom_command, behaviors.DEEPSPEED_CUSTOM_COMMAND)
+    line_fields = (
+        _find_program(config)[1],
+        *(config.get(key) for key in ("otherArgs", "autotune", "localRank")),
+    )
+    combined_behavior = job.options.first_configured(
         behaviors.DEEPSPEED_COMMAND,
         behaviors.DEEPSPEED_OPTIONS,
         behaviors.DEEPSPEED_QUOTING,
         behaviors.SSHD_ARGUMENTS,
     )
-    return (*(part for part in parts if part.exists), config, told)
+    return (*(part for part in line_fields if part.exists), config, combined_behavior)

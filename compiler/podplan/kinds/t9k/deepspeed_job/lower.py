@@ -3,92 +3,114 @@
 from __future__ import annotations
 
 from podplan.core.provenance import Cursor
-from podplan.core.replica_groups import Group, Options
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.t9k import behaviors, ssh_setup
-from podplan.kinds.t9k.child_metadata import Tree
+from podplan.kinds.t9k.child_metadata import TracedMap
 from podplan.kinds.t9k.deepspeed_job import env_file
-from podplan.kinds.t9k.deepspeed_job.launcher import launcher
-from podplan.kinds.t9k.elastic import elastic_bounds
-from podplan.kinds.t9k.job import Job, Role, configured, job, launch, paused, role
-from podplan.kinds.t9k.pod_group import members, pod_groups
-from podplan.kinds.t9k.pods import (
-    each_container,
-    launched,
-    pod_spec,
-    training_container,
-    training_index,
-    with_master,
+from podplan.kinds.t9k.deepspeed_job.launcher import build_launcher_command
+from podplan.kinds.t9k.elastic import resolve_elastic_bounds
+from podplan.kinds.t9k.job import (
+    JobContext,
+    ReplicaType,
+    build_job_context,
+    find_configured_behavior,
+    is_paused,
+    parse_replica_type,
+    resolve_launch_overrides,
 )
-from podplan.kinds.t9k.services import discovery, subdomain
+from podplan.kinds.t9k.pod_group import build_pod_groups, count_min_members
+from podplan.kinds.t9k.pods import (
+    apply_launch_overrides,
+    build_pod_spec,
+    build_pods_with_master,
+    find_training_container,
+    find_training_index,
+    map_containers,
+)
+from podplan.kinds.t9k.services import build_discovery_services, build_subdomain_fields
 
 
-def lower(cr: Cursor, options: Options) -> list[Group]:
+def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a DeepSpeedJob (docs/evidence/t9k-deepspeedjob.md): PodGroup, Secret, ConfigMap,
     Services, Pods.
     """
-    training = job(cr, options)
-    workers = _workers(training)
-    slots = training.spec.get("config", "slotsPerWorker")
-    one = training.options.fact(behaviors.DEEPSPEED_SLOTS)
-    number, given = (slots.value, (slots,)) if slots.exists else (one.value, (slots, one))
-    files = ssh_setup.hostfile(training, workers, behaviors.DEEPSPEED_HOSTFILE_LINE, number, *given)
-    training_one = training_container(training, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
-    files |= env_file.env_file(training, training_one)
-    lasting = [
-        ssh_setup.secret(training),
-        ssh_setup.config_map(training, files),
-        *discovery(training, [workers], [ssh_setup.ssh_port(training)]),
+    job = build_job_context(cr, options)
+    workers = _resolve_workers(job)
+    slots = job.spec.get("config", "slotsPerWorker")
+    default_slots = job.options.resolve_behavior(behaviors.DEEPSPEED_SLOTS)
+    slot_count, slots_origins = (
+        (slots.value, (slots,)) if slots.exists else (default_slots.value, (slots, default_slots))
+    )
+    files = ssh_setup.build_hostfile(
+        job, workers, behaviors.DEEPSPEED_HOSTFILE_LINE, slot_count, *slots_origins
+    )
+    training_container = find_training_container(job, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    files |= env_file.build_env_file(job, training_container)
+    permanent_objects = [
+        ssh_setup.build_secret(job),
+        ssh_setup.build_config_map(job, files),
+        *build_discovery_services(job, [workers], [ssh_setup.build_service_port(job)]),
     ]
-    bounds = elastic_bounds(training, [workers]) if _elastic(training) else None
-    scheduling = pod_groups(training, *members([workers], elastic=bounds))
-    if paused(training):
-        return [*scheduling, *lasting]
-    return [*scheduling, *lasting, *_pods(training, workers, files)]
+    bounds = resolve_elastic_bounds(job, [workers]) if _is_elastic(job) else None
+    scheduling_objects = build_pod_groups(job, *count_min_members([workers], elastic_bounds=bounds))
+    if is_paused(job):
+        return [*scheduling_objects, *permanent_objects]
+    return [*scheduling_objects, *permanent_objects, *_build_worker_pods(job, workers, files)]
 
 
-def _elastic(training: Job) -> bool:
-    return training.spec.get("elastic", "enabled").value is True
+def _is_elastic(job: JobContext) -> bool:
+    return job.spec.get("elastic", "enabled").value is True
 
 
-def _workers(training: Job) -> Role:
+def _resolve_workers(job: JobContext) -> ReplicaType:
     """The workers; an elastic job has as many as it expects."""
-    workers = role(training.spec.get("worker"), "worker")
-    expected = training.spec.get("elastic", "expectedReplicas")
-    if not _elastic(training) or not expected.exists:
+    workers = parse_replica_type(job.spec.get("worker"), "worker")
+    expected = job.spec.get("elastic", "expectedReplicas")
+    if not _is_elastic(job) or not expected.exists:
         return workers
-    return workers._replace(replicas=expected.value, counted=(expected, behaviors.ELASTIC_REPLICAS))
+    return workers._replace(replicas=expected.value, replica_origins=(expected, behaviors.ELASTIC_REPLICAS))
 
 
-def _pods(training: Job, workers: Role, files: Tree) -> list[Group]:
+def _build_worker_pods(job: JobContext, workers: ReplicaType, files: TracedMap) -> list[ReplicaGroup]:
     """Worker-0, and the others as a group of their own: they run only sshd."""
-    trains = training_index(training, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
-    ssh = ssh_setup.mounted(training, None)
-    first, others = (_spec(training, workers, files, ssh, leads) for leads in (True, False))
-    return with_master(training, workers, first, others, trains=trains)
+    training_index = find_training_index(job, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    ssh_mounts = ssh_setup.resolve_ssh_mounts(job, None)
+    master_spec, other_spec = (
+        _build_worker_spec(job, workers, files, ssh_mounts, leads) for leads in (True, False)
+    )
+    return build_pods_with_master(job, workers, master_spec, other_spec, training_index=training_index)
 
 
-def _spec(training: Job, workers: Role, files: Tree, ssh: ssh_setup.Mounted, leads: bool) -> Tree:
-    launching = launch(training, workers.type, behaviors.DEEPSPEED_DEBUG)
-    sshd_path = ssh_setup.setting(training, behaviors.SSHD_PATH, None)
+def _build_worker_spec(
+    job: JobContext, workers: ReplicaType, files: TracedMap, ssh_mounts: ssh_setup.SshMounts, is_master: bool
+) -> TracedMap:
+    launch_overrides = resolve_launch_overrides(job, workers.name, behaviors.DEEPSPEED_DEBUG)
+    sshd_path = ssh_setup.resolve_setting(job, behaviors.SSHD_PATH, None)
     mounts = [
-        *ssh_setup.keys_mounts(training, ssh),
-        ssh_setup.file_mount(training, ssh, behaviors.SSH_HOSTFILE_KEY, behaviors.DEEPSPEED_HOSTFILE_PATH),
+        *ssh_setup.build_keys_mounts(job, ssh_mounts),
+        ssh_setup.build_file_mount(
+            job, ssh_mounts, behaviors.SSH_HOSTFILE_KEY, behaviors.DEEPSPEED_HOSTFILE_PATH
+        ),
     ]
-    if env_file.key(training) in files:
+    if env_file.get_env_file_key(job) in files:
         key, path = behaviors.DEEPSPEED_ENV_FILE_KEY, behaviors.DEEPSPEED_ENV_FILE_PATH
-        mounts.append(ssh_setup.file_mount(training, ssh, key, path))
+        mounts.append(ssh_setup.build_file_mount(job, ssh_mounts, key, path))
 
-    def trained(container: Cursor) -> Tree:
-        starts = (
-            launcher(training, workers, container)
-            if leads
-            else ssh_setup.sshd(training, container, sshd_path)
+    def build_training(container: Cursor) -> TracedMap:
+        command = (
+            build_launcher_command(job, workers, container)
+            if is_master
+            else ssh_setup.build_sshd_command(job, container, sshd_path)
         )
-        return launched(ssh_setup.with_command(training, container, starts, mounts), launching)
+        return apply_launch_overrides(
+            ssh_setup.replace_container_command(job, container, command, mounts), launch_overrides
+        )
 
-    chosen = configured(training, behaviors.DEEPSPEED_TRAINING_CONTAINER)
-    trains = training_index(training, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
-    containers = each_container(workers, trains, trained, chosen=chosen)
-    added = ssh_setup.volumes(training, ssh, files=True)
-    more = subdomain(training, workers)
-    return pod_spec(training, workers, containers, launching, volumes=added, more=more)
+    choice_behavior = find_configured_behavior(job, behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    training_index = find_training_index(job, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    containers = map_containers(workers, training_index, build_training, choice_behavior=choice_behavior)
+    ssh_volumes = ssh_setup.build_ssh_volumes(job, ssh_mounts, with_files=True)
+    subdomain_fields = build_subdomain_fields(job, workers)
+    return build_pod_spec(
+        job, workers, containers, launch_overrides, volumes=ssh_volumes, extra_fields=subdomain_fields
+    )

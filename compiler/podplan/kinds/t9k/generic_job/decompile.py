@@ -5,60 +5,60 @@ from __future__ import annotations
 from podplan.core.typing import Any
 from podplan.kinds.common.decompile import (
     Fields,
-    listed,
-    mapping,
-    mode_fields,
-    picked,
-    restart_fields,
-    same,
-    schedule_fields,
-    with_roles,
+    as_list,
+    as_mapping,
+    build_role_fields,
+    decompile_restart_policy,
+    decompile_run_mode,
+    decompile_schedule,
+    is_same_json,
+    pick_renamed,
 )
-from podplan.kinds.common.decompile_run import from_command
-from podplan.kinds.common.decompile_template import template_fields
+from podplan.kinds.common.decompile_run import decompile_command
+from podplan.kinds.common.decompile_template import decompile_pod_template
 
 
 def decompile(spec: Fields) -> Fields:
     """The fields of the shortest profile that comes near to ``spec``."""
-    roles = [_role(mapping(entry)) for entry in listed(spec.get("replicaSpecs"))]
-    mode = mode_fields(spec, roles)
-    exposed = _exposed(spec.get("service"), roles)
-    ports = [role.pop("ports", None) for role in roles] if exposed else []
-    shared = with_roles(roles)
-    if not exposed and "ports" in shared:  # ports of the spec would make a Service
-        shared = _given_back(shared)
-    generic = picked(spec, {"successRules": "successRules", "failureRules": "failureRules"})
-    if "service" in spec and not exposed:
-        generic["service"] = spec["service"]
+    roles = [_decompile_role(as_mapping(entry)) for entry in as_list(spec.get("replicaSpecs"))]
+    mode_fields = decompile_run_mode(spec, roles)
+    has_exposed_ports = _has_exposed_ports(spec.get("service"), roles)
+    ports = [role.pop("ports", None) for role in roles] if has_exposed_ports else []
+    shared_fields = build_role_fields(roles)
+    if not has_exposed_ports and "ports" in shared_fields:  # ports of the spec would make a Service
+        shared_fields = _move_ports_to_roles(shared_fields)
+    generic_section = pick_renamed(spec, {"successRules": "successRules", "failureRules": "failureRules"})
+    if "service" in spec and not has_exposed_ports:
+        generic_section["service"] = spec["service"]
     return {
-        **shared,
-        **({"ports": ports[0]} if exposed else {}),
-        **schedule_fields(spec),
-        **picked(spec, {"cleanUpPolicy": "cleanUp"}),
-        **mode,
-        **({"generic": generic} if generic else {}),
+        **shared_fields,
+        **({"ports": ports[0]} if has_exposed_ports else {}),
+        **decompile_schedule(spec),
+        **pick_renamed(spec, {"cleanUpPolicy": "cleanUp"}),
+        **mode_fields,
+        **({"generic": generic_section} if generic_section else {}),
     }
 
 
-def _role(entry: Fields) -> Fields:
+def _decompile_role(entry: Fields) -> Fields:
     name = str(entry.get("type", ""))
     return {
         "name": name,
-        **picked(entry, {"replicas": "replicas"}),
-        **restart_fields(entry),
-        **template_fields(entry.get("template"), name, from_command),
+        **pick_renamed(entry, {"replicas": "replicas"}),
+        **decompile_restart_policy(entry),
+        **decompile_pod_template(entry.get("template"), name, decompile_command),
     }
 
 
-def _exposed(service: Any, roles: list[Fields]) -> bool:
+def _has_exposed_ports(service: Any, roles: list[Fields]) -> bool:
     """Whether the Service has just the ports that every role has."""
-    if set(mapping(service)) != {"ports"} or not roles or not all(role.get("ports") for role in roles):
+    if set(as_mapping(service)) != {"ports"} or not roles or not all(role.get("ports") for role in roles):
         return False
-    return all(same(listed(service["ports"]), role["ports"]) for role in roles)
+    return all(is_same_json(as_list(service["ports"]), role["ports"]) for role in roles)
 
 
-def _given_back(shared: Fields) -> Fields:
+def _move_ports_to_roles(shared_fields: Fields) -> Fields:
     """``shared`` with its ports in the roles instead."""
-    rest = {field: value for field, value in shared.items() if field not in ("ports", "roles")}
-    roles = shared.get("roles", [{"name": "worker"}])
-    return {**rest, "roles": [{**role, "ports": shared["ports"]} for role in roles]}
+    other_fields = {field: value for field, value in shared_fields.items() if field not in ("ports", "roles")}
+    roles = shared_fields.get("roles", [{"name": "worker"}])
+    return {**other_fields, "roles": [{**role, "ports": shared_fields["ports"]} for role in roles]}

@@ -3,78 +3,100 @@
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cursor, at
-from podplan.core.replica_groups import Group, Options
+from podplan.core.provenance import Cursor, attribute_to
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import Tree
-from podplan.kinds.t9k.generic_job.variables import Variables, substituted, variables
-from podplan.kinds.t9k.job import Job, Role, job, launch, paused, replica_roles
-from podplan.kinds.t9k.pod_group import members, pod_groups, scheduler_labels
-from podplan.kinds.t9k.pods import REPLICA_INDEX, each_container, launched, pod_spec, pods
-from podplan.kinds.t9k.services import services
+from podplan.kinds.t9k.child_metadata import TracedMap
+from podplan.kinds.t9k.generic_job.variables import JobVariables, collect_variables, substitute_variables
+from podplan.kinds.t9k.job import (
+    JobContext,
+    ReplicaType,
+    build_job_context,
+    is_paused,
+    parse_replica_types,
+    resolve_launch_overrides,
+)
+from podplan.kinds.t9k.pod_group import build_pod_groups, build_scheduler_labels, count_min_members
+from podplan.kinds.t9k.pods import (
+    REPLICA_INDEX,
+    apply_launch_overrides,
+    build_pod_spec,
+    build_pods,
+    map_containers,
+)
+from podplan.kinds.t9k.services import build_replica_services
 
-_INIT = "initContainers"
+_INIT_CONTAINERS = "initContainers"
 
 
-def lower(cr: Cursor, options: Options) -> list[Group]:
+def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a GenericJob (docs/evidence/t9k-genericjob.md): PodGroup, Services, Pods."""
-    generic = job(cr, options)
-    roles = replica_roles(generic)
-    ports = generic.spec.get("service", "ports")
-    exposed = [
+    job = build_job_context(cr, options)
+    roles = parse_replica_types(job)
+    ports = job.spec.get("service", "ports")
+    service_groups = [
         group
         for role in roles
         if ports.exists
-        for group in services(
-            generic, role, ports, by=behaviors.GENERIC_SELECTOR, fact=behaviors.GENERIC_SERVICE
+        for group in build_replica_services(
+            job, role, ports, selector_behavior=behaviors.GENERIC_SELECTOR, behavior=behaviors.GENERIC_SERVICE
         )
     ]
-    scheduling = pod_groups(generic, *members(roles))
-    if paused(generic):
-        return [*scheduling, *exposed]
-    known = variables(generic, roles)
-    running = [group for role in roles for group in _pods(generic, role, known)]
-    return [*scheduling, *exposed, *running]
+    scheduling_objects = build_pod_groups(job, *count_min_members(roles))
+    if is_paused(job):
+        return [*scheduling_objects, *service_groups]
+    job_variables = collect_variables(job, roles)
+    replica_groups = [group for role in roles for group in _build_type_pods(job, role, job_variables)]
+    return [*scheduling_objects, *service_groups, *replica_groups]
 
 
-def _pods(generic: Job, role: Role, known: Variables) -> list[Group]:
-    launching = launch(generic, role.type)
-    containers = each_container(
-        role,
-        None if generic.spec.get("runMode", "debug", "enabled").value is True else 0,
-        lambda container: substituted(known, role, launched(container.fields(), launching)),
-        lambda container: substituted(known, role, dict(container.fields())),
+def _build_type_pods(
+    job: JobContext, replica_type: ReplicaType, job_variables: JobVariables
+) -> list[ReplicaGroup]:
+    launch_overrides = resolve_launch_overrides(job, replica_type.name)
+    containers = map_containers(
+        replica_type,
+        None if job.spec.get("runMode", "debug", "enabled").value is True else 0,
+        lambda container: substitute_variables(
+            job_variables, replica_type, apply_launch_overrides(container.fields(), launch_overrides)
+        ),
+        lambda container: substitute_variables(job_variables, replica_type, dict(container.fields())),
     )
-    labels: Tree = {
-        **generic.labels,
-        "genericjob": at((behaviors.GENERIC_LABELS, *generic.name_why), generic.name),
-        "genericjob-replica": at((behaviors.GENERIC_LABELS, role.where), _replica_label(generic, role)),
-        **scheduler_labels(generic),
+    labels: TracedMap = {
+        **job.labels,
+        "genericjob": attribute_to((behaviors.GENERIC_LABELS, *job.name_origins), job.name),
+        "genericjob-replica": attribute_to(
+            (behaviors.GENERIC_LABELS, replica_type.entry), _build_replica_label(job, replica_type)
+        ),
+        **build_scheduler_labels(job),
     }
-    spec = pod_spec(
-        generic,
-        role,
+    spec = build_pod_spec(
+        job,
+        replica_type,
         containers,
-        launching,
-        never=behaviors.RESTART_NEVER_ASSUMED,
-        more=_init_containers(generic, role, known),
+        launch_overrides,
+        restart_behavior=behaviors.RESTART_NEVER_ASSUMED,
+        extra_fields=_replace_init_containers(job, replica_type, job_variables),
     )
-    return pods(generic, role, spec, labels=labels)
+    return build_pods(job, replica_type, spec, labels=labels)
 
 
-def _init_containers(generic: Job, role: Role, known: Variables) -> Tree:
+def _replace_init_containers(
+    job: JobContext, replica_type: ReplicaType, job_variables: JobVariables
+) -> TracedMap:
     """The init containers of a role with their variables replaced, where the configuration says so."""
-    fact, written = (
-        generic.options.fact(behaviors.GENERIC_INIT_SUBSTITUTION),
-        role.template.get("spec", _INIT),
+    behavior, init_containers = (
+        job.options.resolve_behavior(behaviors.GENERIC_INIT_SUBSTITUTION),
+        replica_type.template.get("spec", _INIT_CONTAINERS),
     )
-    if not fact.value or not written.exists:
+    if not behavior.value or not init_containers.exists:
         return {}
     replaced = [
-        at(container, substituted(known, role, dict(container.fields()))) for container in written.entries()
+        attribute_to(container, substitute_variables(job_variables, replica_type, dict(container.fields())))
+        for container in init_containers.entries()
     ]
-    return {_INIT: at((written, fact), replaced)}
+    return {_INIT_CONTAINERS: attribute_to((init_containers, behavior), replaced)}
 
 
-def _replica_label(generic: Job, role: Role) -> Indexed:
-    return Indexed((f"{generic.name}-{role.type}-", REPLICA_INDEX))
+def _build_replica_label(job: JobContext, replica_type: ReplicaType) -> Indexed:
+    return Indexed((f"{job.name}-{replica_type.name}-", REPLICA_INDEX))

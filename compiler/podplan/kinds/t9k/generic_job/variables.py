@@ -11,83 +11,89 @@ import re
 from collections.abc import Callable, Mapping
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.lazy_regex import pattern
-from podplan.core.provenance import Cursor, Marked, at, computed
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.child_metadata import Tree, replacing
-from podplan.kinds.t9k.job import Job, Role, by
-from podplan.kinds.t9k.pods import REPLICA_INDEX, replica_name
+from podplan.kinds.t9k.child_metadata import TracedMap, record_replaced
+from podplan.kinds.t9k.job import JobContext, ReplicaType, index_entries
+from podplan.kinds.t9k.pods import REPLICA_INDEX, build_replica_name
 
-VARIABLE = pattern(
+VARIABLE_PATTERN = compile_lazily(
     r"\$\$|\$\((?:(?P<type>type)|(?P<rank>rank)|replicas\[(?P<replicas>[^\[\]()]+)\]"
     r"|service\.(?P<host_type>[^\[\]()]+)\[(?P<host_rank>[0-9]{1,9})\]\.host"
     r"|service\.port\[(?P<port>[^\[\]()]+)\])\)"
 )
 
 
-class Variables(NamedTuple):
+class JobVariables(NamedTuple):
     """What the variables of one job stand for: its types, and the ports of its Services if it has any."""
 
-    job: Job
-    roles: Mapping[str, Role]
-    ports: Mapping[str, Cursor] | None
+    job: JobContext
+    types_by_name: Mapping[str, ReplicaType]
+    ports_by_name: Mapping[str, Cursor] | None
 
 
-def variables(job: Job, roles: list[Role]) -> Variables:
+def collect_variables(job: JobContext, replica_types: list[ReplicaType]) -> JobVariables:
     """The variables of a job."""
     ports = job.spec.get("service", "ports")
-    named = {role.type: role for role in reversed(roles)}
-    return Variables(job, named, by("name", ports) if ports.exists else None)
+    types_by_name = {role.name: role for role in reversed(replica_types)}
+    return JobVariables(job, types_by_name, index_entries("name", ports) if ports.exists else None)
 
 
-def substituted(known: Variables, role: Role, container: Tree) -> Tree:
+def substitute_variables(
+    job_variables: JobVariables, replica_type: ReplicaType, container: TracedMap
+) -> TracedMap:
     """A container of a role with the variables in its command, args and env values replaced."""
     tree = dict(container)
     for key in ("command", "args"):
         if key in tree:
-            tree[key] = _each(tree[key], lambda entry: _text(known, role, entry))
+            tree[key] = _map_entries(
+                tree[key], lambda entry: _substitute_text(job_variables, replica_type, entry)
+            )
     if "env" in tree:
-        tree["env"] = _each(tree["env"], lambda entry: _variable(known, role, entry))
+        tree["env"] = _map_entries(
+            tree["env"], lambda entry: _substitute_env_entry(job_variables, replica_type, entry)
+        )
     return tree
 
 
-def _each(listed: Cursor | Marked, change: Callable[[Cursor], Any]) -> Cursor | Marked:
+def _map_entries(list_value: Cursor | Traced, change: Callable[[Cursor], Any]) -> Cursor | Traced:
     """``change`` applied to the entries of a list in the CR; ``listed`` itself when nothing changes."""
-    written = _written(listed)
-    entries = written.entries() if written is not None else []
+    list_cursor = _find_written_list(list_value)
+    entries = list_cursor.entries() if list_cursor is not None else []
     changed = [change(entry) for entry in entries]
-    if written is None or all(new is old for new, old in zip(changed, entries, strict=True)):
-        return listed
-    marked = at(written, changed)
-    return replacing(marked, listed) if isinstance(listed, Marked) else marked
+    if list_cursor is None or all(new is old for new, old in zip(changed, entries, strict=True)):
+        return list_value
+    traced = attribute_to(list_cursor, changed)
+    return record_replaced(traced, list_value) if isinstance(list_value, Traced) else traced
 
 
-def _written(listed: Cursor | Marked) -> Cursor | None:
+def _find_written_list(list_value: Cursor | Traced) -> Cursor | None:
     """Where in the CR a list was copied from; None for one that the controller made."""
-    if isinstance(listed, Cursor):
-        return listed
-    if listed.origin.how != "copied":
+    if isinstance(list_value, Cursor):
+        return list_value
+    if list_value.origin.derivation != "copied":
         return None
-    return Cursor(*listed.origin.places[0], listed.value)
+    return Cursor(*list_value.origin.sources[0], list_value.value)
 
 
-def _variable(known: Variables, role: Role, entry: Cursor) -> Any:
+def _substitute_env_entry(job_variables: JobVariables, replica_type: ReplicaType, entry: Cursor) -> Any:
     value = entry.get("value")
     if not value.exists:
         return entry
-    replaced = _text(known, role, value)
+    replaced = _substitute_text(job_variables, replica_type, value)
     return entry if replaced is value else {**entry.fields(), "value": replaced}
 
 
-def _text(known: Variables, role: Role, cursor: Cursor) -> Any:
+def _substitute_text(job_variables: JobVariables, replica_type: ReplicaType, cursor: Cursor) -> Any:
     """The text at a cursor with its variables replaced; the cursor itself when there are none."""
     if not isinstance(cursor.value, str) or "$(" not in cursor.value:
         return cursor
     parts: list[str | int] = []
     end = 0
-    for match in VARIABLE.finditer(cursor.value):
-        value = _value(known, role, match)
+    for match in VARIABLE_PATTERN.finditer(cursor.value):
+        value = _resolve_variable(job_variables, replica_type, match)
         if value is None:
             continue
         parts += [cursor.value[end : match.start()], value]
@@ -96,28 +102,34 @@ def _text(known: Variables, role: Role, cursor: Cursor) -> Any:
         return cursor
     parts.append(cursor.value[end:])
     if any(isinstance(part, int) for part in parts):
-        return computed(lambda _: Indexed(tuple(parts)), cursor, fact=behaviors.GENERIC_SUBSTITUTION)
-    return computed(lambda _: "".join(map(str, parts)), cursor, fact=behaviors.GENERIC_SUBSTITUTION)
+        return compute_traced(
+            lambda _: Indexed(tuple(parts)), cursor, behavior=behaviors.GENERIC_SUBSTITUTION
+        )
+    return compute_traced(lambda _: "".join(map(str, parts)), cursor, behavior=behaviors.GENERIC_SUBSTITUTION)
 
 
-def _value(known: Variables, role: Role, match: re.Match[str]) -> str | int | None:
+def _resolve_variable(
+    job_variables: JobVariables, replica_type: ReplicaType, match: re.Match[str]
+) -> str | int | None:
     """What one variable stands for; a number for the index of the replica, None for what nobody knows."""
-    found = match.groupdict()
+    match_groups = match.groupdict()
     if match[0] == "$$":
         return None
-    if found["type"]:
-        return role.type
-    if found["rank"]:
+    if match_groups["type"]:
+        return replica_type.name
+    if match_groups["rank"]:
         return REPLICA_INDEX
-    if found["replicas"]:
-        named = known.roles.get(found["replicas"])
-        return None if named is None else str(named.replicas)
-    if known.ports is None:
+    if match_groups["replicas"]:
+        named_type = job_variables.types_by_name.get(match_groups["replicas"])
+        return None if named_type is None else str(named_type.replicas)
+    if job_variables.ports_by_name is None:
         return None
-    if found["port"]:
-        port = known.ports.get(found["port"])
+    if match_groups["port"]:
+        port = job_variables.ports_by_name.get(match_groups["port"])
         return str(port["port"].value) if port is not None and port.get("port").exists else None
-    named = known.roles.get(found["host_type"])
-    if named is None or int(found["host_rank"]) >= named.replicas:
+    named_type = job_variables.types_by_name.get(match_groups["host_type"])
+    if named_type is None or int(match_groups["host_rank"]) >= named_type.replicas:
         return None
-    return replica_name(known.job, named, behaviors.SERVICE_NAME).text(int(found["host_rank"]))
+    return build_replica_name(job_variables.job, named_type, behaviors.SERVICE_NAME).text_at(
+        int(match_groups["host_rank"])
+    )

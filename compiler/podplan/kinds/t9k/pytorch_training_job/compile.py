@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from podplan.core.findings import Problem
-from podplan.core.provenance import Cursor, Marked, at, computed
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any
-from podplan.kinds.common.hardware import Node, node, process_count
-from podplan.kinds.common.merge import plain, present
-from podplan.kinds.common.profile import Role, open_roles, strings, text, with_first
-from podplan.kinds.common.run import FORMS, Run, as_command, minus_m, run, verbatim
-from podplan.kinds.common.template import pod_template
+from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, resolve_process_count
+from podplan.kinds.common.merge import drop_absent, to_plain_data
+from podplan.kinds.common.profile import (
+    ProfileRole,
+    format_scalar,
+    parse_free_roles,
+    prepend_words,
+    stringify_list,
+)
+from podplan.kinds.common.run import (
+    RUN_FORMS,
+    RunCommand,
+    build_command,
+    build_module_option,
+    copy_command_and_args,
+    parse_run,
+)
+from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.run_policy import (
-    allowed,
-    as_written,
-    elastic,
-    restart,
-    run_mode,
-    run_policy,
-    scheduler,
+    build_elastic,
+    build_run_mode,
+    build_run_policy,
+    build_scheduler,
+    copy_if_written,
+    read_restart,
+    require_choice,
 )
 
 FIELDS = frozenset(
@@ -35,128 +48,156 @@ FIELDS = frozenset(
     )
 )
 ROLE_FIELDS = frozenset(("restart", "scalingWeight"))
-CONTAINER = "pytorch"
-PREFERRED = str(behaviors.PYTORCH_TRAINING_CONTAINER.value)
+DEFAULT_CONTAINER = "pytorch"
+PREFERRED_CONTAINER = str(behaviors.PYTORCH_TRAINING_CONTAINER.value)
 
 
-def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
+def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     """The spec of a PyTorchTrainingJob as a marked tree, and what is wrong with the profile."""
     spec = profile.get("spec")
-    problems: list[Problem] = []
-    launcher = allowed(spec.get("launcher"), ("torchrun", "python"), spec, problems)
+    diagnostics: list[Diagnostic] = []
+    launcher = require_choice(spec.get("launcher"), ("torchrun", "python"), spec, diagnostics)
     under_torchrun = launcher is not None and launcher.value == "torchrun"
-    roles = open_roles(spec)
-    nodes = [(role, node(role, inventory, problems)) for role in roles]
-    said = [run(role.get("run"), FORMS, "PyTorchTrainingJob", problems) for role in roles]
-    launches = [_under_torchrun(words) if under_torchrun else as_command(words) for words in said]
-    programs = [words.words for words in said if words.form == "exec"] if under_torchrun else []
+    roles = parse_free_roles(spec)
+    node_requests = [(role, resolve_node_request(role, inventory, diagnostics)) for role in roles]
+    run_commands = [
+        parse_run(role.get_field("run"), RUN_FORMS, "PyTorchTrainingJob", diagnostics) for role in roles
+    ]
+    command_fields = [
+        _build_torchrun_args(words) if under_torchrun else build_command(words) for words in run_commands
+    ]
+    programs = [words.words for words in run_commands if words.form == "exec"] if under_torchrun else []
     tree = {
-        "scheduler": scheduler(spec),
-        "runPolicy": run_policy(spec, problems),
-        "runMode": run_mode(spec, roles),
-        "elastic": elastic(spec),
-        "torchrunConfig": _torchrun(
-            spec, launcher, _processes(spec, under_torchrun, nodes, problems), programs
+        "scheduler": build_scheduler(spec),
+        "runPolicy": build_run_policy(spec, diagnostics),
+        "runMode": build_run_mode(spec, roles),
+        "elastic": build_elastic(spec),
+        "torchrunConfig": _build_torchrun_config(
+            spec, launcher, _resolve_processes(spec, under_torchrun, node_requests, diagnostics), programs
         ),
-        "tensorboardSpec": as_written(spec.get("tensorboard")),
-        "replicaSpecs": at(
+        "tensorboardSpec": copy_if_written(spec.get("tensorboard")),
+        "replicaSpecs": attribute_to(
             spec,
             [
-                _replica_spec(role, given, launch, problems)
-                for (role, given), launch in zip(nodes, launches, strict=True)
+                _build_replica_spec(role, given, launch, diagnostics)
+                for (role, given), launch in zip(node_requests, command_fields, strict=True)
             ],
         ),
     }
-    return at(spec, present(tree)), problems
+    return attribute_to(spec, drop_absent(tree)), diagnostics
 
 
-def _replica_spec(role: Role, given: Node, launch: dict[str, Any], problems: list[Problem]) -> Any:
-    template = pod_template(role, CONTAINER, launch, given, problems, PREFERRED)
-    _one_training_container(role, template, problems)
+def _build_replica_spec(
+    role: ProfileRole,
+    node_request: NodeRequest,
+    command_fields: dict[str, Any],
+    diagnostics: list[Diagnostic],
+) -> Any:
+    template = build_pod_template(
+        role, DEFAULT_CONTAINER, command_fields, node_request, diagnostics, PREFERRED_CONTAINER
+    )
+    _reject_second_training_container(role, template, diagnostics)
     tree = {
-        "type": role.type,
-        "replicas": role.get("replicas"),
-        "scalingWeight": role.where.get("scalingWeight"),
-        "restartPolicy": restart(role, problems),
+        "type": role.replica_type,
+        "replicas": role.get_field("replicas"),
+        "scalingWeight": role.entry.get("scalingWeight"),
+        "restartPolicy": read_restart(role, diagnostics),
         "template": template,
     }
-    return at(role.why, present(tree))
+    return attribute_to(role.origin_cursor, drop_absent(tree))
 
 
-def _under_torchrun(said: Run) -> dict[str, Any]:
+def _build_torchrun_args(run_command: RunCommand) -> dict[str, Any]:
     """torchrun takes script or module from the args, and ignores the command.
 
     Source: docs/evidence/t9k-pytorchtrainingjob.md#torchrun-mode.
     """
-    if said.form == "module":
-        return {"args": with_first(minus_m(said), said.words)}
-    return {"args": strings(said.words)} if said.form in ("python", "exec") else verbatim(said)
+    if run_command.form == "module":
+        return {"args": prepend_words(build_module_option(run_command), run_command.words)}
+    return (
+        {"args": stringify_list(run_command.words)}
+        if run_command.form in ("python", "exec")
+        else copy_command_and_args(run_command)
+    )
 
 
-def _processes(
-    spec: Cursor, under_torchrun: bool, nodes: list[tuple[Role, Node]], problems: list[Problem]
+def _resolve_processes(
+    spec: Cursor,
+    under_torchrun: bool,
+    node_requests: list[tuple[ProfileRole, NodeRequest]],
+    diagnostics: list[Diagnostic],
 ) -> Any:
     """``processes``, or who counts them, as procPerNode; it is a string there."""
-    asked, own = spec.get("processes"), spec.get("torchrun", "procPerNode")
-    if asked.exists and not under_torchrun:
+    processes_field, proc_per_node = spec.get("processes"), spec.get("torchrun", "procPerNode")
+    if processes_field.exists and not under_torchrun:
         message = (
             "processes has an effect only with launcher: torchrun; without it, each replica is one process"
         )
-        problems.append(Problem("PROF021", message, asked.path, on_key=True))
+        diagnostics.append(Diagnostic("PROF021", message, processes_field.path, on_key=True))
         return None
-    if asked.exists and own.exists:
+    if processes_field.exists and proc_per_node.exists:
         message = "processes and torchrun.procPerNode both say how many processes there are; keep one"
-        problems.append(Problem("PROF021", message, own.path, related=((asked.path, "the other one"),)))
-    if not asked.exists:
-        return own
-    count = process_count(asked, nodes, problems)
-    if isinstance(count, Marked):
-        return count._replace(value=text(count.value))
-    return computed(text, count) if count is not None else None
+        diagnostics.append(
+            Diagnostic(
+                "PROF021", message, proc_per_node.path, related=((processes_field.path, "the other one"),)
+            )
+        )
+    if not processes_field.exists:
+        return proc_per_node
+    count = resolve_process_count(processes_field, node_requests, diagnostics)
+    if isinstance(count, Traced):
+        return count._replace(value=format_scalar(count.value))
+    return compute_traced(format_scalar, count) if count is not None else None
 
 
-def _torchrun(spec: Cursor, launcher: Cursor | None, processes: Any, programs: list[Cursor]) -> Any:
+def _build_torchrun_config(
+    spec: Cursor, launcher: Cursor | None, processes: Any, programs: list[Cursor]
+) -> Any:
     """``launcher`` and ``torchrun`` as a TorchrunConfig; a block beside launcher: python stands disabled."""
-    block = spec.get("torchrun")
-    enabled = launcher is not None and launcher.value == "torchrun"
-    if not enabled and not block.exists:
+    torchrun_section = spec.get("torchrun")
+    is_enabled = launcher is not None and launcher.value == "torchrun"
+    if not is_enabled and not torchrun_section.exists:
         return None
-    options = block.get("extraOptions")
+    options = torchrun_section.get("extraOptions")
     tree = {
-        "enabled": at(launcher, enabled) if launcher is not None and launcher.exists else None,
-        "maxRestarts": block.get("maxRestarts"),
+        "enabled": attribute_to(launcher, is_enabled) if launcher is not None and launcher.exists else None,
+        "maxRestarts": torchrun_section.get("maxRestarts"),
         "procPerNode": processes,
-        "rdzvBackend": block.get("rdzvBackend"),
-        "extraOptions": _with_no_python(options, programs),
+        "rdzvBackend": torchrun_section.get("rdzvBackend"),
+        "extraOptions": _build_extra_options(options, programs),
     }
-    return at(launcher if enabled and launcher is not None else block, present(tree))
+    return attribute_to(
+        launcher if is_enabled and launcher is not None else torchrun_section, drop_absent(tree)
+    )
 
 
-def _with_no_python(options: Cursor, programs: list[Cursor]) -> Any:
+def _build_extra_options(options: Cursor, programs: list[Cursor]) -> Any:
     """``extraOptions``, and --no-python where torchrun is to run a program."""
     if not programs:
-        return strings(options) if options.exists else None
-    flag = at((behaviors.TORCHRUN_PROGRAM, programs[0]), "--no-python")
-    return at(programs[0], [*options.entries(), flag])
+        return stringify_list(options) if options.exists else None
+    flag = attribute_to((behaviors.TORCHRUN_PROGRAM, programs[0]), "--no-python")
+    return attribute_to(programs[0], [*options.entries(), flag])
 
 
-def _one_training_container(role: Role, template: Any, problems: list[Problem]) -> None:
+def _reject_second_training_container(
+    role: ProfileRole, template: Any, diagnostics: list[Diagnostic]
+) -> None:
     """A problem when another container is called python, which the controller would take for the training."""
-    data = plain(template) or {}
+    data = to_plain_data(template) or {}
     spec = data.get("spec") if isinstance(data, dict) else None
     containers = spec.get("containers") if isinstance(spec, dict) else None
     entries = containers if isinstance(containers, list) else []
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
-    if PREFERRED in names[1:] and names[0] == _container_name(role):
+    if PREFERRED_CONTAINER in names[1:] and names[0] == _find_container_name(role):
         message = (
-            f'the controller takes a container called "{PREFERRED}" for the training container; '
+            f'the controller takes a container called "{PREFERRED_CONTAINER}" for the training container; '
             "give this one another name"
         )
-        where = role.where.get("pod") if role.where.get("pod").exists else role.spec.get("pod")
-        problems.append(Problem("PROF021", message, where.path))
+        pod_cursor = role.entry.get("pod") if role.entry.get("pod").exists else role.spec.get("pod")
+        diagnostics.append(Diagnostic("PROF021", message, pod_cursor.path))
 
 
-def _container_name(role: Role) -> str:
+def _find_container_name(role: ProfileRole) -> str:
     """What the profile calls the training container."""
-    names = [extra.get("name").value for extra in role.both("container")]
-    return next((str(name) for name in reversed(names) if name is not None), CONTAINER)
+    names = [extra.get("name").value for extra in role.get_layers("container")]
+    return next((str(name) for name in reversed(names) if name is not None), DEFAULT_CONTAINER)

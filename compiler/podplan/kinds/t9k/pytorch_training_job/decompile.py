@@ -2,63 +2,68 @@
 
 from __future__ import annotations
 
-from podplan.core.lazy_regex import pattern
+from podplan.core.lazy_regex import compile_lazily
 from podplan.kinds.common.decompile import (
     Fields,
-    elastic_fields,
-    listed,
-    mapping,
-    mode_fields,
-    picked,
-    processes_field,
-    run_policy_fields,
-    schedule_fields,
-    with_roles,
+    as_list,
+    as_mapping,
+    build_role_fields,
+    decompile_elastic,
+    decompile_processes,
+    decompile_run_mode,
+    decompile_run_policy,
+    decompile_schedule,
+    pick_renamed,
 )
-from podplan.kinds.common.decompile_run import from_command, from_torchrun_args
-from podplan.kinds.common.decompile_template import template_fields
-from podplan.kinds.t9k.pytorch_training_job.compile import CONTAINER, PREFERRED
+from podplan.kinds.common.decompile_run import decompile_command, decompile_torchrun_args
+from podplan.kinds.common.decompile_template import decompile_pod_template
+from podplan.kinds.t9k.pytorch_training_job.compile import DEFAULT_CONTAINER, PREFERRED_CONTAINER
 
-_COUNT = pattern("[1-9][0-9]{0,8}")
+_COUNT_PATTERN = compile_lazily("[1-9][0-9]{0,8}")
 
 
 def decompile(spec: Fields) -> Fields:
     """The fields of the shortest profile that comes near to ``spec``."""
-    enabled = mapping(spec.get("torchrunConfig")).get("enabled")
-    roles = [_role(mapping(entry), enabled is True) for entry in listed(spec.get("replicaSpecs"))]
-    mode = mode_fields(spec, roles)
-    launch = _launcher_fields(spec, roles)
+    torchrun_enabled = as_mapping(spec.get("torchrunConfig")).get("enabled")
+    roles = [
+        _decompile_role(as_mapping(entry), torchrun_enabled is True)
+        for entry in as_list(spec.get("replicaSpecs"))
+    ]
+    mode_fields = decompile_run_mode(spec, roles)
+    launcher_fields = _decompile_launcher(spec, roles)
     return {
-        **with_roles(roles),
-        **launch,
-        **elastic_fields(spec),
-        **schedule_fields(spec),
-        **run_policy_fields(spec),
-        **mode,
-        **picked(spec, {"tensorboardSpec": "tensorboard"}),
+        **build_role_fields(roles),
+        **launcher_fields,
+        **decompile_elastic(spec),
+        **decompile_schedule(spec),
+        **decompile_run_policy(spec),
+        **mode_fields,
+        **pick_renamed(spec, {"tensorboardSpec": "tensorboard"}),
     }
 
 
-def _role(entry: Fields, under_torchrun: bool) -> Fields:
-    run = from_torchrun_args if under_torchrun else from_command
+def _decompile_role(entry: Fields, under_torchrun: bool) -> Fields:
+    decompile_run = decompile_torchrun_args if under_torchrun else decompile_command
     return {
         "name": str(entry.get("type", "")),
-        **picked(
+        **pick_renamed(
             entry, {"replicas": "replicas", "scalingWeight": "scalingWeight", "restartPolicy": "restart"}
         ),
-        **template_fields(entry.get("template"), CONTAINER, run, PREFERRED),
+        **decompile_pod_template(
+            entry.get("template"), DEFAULT_CONTAINER, decompile_run, PREFERRED_CONTAINER
+        ),
     }
 
 
-def _launcher_fields(spec: Fields, roles: list[Fields]) -> Fields:
-    config = dict(mapping(spec.get("torchrunConfig")))
+def _decompile_launcher(spec: Fields, roles: list[Fields]) -> Fields:
+    config = dict(as_mapping(spec.get("torchrunConfig")))
     if "torchrunConfig" not in spec:
         return {}
     enabled = config.pop("enabled", None)
     fields: Fields = {}
     count = config.get("procPerNode")
-    if enabled is True and isinstance(count, str) and _COUNT.fullmatch(count):
-        fields = processes_field(int(count), roles)
+    if enabled is True and isinstance(count, str) and _COUNT_PATTERN.fullmatch(count):
+        fields = decompile_processes(int(count), roles)
     if fields:
         del config["procPerNode"]
     if enabled is not None:

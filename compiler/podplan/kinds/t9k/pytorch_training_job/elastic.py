@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Cursor, Fact, Why
+from podplan.core.provenance import Behavior, Cause, Cursor
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.job import Job, Role
+from podplan.kinds.t9k.job import JobContext, ReplicaType
 
 
-def elastic(job: Job) -> bool:
+def is_elastic(job: JobContext) -> bool:
     """Whether the job is elastic, which it is only under torchrun.
 
     Source: docs/evidence/t9k-pytorchtrainingjob.md#elastic-only-under-torchrun.
@@ -18,38 +18,44 @@ def elastic(job: Job) -> bool:
     )
 
 
-def shared_out(job: Job, roles: list[Role]) -> list[Role]:
+def distribute_replicas(job: JobContext, replica_types: list[ReplicaType]) -> list[ReplicaType]:
     """The roles of an elastic job with their shares of expectedReplicas; of any other, as they are."""
     expected = job.spec.get("elastic", "expectedReplicas")
-    if not elastic(job) or not expected.exists or not roles:
-        return roles
-    rounding = job.options.fact(behaviors.ELASTIC_SHARES)
-    weights = [role.where.get("scalingWeight").otherwise(1) for role in roles]
+    if not is_elastic(job) or not expected.exists or not replica_types:
+        return replica_types
+    rounding = job.options.resolve_behavior(behaviors.ELASTIC_SHARES)
+    weights = [role.entry.get("scalingWeight").value_or(1) for role in replica_types]
     return [
-        role._replace(replicas=share, counted=_counted(role, expected, len(roles), rounding))
-        for role, share in zip(roles, shares(expected.value, weights, rounding.value), strict=True)
+        role._replace(
+            replicas=share, replica_origins=_find_share_origins(role, expected, len(replica_types), rounding)
+        )
+        for role, share in zip(
+            replica_types, divide_by_weight(expected.value, weights, rounding.value), strict=True
+        )
     ]
 
 
-def _counted(role: Role, expected: Cursor, types: int, rounding: Fact) -> tuple[Why, ...]:
-    if types == 1:
+def _find_share_origins(
+    replica_type: ReplicaType, expected: Cursor, type_count: int, rounding: Behavior
+) -> tuple[Cause, ...]:
+    if type_count == 1:
         return (expected, behaviors.ELASTIC_REPLICAS)
-    return (expected, role.where.get("scalingWeight"), rounding)
+    return (expected, replica_type.entry.get("scalingWeight"), rounding)
 
 
-def shares(total: int, weights: list[int], rest: str = "largest-remainder") -> list[int]:
+def divide_by_weight(total: int, weights: list[int], rounding: str = "largest-remainder") -> list[int]:
     """``total`` divided in proportion to ``weights``: whole parts first, then by largest remainder.
 
     Where the ``rest`` is for the "first" or the "last", all that is left over goes there.
     """
-    whole = sum(weights)
-    if whole <= 0:
+    weight_sum = sum(weights)
+    if weight_sum <= 0:
         return [total if i == 0 else 0 for i in range(len(weights))]
-    parts = [total * weight // whole for weight in weights]
-    if rest in ("first", "last"):
-        parts[0 if rest == "first" else -1] += total - sum(parts)
+    parts = [total * weight // weight_sum for weight in weights]
+    if rounding in ("first", "last"):
+        parts[0 if rounding == "first" else -1] += total - sum(parts)
         return parts
-    by_remainder = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
+    by_remainder = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % weight_sum), i))
     for i in by_remainder[: total - sum(parts)]:
         parts[i] += 1
     return parts

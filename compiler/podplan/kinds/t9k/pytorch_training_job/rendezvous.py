@@ -3,125 +3,149 @@
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cursor, Fact, Marked, Why, at
-from podplan.core.replica_groups import CONFIGURED
+from podplan.core.provenance import Behavior, Cause, Cursor, Traced, attribute_to
+from podplan.core.replica_groups import CONFIGURED_BASIS
 from podplan.core.typing import Any
-from podplan.kinds.common.name_patterns import INDEX, WORD, filled
+from podplan.kinds.common.name_patterns import INDEX_TEXT, WORD_PATTERN, fill_pattern
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.elastic import Bounds
-from podplan.kinds.t9k.job import Job, Role, name_of
-from podplan.kinds.t9k.pods import training_container
-from podplan.kinds.t9k.services import NAMING, host
+from podplan.kinds.t9k.elastic import ElasticBounds
+from podplan.kinds.t9k.job import JobContext, ReplicaType, trace_job_name
+from podplan.kinds.t9k.pods import find_training_container
+from podplan.kinds.t9k.services import NAMING_BEHAVIORS, build_host_name
 
 
-def uses_torchrun(job: Job) -> bool:
+def uses_torchrun(job: JobContext) -> bool:
     return job.spec.get("torchrunConfig", "enabled").value is True
 
 
 # What the replicas are told, by word: each with its origin, or None where nothing is known of it.
-Rendezvous = dict[str, Marked | None]
+RendezvousWords = dict[str, Traced | None]
 
 
-def rendezvous(job: Job, roles: list[Role], port: Marked, bounds: Bounds | None) -> Rendezvous:
+def build_rendezvous_words(
+    job: JobContext, replica_types: list[ReplicaType], port: Traced, bounds: ElasticBounds | None
+) -> RendezvousWords:
     """Where the replicas meet and how many they are, which is the same for all of them.
 
     The host is the replica of rank 0. ``bounds`` are those of an elastic job.
     """
-    first = _first(roles)
-    address = job.options.told(behaviors.PYTORCH_MASTER_ADDR, *NAMING)
-    backend = job.options.fact(behaviors.RDZV_BACKEND)
-    total = sum(role.replicas for role in roles)
-    counted = tuple(why for role in roles for why in role.counted)
+    first_type = _find_first_type(replica_types)
+    address_behavior = job.options.first_configured(behaviors.PYTORCH_MASTER_ADDR, *NAMING_BEHAVIORS)
+    default_backend = job.options.resolve_behavior(behaviors.RDZV_BACKEND)
+    replica_count = sum(role.replicas for role in replica_types)
+    replica_origins = tuple(why for role in replica_types for why in role.replica_origins)
     config = job.spec.get("torchrunConfig")
-    replicas = at((behaviors.TORCHRUN_ARGUMENTS, *counted), str(total))
+    replicas = attribute_to((behaviors.TORCHRUN_ARGUMENTS, *replica_origins), str(replica_count))
     return {
-        "master-addr": at((first.where.get("type"), address), host(job, first).text(0)),
+        "master-addr": attribute_to(
+            (first_type.entry.get("type"), address_behavior), build_host_name(job, first_type).text_at(0)
+        ),
         "master-port": port._replace(value=str(port.value)),
-        "world-size": _world_size(job, total, counted),
+        "world-size": _build_world_size(job, replica_count, replica_origins),
         "replicas": replicas,
-        "nnodes": _range(bounds) or replicas,
-        "processes": _written(config.get("procPerNode")),
-        "rdzv-backend": _written(config.get("rdzvBackend")) or at((backend, config), backend.value),
-        "max-restarts": _written(config.get("maxRestarts")),
-        "base": at(job.base_why, job.base),
-        "job": name_of(job),
+        "nnodes": _build_node_range(bounds) or replicas,
+        "processes": _trace_text(config.get("procPerNode")),
+        "rdzv-backend": _trace_text(config.get("rdzvBackend"))
+        or attribute_to((default_backend, config), default_backend.value),
+        "max-restarts": _trace_text(config.get("maxRestarts")),
+        "base": attribute_to(job.base_name_origins, job.base_name),
+        "job": trace_job_name(job),
     }
 
 
-def _written(cursor: Cursor) -> Marked | None:
+def _trace_text(cursor: Cursor) -> Traced | None:
     """What is written, as text; an empty string counts as not written, as in Go."""
-    return at(cursor, str(cursor.value)) if cursor.exists and cursor.value != "" else None
+    return attribute_to(cursor, str(cursor.value)) if cursor.exists and cursor.value != "" else None
 
 
-def _world_size(job: Job, total: int, counted: tuple[Why, ...]) -> Marked:
+def _build_world_size(job: JobContext, replica_count: int, replica_origins: tuple[Cause, ...]) -> Traced:
     """The number of replicas, or of processes where a setting says so and a replica has several."""
-    fact, processes = (
-        job.options.fact(behaviors.PYTORCH_WORLD_SIZE),
+    behavior, processes = (
+        job.options.resolve_behavior(behaviors.PYTORCH_WORLD_SIZE),
         job.spec.get("torchrunConfig", "procPerNode"),
     )
-    each = str(processes.otherwise(""))
-    if fact.value == "processes" and each.isdecimal():
-        return at((fact, *counted, processes), str(total * int(each)))
-    return at((fact, *counted), str(total))
+    processes_text = str(processes.value_or(""))
+    if behavior.value == "processes" and processes_text.isdecimal():
+        return attribute_to((behavior, *replica_origins, processes), str(replica_count * int(processes_text)))
+    return attribute_to((behavior, *replica_origins), str(replica_count))
 
 
-def _range(bounds: Bounds | None) -> Marked | None:
+def _build_node_range(bounds: ElasticBounds | None) -> Traced | None:
     """The fewest and the most nodes of an elastic job; None where nothing bounds them."""
-    if bounds is None or not bounds.written:
+    if bounds is None or not bounds.is_written:
         return None
-    why = (*bounds.least_why, *bounds.most_why, behaviors.TORCHRUN_ARGUMENTS)
-    return at(why, f"{bounds.least}:{bounds.most}")
+    origins = (*bounds.minimum_origins, *bounds.maximum_origins, behaviors.TORCHRUN_ARGUMENTS)
+    return attribute_to(origins, f"{bounds.minimum}:{bounds.maximum}")
 
 
-def environment(job: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Marked]:
+def build_environment(
+    job: JobContext, rendezvous_words: RendezvousWords, replica_type: ReplicaType, first_rank: int
+) -> list[Traced]:
     """The variables that the controller sets; ranks only where torchrun does not give them."""
-    fact = job.options.fact(behaviors.PYTORCH_TORCHRUN_ENV if uses_torchrun(job) else behaviors.PYTORCH_ENV)
-    rank = at((behaviors.PYTORCH_RANK, job.spec), Indexed((first_rank,)))
-    known = meeting | _of_role(role) | {"rank": rank, "index": at(role.where, INDEX)}
-    found = ((name, _told(str(pattern), known, fact, job.spec)) for name, pattern in fact.value.items())
+    behavior = job.options.resolve_behavior(
+        behaviors.PYTORCH_TORCHRUN_ENV if uses_torchrun(job) else behaviors.PYTORCH_ENV
+    )
+    rank = attribute_to((behaviors.PYTORCH_RANK, job.spec), Indexed((first_rank,)))
+    words = (
+        rendezvous_words
+        | _build_type_words(replica_type)
+        | {"rank": rank, "index": attribute_to(replica_type.entry, INDEX_TEXT)}
+    )
+    variables = (
+        (name, _fill_traced_pattern(str(pattern), words, behavior, job.spec))
+        for name, pattern in behavior.value.items()
+    )
     return [
-        Marked({"name": name, "value": value}, value.origin) for name, value in found if value is not None
+        Traced({"name": name, "value": value}, value.origin) for name, value in variables if value is not None
     ]
 
 
-def _of_role(role: Role) -> Rendezvous:
-    return {"type": at((role.where.get("type"), behaviors.TORCHRUN_ARGUMENTS), role.type)}
+def _build_type_words(replica_type: ReplicaType) -> RendezvousWords:
+    return {
+        "type": attribute_to(
+            (replica_type.entry.get("type"), behaviors.TORCHRUN_ARGUMENTS), replica_type.name
+        )
+    }
 
 
-def _told(pattern: str, known: Rendezvous, fact: Fact, asked: Cursor) -> Marked | None:
+def _fill_traced_pattern(
+    text_pattern: str, words: RendezvousWords, behavior: Behavior, requesting_cursor: Cursor
+) -> Traced | None:
     """A pattern with its words filled in: what a single word stands for, with the origin of that.
 
     Other text is there because of ``asked``, the part of the CR that asks for it.
     """
-    single = WORD.fullmatch(pattern)
-    if single and single[1] in known:
-        value = known[single[1]]
-        if value is None or fact.basis != CONFIGURED or _is_configured(value):
+    word_match = WORD_PATTERN.fullmatch(text_pattern)
+    if word_match and word_match[1] in words:
+        value = words[word_match[1]]
+        if value is None or behavior.basis != CONFIGURED_BASIS or _is_configured(value):
             return value
-        return Marked(value.value, value.origin._replace(fact=fact))
-    text = filled(pattern, {word: value and value.value for word, value in known.items()})
-    return None if text is None else at((fact, asked), text)
+        return Traced(value.value, value.origin._replace(behavior=behavior))
+    text = fill_pattern(text_pattern, {word: value and value.value for word, value in words.items()})
+    return None if text is None else attribute_to((behavior, requesting_cursor), text)
 
 
-def rendezvous_port(job: Job, roles: list[Role]) -> Marked:
+def resolve_rendezvous_port(job: JobContext, replica_types: list[ReplicaType]) -> Traced:
     """The number of the port: what rank 0 declares under its name, else the one of the controller."""
-    number, by_name = (
-        job.options.fact(behaviors.PYTORCH_MASTER_PORT),
-        job.options.fact(behaviors.PYTORCH_PORT_BY_NAME),
+    port_behavior, by_name_behavior = (
+        job.options.resolve_behavior(behaviors.PYTORCH_MASTER_PORT),
+        job.options.resolve_behavior(behaviors.PYTORCH_PORT_BY_NAME),
     )
-    declared = _declared_number(job, _first(roles)) if roles else None
-    if declared is None:
-        return at((number, job.spec), number.value)
-    if by_name.value:
-        return at((declared, by_name), declared.value)
-    told = job.options.told(behaviors.PYTORCH_MASTER_PORT, behaviors.PYTORCH_PORT_BY_NAME)
-    return at((told, job.spec), number.value)
+    declared_port = _find_declared_port(job, _find_first_type(replica_types)) if replica_types else None
+    if declared_port is None:
+        return attribute_to((port_behavior, job.spec), port_behavior.value)
+    if by_name_behavior.value:
+        return attribute_to((declared_port, by_name_behavior), declared_port.value)
+    combined_behavior = job.options.first_configured(
+        behaviors.PYTORCH_MASTER_PORT, behaviors.PYTORCH_PORT_BY_NAME
+    )
+    return attribute_to((combined_behavior, job.spec), port_behavior.value)
 
 
-def _declared_number(job: Job, role: Role) -> Cursor | None:
+def _find_declared_port(job: JobContext, replica_type: ReplicaType) -> Cursor | None:
     """The number that the training container declares under the name of the rendezvous port."""
-    name = job.options.fact(behaviors.PYTORCH_PORT_NAME).value
-    container = training_container(job, role, behaviors.PYTORCH_TRAINING_CONTAINER)
+    name = job.options.resolve_behavior(behaviors.PYTORCH_PORT_NAME).value
+    container = find_training_container(job, replica_type, behaviors.PYTORCH_TRAINING_CONTAINER)
     numbers = (
         port.get("containerPort")
         for port in container.get("ports").entries()
@@ -130,29 +154,36 @@ def _declared_number(job: Job, role: Role) -> Cursor | None:
     return next((number for number in numbers if isinstance(number.value, int)), None)
 
 
-def named_port(job: Job, port: Marked, key: str) -> Marked:
+def build_named_port(job: JobContext, port: Traced, key: str) -> Traced:
     """The port of the rendezvous as an entry of ``ports``; ``key`` is port or containerPort."""
-    name = job.options.fact(behaviors.PYTORCH_PORT_NAME)
-    return at((name, job.spec), {"name": name.value, key: port})
+    name = job.options.resolve_behavior(behaviors.PYTORCH_PORT_NAME)
+    return attribute_to((name, job.spec), {"name": name.value, key: port})
 
 
-def _first(roles: list[Role]) -> Role:
+def _find_first_type(replica_types: list[ReplicaType]) -> ReplicaType:
     """The role of rank 0."""
-    return next((role for role in roles if role.replicas > 0), roles[0])
+    return next((role for role in replica_types if role.replicas > 0), replica_types[0])
 
 
-def torchrun(job: Job, meeting: Rendezvous, role: Role, container: Cursor) -> Marked:
+def build_torchrun_command(
+    job: JobContext, rendezvous_words: RendezvousWords, replica_type: ReplicaType, container: Cursor
+) -> Traced:
     """The command of the training container: torchrun and its options; the args of the container follow."""
-    config, fact = job.spec.get("torchrunConfig"), job.options.fact(behaviors.TORCHRUN_ARGUMENTS)
-    known = meeting | _of_role(role)
+    config, behavior = (
+        job.spec.get("torchrunConfig"),
+        job.options.resolve_behavior(behaviors.TORCHRUN_ARGUMENTS),
+    )
+    available_words = rendezvous_words | _build_type_words(replica_type)
     words: list[Any] = []
-    for option in fact.value:
-        told = [_told(word, known, fact, config) for word in option.split()]
-        words += [word for word in told if word is not None] if None not in told else []
+    for option in behavior.value:
+        option_words = [
+            _fill_traced_pattern(word, available_words, behavior, config) for word in option.split()
+        ]
+        words += [word for word in option_words if word is not None] if None not in option_words else []
     words += config.get("extraOptions").entries()
-    told_by = job.options.told(behaviors.TORCHRUN, behaviors.TORCHRUN_ARGUMENTS)
-    return at((config, told_by), words, over=(container.get("command"),))
+    combined_behavior = job.options.first_configured(behaviors.TORCHRUN, behaviors.TORCHRUN_ARGUMENTS)
+    return attribute_to((config, combined_behavior), words, overridden=(container.get("command"),))
 
 
-def _is_configured(value: Marked) -> bool:
-    return value.origin.fact is not None and value.origin.fact.basis == CONFIGURED
+def _is_configured(value: Traced) -> bool:
+    return value.origin.behavior is not None and value.origin.behavior.basis == CONFIGURED_BASIS

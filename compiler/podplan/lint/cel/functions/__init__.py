@@ -26,13 +26,13 @@ class Overload(NamedTuple):
     """
 
     name: str
-    takes: tuple[str, ...]
-    gives: str
-    does: Callable[..., Any]
-    member: bool = False
+    parameter_types: tuple[str, ...]
+    result_type: str
+    implementation: Callable[..., Any]
+    is_member: bool = False
 
 
-def tagged(type_: str, value: object) -> Tagged:
+def tag_value(type_: str, value: object) -> Tagged:
     """A value of one of Kubernetes' own types."""
     return {type_: value}
 
@@ -42,14 +42,14 @@ def is_tagged(type_: str, value: object) -> bool:
     return isinstance(value, dict) and type_ in value and len(value) == 1
 
 
-def succeeds(function: Callable[..., Any]) -> Callable[..., bool]:
+def make_predicate(function: Callable[..., Any]) -> Callable[..., bool]:
     """The function that tells whether ``function`` takes its argument: isQuantity for quantity."""
 
-    def is_one(*arguments: Any) -> bool:
+    def is_valid(*arguments: Any) -> bool:
         try:
             function(*arguments)
         except ValueError:
             return False
         return True
 
-    return is_one
+    return is_valid

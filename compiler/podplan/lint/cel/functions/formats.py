@@ -13,44 +13,48 @@ from collections.abc import Callable
 from datetime import date, datetime
 
 from podplan.kubernetes import names
-from podplan.lint.cel.functions import Overload, Tagged, succeeds, tagged
-from podplan.lint.cel.functions.urls import url
+from podplan.lint.cel.functions import Overload, Tagged, make_predicate, tag_value
+from podplan.lint.cel.functions.urls import parse_url
 
-_TYPE = "NamedFormat"
+_TYPE_NAME = "NamedFormat"
 
 
-def _form(form: str, prefix: bool = False) -> Callable[[str], list[str]]:
-    def faults(text: str) -> list[str]:
+def _make_name_validator(format_name: str, allow_prefix: bool = False) -> Callable[[str], list[str]]:
+    def find_errors(text: str) -> list[str]:
         # A prefix is what generateName holds: whatever is put behind it makes a name of it.
-        fault = names.fault(form, text.removesuffix("-") + "a" if prefix and text.endswith("-") else text)
-        return [fault] if fault else []
+        error = names.explain_mismatch(
+            format_name, text.removesuffix("-") + "a" if allow_prefix and text.endswith("-") else text
+        )
+        return [error] if error else []
 
-    return faults
-
-
-def _matching(pattern: str, wants: str) -> Callable[[str], list[str]]:
-    return lambda text: [] if re.match(pattern, text, re.ASCII) else [wants]
+    return find_errors
 
 
-def _taking(function: Callable[[str], object], wants: str) -> Callable[[str], list[str]]:
-    takes = succeeds(function)
-    return lambda text: [] if takes(text) else [wants]
+def _make_pattern_validator(pattern: str, requirement: str) -> Callable[[str], list[str]]:
+    return lambda text: [] if re.match(pattern, text, re.ASCII) else [requirement]
 
 
-def _decoded(text: str) -> bytes:
+def _make_function_validator(
+    function: Callable[[str], object], requirement: str
+) -> Callable[[str], list[str]]:
+    is_valid = make_predicate(function)
+    return lambda text: [] if is_valid(text) else [requirement]
+
+
+def _decode_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as error:
         raise ValueError(str(error)) from None
 
 
-def _date(text: str) -> date:
+def _parse_date(text: str) -> date:
     if not re.match(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z", text, re.ASCII):
         raise ValueError
     return date.fromisoformat(text)
 
 
-def _time(text: str) -> datetime:
+def _parse_datetime(text: str) -> datetime:
     if not re.match(
         r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+(?:[Zz]|[+-][0-9]{2}:[0-9]{2})\Z", text, re.ASCII
     ):
@@ -59,39 +63,39 @@ def _time(text: str) -> datetime:
 
 
 FORMATS: dict[str, Callable[[str], list[str]]] = {
-    "dns1123Label": _form("dns-label"),
-    "dns1123Subdomain": _form("dns-subdomain"),
-    "dns1035Label": _form("dns-1035-label"),
-    "qualifiedName": _form("qualified-name"),
-    "dns1123LabelPrefix": _form("dns-label", prefix=True),
-    "dns1123SubdomainPrefix": _form("dns-subdomain", prefix=True),
-    "dns1035LabelPrefix": _form("dns-1035-label", prefix=True),
-    "labelValue": _form("label-value"),
-    "uri": _taking(url, "must be an absolute URI"),
-    "uuid": _matching(
+    "dns1123Label": _make_name_validator("dns-label"),
+    "dns1123Subdomain": _make_name_validator("dns-subdomain"),
+    "dns1035Label": _make_name_validator("dns-1035-label"),
+    "qualifiedName": _make_name_validator("qualified-name"),
+    "dns1123LabelPrefix": _make_name_validator("dns-label", allow_prefix=True),
+    "dns1123SubdomainPrefix": _make_name_validator("dns-subdomain", allow_prefix=True),
+    "dns1035LabelPrefix": _make_name_validator("dns-1035-label", allow_prefix=True),
+    "labelValue": _make_name_validator("label-value"),
+    "uri": _make_function_validator(parse_url, "must be an absolute URI"),
+    "uuid": _make_pattern_validator(
         r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z", "must be a UUID"
     ),
-    "byte": _taking(_decoded, "must be Base64"),
-    "date": _taking(_date, "must be a date such as 2026-01-31"),
-    "datetime": _taking(_time, "must be a time such as 2026-01-31T12:00:00Z"),
+    "byte": _make_function_validator(_decode_base64, "must be Base64"),
+    "date": _make_function_validator(_parse_date, "must be a date such as 2026-01-31"),
+    "datetime": _make_function_validator(_parse_datetime, "must be a time such as 2026-01-31T12:00:00Z"),
 }
 
 
-def _named(name: str) -> list[Tagged]:
-    return [tagged(_TYPE, name)] if name in FORMATS else []
+def _find_format(name: str) -> list[Tagged]:
+    return [tag_value(_TYPE_NAME, name)] if name in FORMATS else []
 
 
-def _validate(format_: Tagged, text: str) -> list[list[str]]:
-    faults = FORMATS[str(format_[_TYPE])](text)
-    return [faults] if faults else []
+def _validate_format(format_: Tagged, text: str) -> list[list[str]]:
+    errors = FORMATS[str(format_[_TYPE_NAME])](text)
+    return [errors] if errors else []
 
 
-def _constant(name: str) -> Callable[[], Tagged]:
-    return lambda: tagged(_TYPE, name)
+def _make_format_constant(name: str) -> Callable[[], Tagged]:
+    return lambda: tag_value(_TYPE_NAME, name)
 
 
 OVERLOADS = (
-    Overload("format.named", ("string",), "optional", _named),
-    Overload("validate", (_TYPE, "string"), "optional", _validate, True),
-    *(Overload(f"format.{name}", (), _TYPE, _constant(name)) for name in FORMATS),
+    Overload("format.named", ("string",), "optional", _find_format),
+    Overload("validate", (_TYPE_NAME, "string"), "optional", _validate_format, True),
+    *(Overload(f"format.{name}", (), _TYPE_NAME, _make_format_constant(name)) for name in FORMATS),
 )

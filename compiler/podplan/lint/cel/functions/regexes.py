@@ -14,37 +14,39 @@ from podplan.lint.cel.functions import Overload
 
 _EXTENSIONS = "extensions: [{name: regex, version: latest}, {name: optional, version: latest}]"
 # An escape, a class, or a group that captures: RE2's extract wants a pattern without such groups.
-_PIECE = re.compile(
+_GROUP_OR_ESCAPE = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?[a-z]+:\]|\\.|[^\]\\])*\]|\(\?P?<[^>]*>|\((?!\?)", re.DOTALL
 )
 
 
-def find(text: str, pattern: str) -> str:
+def find_first(text: str, pattern: str) -> str:
     """The first match, "" where there is none."""
-    return str(_evaluated("regex.extract(text, pattern).orValue('')", text, _uncaptured(pattern)))
+    return str(
+        _evaluate_regex("regex.extract(text, pattern).orValue('')", text, _remove_capture_groups(pattern))
+    )
 
 
-def find_all(text: str, pattern: str, most: int = -1) -> list[str]:
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     """All matches, or the first ``most`` of them."""
-    if _evaluated("text.matches(pattern)", "", f"^(?:{pattern})$"):
+    if _evaluate_regex("text.matches(pattern)", "", f"^(?:{pattern})$"):
         raise ValueError("podplan does not support findAll() with a pattern that matches the empty text")
-    found = list(_evaluated("regex.extractAll(text, pattern)", text, _uncaptured(pattern)))
-    return found if most < 0 else found[:most]
+    matches = list(_evaluate_regex("regex.extractAll(text, pattern)", text, _remove_capture_groups(pattern)))
+    return matches if limit < 0 else matches[:limit]
 
 
-def _uncaptured(pattern: str) -> str:
-    return _PIECE.sub(lambda piece: "(?:" if piece[0].startswith("(") else piece[0], pattern)
+def _remove_capture_groups(pattern: str) -> str:
+    return _GROUP_OR_ESCAPE.sub(lambda piece: "(?:" if piece[0].startswith("(") else piece[0], pattern)
 
 
-def _evaluated(expression: str, text: str, pattern: str) -> Any:
-    value = _compiled(expression).eval(data={"text": text, "pattern": pattern})
+def _evaluate_regex(expression: str, text: str, pattern: str) -> Any:
+    value = _compile_expression(expression).eval(data={"text": text, "pattern": pattern})
     if value.type().name() == "ERROR":
         raise ValueError(str(value.value()))
     return value.plain_value()
 
 
 @cache
-def _compiled(expression: str) -> Any:
+def _compile_expression(expression: str) -> Any:
     from cel_expr_python import cel
 
     variables = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
@@ -53,7 +55,7 @@ def _compiled(expression: str) -> Any:
 
 
 OVERLOADS = (
-    Overload("find", ("string", "string"), "string", find, True),
+    Overload("find", ("string", "string"), "string", find_first, True),
     Overload("findAll", ("string", "string"), "list<string>", find_all, True),
     Overload("findAll", ("string", "string", "int"), "list<string>", find_all, True),
 )

@@ -5,48 +5,48 @@ from __future__ import annotations
 import re
 
 from podplan.core.typing import Any
-from podplan.lint.cel.functions import Overload, Tagged, succeeds, tagged
+from podplan.lint.cel.functions import Overload, Tagged, make_predicate, tag_value
 
-_TYPE = "Semver"
+_TYPE_NAME = "Semver"
 _NUMBER = "(?:0|[1-9][0-9]*)"
 _IDENTIFIER = rf"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
-_FORM = re.compile(
+_SEMVER_PATTERN = re.compile(
     rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+([0-9A-Za-z.-]+))?\Z"
 )
-_LOOSE = re.compile(r"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?([-+].*)?\Z", re.DOTALL)
+_LOOSE_PATTERN = re.compile(r"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?([-+].*)?\Z", re.DOTALL)
 
 
-def semver(text: str, normalize: bool = False) -> Tagged:
+def parse_semver(text: str, normalize: bool = False) -> Tagged:
     """A version; normalizing drops a leading v and zeros, and adds the parts that are missing."""
-    loose = _LOOSE.match(text) if normalize else None
+    loose = _LOOSE_PATTERN.match(text) if normalize else None
     exact = text if loose is None else ".".join(str(int(loose[n] or 0)) for n in (1, 2, 3)) + (loose[4] or "")
-    if len(text) > 256 or not _FORM.match(exact):
+    if len(text) > 256 or not _SEMVER_PATTERN.match(exact):
         raise ValueError("semver() wants a version such as '1.2.3'")
-    return tagged(_TYPE, exact)
+    return tag_value(_TYPE_NAME, exact)
 
 
-def _order(value: Tagged) -> tuple[Any, ...]:
+def _sort_key(value: Tagged) -> tuple[Any, ...]:
     """What sorts versions: a release after its pre-releases, numbers before words, the build ignored."""
-    found = _FORM.match(str(value[_TYPE]))
-    assert found is not None
-    before = (found[4] or "").split(".") if found[4] else []
-    words = tuple((0, int(word), "") if word.isdigit() else (1, 0, word) for word in before)
-    return (*(int(found[n]) for n in (1, 2, 3)), not before, words)
+    match = _SEMVER_PATTERN.match(str(value[_TYPE_NAME]))
+    assert match is not None
+    prerelease = (match[4] or "").split(".") if match[4] else []
+    identifiers = tuple((0, int(word), "") if word.isdigit() else (1, 0, word) for word in prerelease)
+    return (*(int(match[n]) for n in (1, 2, 3)), not prerelease, identifiers)
 
 
 def _compare(left: Tagged, right: Tagged) -> int:
-    return (_order(left) > _order(right)) - (_order(left) < _order(right))
+    return (_sort_key(left) > _sort_key(right)) - (_sort_key(left) < _sort_key(right))
 
 
 OVERLOADS = (
-    Overload("semver", ("string",), _TYPE, semver),
-    Overload("semver", ("string", "bool"), _TYPE, semver),
-    Overload("isSemver", ("string",), "bool", succeeds(semver)),
-    Overload("isSemver", ("string", "bool"), "bool", succeeds(semver)),
-    Overload("major", (_TYPE,), "int", lambda value: _order(value)[0], True),
-    Overload("minor", (_TYPE,), "int", lambda value: _order(value)[1], True),
-    Overload("patch", (_TYPE,), "int", lambda value: _order(value)[2], True),
-    Overload("isLessThan", (_TYPE, _TYPE), "bool", lambda a, b: _compare(a, b) < 0, True),
-    Overload("isGreaterThan", (_TYPE, _TYPE), "bool", lambda a, b: _compare(a, b) > 0, True),
-    Overload("compareTo", (_TYPE, _TYPE), "int", _compare, True),
+    Overload("semver", ("string",), _TYPE_NAME, parse_semver),
+    Overload("semver", ("string", "bool"), _TYPE_NAME, parse_semver),
+    Overload("isSemver", ("string",), "bool", make_predicate(parse_semver)),
+    Overload("isSemver", ("string", "bool"), "bool", make_predicate(parse_semver)),
+    Overload("major", (_TYPE_NAME,), "int", lambda value: _sort_key(value)[0], True),
+    Overload("minor", (_TYPE_NAME,), "int", lambda value: _sort_key(value)[1], True),
+    Overload("patch", (_TYPE_NAME,), "int", lambda value: _sort_key(value)[2], True),
+    Overload("isLessThan", (_TYPE_NAME, _TYPE_NAME), "bool", lambda a, b: _compare(a, b) < 0, True),
+    Overload("isGreaterThan", (_TYPE_NAME, _TYPE_NAME), "bool", lambda a, b: _compare(a, b) > 0, True),
+    Overload("compareTo", (_TYPE_NAME, _TYPE_NAME), "int", _compare, True),
 )
