@@ -7,8 +7,8 @@ puts what differs into an override. So each function takes only what compiles ba
 from __future__ import annotations
 
 from podplan.core.typing import Any
+from podplan.kinds.common import behaviors
 from podplan.kinds.common.hardware import count_gpus
-from podplan.kinds.t9k import behaviors
 
 Fields = dict[str, Any]
 

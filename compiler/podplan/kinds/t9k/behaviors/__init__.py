@@ -10,8 +10,8 @@ What a check lowers with is imported here. What becomes of a job that runs is in
 
 from __future__ import annotations
 
+from podplan.kinds.common.behaviors import *  # noqa: F403
 from podplan.kinds.t9k.behaviors.colossalai import *  # noqa: F403
-from podplan.kinds.t9k.behaviors.compilation import *  # noqa: F403
 from podplan.kinds.t9k.behaviors.deepspeed import *  # noqa: F403
 from podplan.kinds.t9k.behaviors.generic import *  # noqa: F403
 from podplan.kinds.t9k.behaviors.jobs import *  # noqa: F403

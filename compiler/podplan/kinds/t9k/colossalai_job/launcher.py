@@ -59,7 +59,7 @@ def _build_colossalai_command(job: JobContext, settings: ColossalAISettings) -> 
         "{processes}": _build_processes(job, settings.processes),
         "{launch-arguments}": _join_torchrun_options(settings.torchrun_options),
     }
-    word_values = build_name_words(job) | {
+    word_values = build_name_words(job.name_words) | {
         word[1:-1]: value and value.value for word, value in traced_words.items()
     }
     word_values |= {

@@ -100,7 +100,7 @@ def _build_launcher_pods(
         containers,
         launch_overrides,
         volumes=ssh_setup.build_ssh_volumes(job, ssh_mounts, with_files=True),
-        name=str(fill_pattern(name_behavior.value, build_name_words(job, launcher_type.name))),
+        name=str(fill_pattern(name_behavior.value, build_name_words(job.name_words, launcher_type.name))),
         name_origins=find_name_origins(job, name_behavior),
         training_index=settings.launcher_index,
     )

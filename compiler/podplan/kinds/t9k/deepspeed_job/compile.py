@@ -20,10 +20,6 @@ from podplan.kinds.t9k.run_policy import (
     require_choice,
 )
 
-FIELDS = frozenset(
-    ("launcher", "processes", "elastic", "restart", "deadline", "retries", "cleanUp", "deepspeed")
-)
-ROLE_FIELDS = frozenset(("restart",))
 PREFERRED_CONTAINER = str(behaviors.DEEPSPEED_TRAINING_CONTAINER.value)
 RUN_FORMS = ("python", "module", "exec")
 

@@ -44,7 +44,7 @@ def _format_deepspeed(job: JobContext, workers: ReplicaType) -> str:
     custom_command = config.get("customCommand").value
     if custom_command:
         return str(custom_command)
-    word_values = build_name_words(job) | {
+    word_values = build_name_words(job.name_words) | {
         "hostfile": job.options.resolve_behavior(behaviors.DEEPSPEED_HOSTFILE_PATH).value,
         "master-addr": build_host_name(job, workers).text_at(0),
         "replicas": workers.replicas,

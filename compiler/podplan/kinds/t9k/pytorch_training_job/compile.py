@@ -34,20 +34,6 @@ from podplan.kinds.t9k.run_policy import (
     require_choice,
 )
 
-FIELDS = frozenset(
-    (
-        "launcher",
-        "processes",
-        "elastic",
-        "restart",
-        "deadline",
-        "retries",
-        "cleanUp",
-        "torchrun",
-        "tensorboard",
-    )
-)
-ROLE_FIELDS = frozenset(("restart", "scalingWeight"))
 DEFAULT_CONTAINER = "pytorch"
 PREFERRED_CONTAINER = str(behaviors.PYTORCH_TRAINING_CONTAINER.value)
 
