@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan import kubernetes
 from podplan.core.errors import UsageError
-from podplan.core.findings import Diagnostic, Path
+from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -211,11 +211,17 @@ def validate_object(
     """The problems of a lowered object, or of a plain Kubernetes object in the tree.
 
     A lowered PodGroup of another API, which the configuration may say, is checked as one of
-    ``pod_group_api_version``, where that is given.
+    ``pod_group_api_version``, where that is given. Of a lowered object without a schema only the metadata
+    is checked.
     """
     data = doc.data
     if pod_group_api_version and data["kind"] == "PodGroup":
         data = {**data, "apiVersion": pod_group_api_version}
+    if group is not None and not kubernetes.has_schema(data["apiVersion"], data["kind"]):
+        for diagnostic in kubernetes.validate_metadata(data["metadata"], settings.kubernetes_version):
+            located = relocate_diagnostic(diagnostic, lambda at: ("metadata", *at))
+            yield DocumentDiagnostic("lowered", doc, located, group)
+        return
     for diagnostic in kubernetes.validate_object(data, settings.kubernetes_version):
         yield DocumentDiagnostic("lowered", doc, diagnostic, group)
 

@@ -92,6 +92,12 @@ BUILTIN_RULES: dict[str, Rule] = {
             _ERROR,
             "A field or kind under a name that it no longer has, or never had.",
         ),
+        Rule(
+            "SCHEMA012",
+            "dropped-field",
+            _WARNING,
+            "A field that the API server drops without a word, because the CRD does not know it.",
+        ),
         Rule("PROF001", "profile-form", _ERROR, "A profile that does not have the form of one."),
         Rule(
             "PROF002",

@@ -44,6 +44,24 @@ class Listing(NamedTuple):
         )
 
 
+class ListedTexts(NamedTuple):
+    """A list that has an entry for every replica, such as the Pods of a Role; written out on request."""
+
+    pieces: tuple[RepeatedLine, ...]
+
+    def full_text(self) -> list[str]:
+        """All entries."""
+        return [
+            piece.line.text_at(i)
+            for piece in self.pieces
+            for i in range(piece.start, piece.start + piece.replicas)
+        ]
+
+    def folded_text(self) -> list[str]:
+        """One entry for each run of replicas, the index written as ``{0..31}``."""
+        return [_fold_repeated_line(piece) for piece in self.pieces if piece.replicas > 0]
+
+
 def _fold_repeated_line(repeated: RepeatedLine) -> str:
     first, last = repeated.start, repeated.start + repeated.replicas - 1
     if repeated.replicas <= 1:

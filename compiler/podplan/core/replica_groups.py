@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
+from podplan.core.indexed_text import Indexed, ListedTexts, Listing, RepeatedLine
 from podplan.core.limits import MAX_EXPANDED_REPLICAS, LimitExceeded, limit_exceeded
 from podplan.core.provenance import Behavior, Flag, Path, Traced, TracedDocument, build_traced_document
 from podplan.core.typing import Any, NamedTuple
@@ -38,23 +38,30 @@ class LoweringOptions(NamedTuple):
     """What lowering may be told besides the CR.
 
     ``uid`` is the metadata.uid to name children by, where the CR itself has none. ``resumed`` lowers a
-    paused job as it will be when it goes on. ``values`` replaces the values of facts by fact id, and below
-    the name of a kind for that kind alone; ``kind`` is the one that is lowered.
+    paused job as it will be when it goes on. ``behavior_values`` replaces the values of behaviors by their
+    id, and below the name of a kind or of an API group for these alone; ``kind`` and ``group`` are those of
+    the CR that is lowered.
     """
 
     uid: str = ""
     resumed: bool = False
     behavior_values: Mapping[str, Any] = {}
     kind: str = ""
+    group: str = ""
+
+    def find_operator_version(self, default: str) -> str:
+        """The version of the operator that the configuration states for the API group of the CR."""
+        return str(self.behavior_values.get(self.group, {}).get("version", default))
 
     def resolve_behavior(self, behavior: Behavior) -> Behavior:
         """``fact`` with the value that the configuration gives it, if it does."""
         if not self.behavior_values:
             return behavior
-        kind_values = self.behavior_values.get(self.kind, {})
-        if behavior.id in kind_values:
-            source = f"lowering.{self.kind}.{behavior.id}"
-            return behavior._replace(value=kind_values[behavior.id], basis=CONFIGURED_BASIS, source=source)
+        for section in (self.kind, self.group):
+            values = self.behavior_values.get(section, {})
+            if behavior.id in values:
+                source = f"lowering.{section}.{behavior.id}"
+                return behavior._replace(value=values[behavior.id], basis=CONFIGURED_BASIS, source=source)
         if behavior.id not in self.behavior_values:
             return behavior
         return behavior._replace(
@@ -105,7 +112,7 @@ def require_expandable(subject: str, replicas: int) -> None:
         raise LimitExceeded(limit_exceeded("replicas", message))
 
 
-def _count_listed_replicas(text: Indexed | Listing) -> int:
+def _count_listed_replicas(text: Indexed | Listing | ListedTexts) -> int:
     """How many replicas a text lists."""
     if isinstance(text, Indexed):
         return 0
@@ -121,7 +128,7 @@ def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
     return data
 
 
-def _set_path(copies: dict[Path, Any], path: Path, value: str) -> None:
+def _set_path(copies: dict[Path, Any], path: Path, value: str | list[str]) -> None:
     """Sets ``path`` in the tree whose root copy is ``copies[()]``, copying each container once on the way."""
     for cut in range(1, len(path)):
         if path[:cut] not in copies:

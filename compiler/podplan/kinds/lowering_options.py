@@ -44,8 +44,10 @@ def list_status_behavior_ids() -> frozenset[str]:
 
 
 def list_fixed_behaviors() -> list[Behavior]:
-    """The facts of lowering that are not documented and that no setting changes, in order of their id."""
-    fixed_behaviors = [fact for fact in iter_behaviors() if fact.value is None and fact.basis != "documented"]
+    """The uncertain facts of lowering that no setting changes, in order of their id."""
+    fixed_behaviors = [
+        fact for fact in iter_behaviors() if fact.value is None and fact.basis in ("anchored", "assumed")
+    ]
     return sorted(fixed_behaviors, key=lambda fact: fact.id)
 
 

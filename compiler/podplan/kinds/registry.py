@@ -43,7 +43,8 @@ class Family(NamedTuple):
     in which others have kinds too, such as batch: there an unknown kind is no mistake.
     ``behavior_modules`` define what the controllers do; the first ones what is lowered, and
     ``status_behavior_modules`` what becomes of a job that runs. ``change_rules_module`` says what a change
-    does to the kinds in ``not_lowered``.
+    does to the kinds in ``not_lowered``. ``operator_versions`` are those of the operator that a configuration
+    may state, the default first.
     """
 
     group: str
@@ -55,6 +56,7 @@ class Family(NamedTuple):
     behavior_modules: tuple[str, ...] = ()
     status_behavior_modules: tuple[str, ...] = ()
     change_rules_module: str = ""
+    operator_versions: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
@@ -107,6 +109,13 @@ KINDS_BY_NAME: dict[str, GroupVersionKind] = {
     kind.kind if _JOB_KINDS.count(kind.kind) == 1 else kind.qualified_name: kind for kind in PACKAGES
 }
 KIND_NAMES = tuple(KINDS_BY_NAME)
+# The versions of its operators that a configuration may state, by API group.
+OPERATOR_VERSIONS = {
+    group: tuple(
+        version for family in FAMILIES if family.group == group for version in family.operator_versions
+    )
+    for group in dict.fromkeys(family.group for family in FAMILIES)
+}
 _NAME_BY_KIND = {kind: name for name, kind in KINDS_BY_NAME.items()}
 _BARE_NAMES = frozenset(kind.kind for kind in PACKAGES)
 
@@ -194,6 +203,6 @@ def lower_cr(cr: TracedDocument, options: LoweringOptions) -> list[ReplicaGroup]
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
     if kind is None:
         raise KeyError(cr.data["kind"])
-    options = options._replace(kind=name_of(kind))
+    options = options._replace(kind=name_of(kind), group=kind.group)
     lowered: list[ReplicaGroup] = load_module(kind, "lower").lower(root_cursor(cr), options)
     return lowered

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
 
 
+UNKNOWN_FIELD_RULE = "SCHEMA001"
+
+
 class ReplicaTypesField(NamedTuple):
     """A field of a CR with replica types.
 
@@ -69,9 +72,10 @@ class KindSpec(NamedTuple):
     training_container: Behavior | None = None
 
     # The form of a CR: the file in schemas/ if it is not called like the kind, the problems that no schema
-    # can state (of the spec, in a dialect), and where things are.
+    # can state (of the CR, in a dialect), the rule for unknown fields, and where things are.
     schema: str = ""
-    validate_spec: Callable[[str, Any], list[Diagnostic]] | None = None
+    validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
+    unknown_field_rule: str = UNKNOWN_FIELD_RULE
     superseded_dialect: str = ""
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from podplan.core.findings import Diagnostic
 from podplan.core.typing import Any
 
 
-def validate_spec(dialect: str, spec: Any) -> list[Diagnostic]:
-    """The problems of the spec of a CR in a dialect that no schema can state."""
-    return _validate_launcher_image(spec) if dialect == "launcher" else []
+def validate_cr(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
+    """The problems of a CR in a dialect that no schema can state."""
+    return _validate_launcher_image(cr["spec"]) if dialect == "launcher" else []
 
 
 def _validate_launcher_image(spec: dict[str, Any]) -> list[Diagnostic]:
