@@ -95,8 +95,19 @@ T9K = Family(
     ),
     change_rules_module="podplan.kinds.t9k.behaviors.change_effects",
 )
+TRAINING_OPERATOR = Family(
+    "kubeflow.org",
+    "v1",
+    {
+        "PyTorchJob": "podplan.kinds.kubeflow.pytorch_job",
+    },
+    owns_group=False,  # other projects have kinds there, such as Notebook and Profile
+    behavior_modules=("podplan.kinds.kubeflow.behaviors",),
+    operator_versions=("1.9",),
+)
 FAMILIES = (
     T9K,  # a family a line
+    TRAINING_OPERATOR,
 )
 PACKAGES: dict[GroupVersionKind, str] = {
     GroupVersionKind(family.group, family.version, kind): package

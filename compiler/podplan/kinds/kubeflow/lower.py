@@ -1,0 +1,44 @@
+"""From a CR to the objects that the operator creates, for the kinds with a Service for each Pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from podplan.core.provenance import Cursor
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
+from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.job import Job, ReplicaType, build_job, is_ignored
+from podplan.kinds.kubeflow.pod_group import build_pod_groups
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_pods
+from podplan.kinds.kubeflow.services import build_services
+
+BuildParts = Callable[[Job, ReplicaType, PodRange], PodParts]
+
+
+def lower_job(
+    cr: Cursor,
+    form: TrainingForm,
+    options: LoweringOptions,
+    build_parts: BuildParts,
+    build_others: Callable[[Job], list[ReplicaGroup]] = lambda job: [],
+) -> list[ReplicaGroup]:
+    """The PodGroup, the Services and the Pods of a job, and what ``build_others`` makes."""
+    job = build_job(cr, form, options)
+    if is_ignored(job) or not job.types:
+        return []
+    groups = [*build_pod_groups(job), *build_others(job)]
+    for replica_type in job.types:
+        groups += build_services(job, replica_type)
+    main_type = find_main_type(job)
+    for replica_type in job.types:
+        has_main = replica_type is main_type
+        groups += build_pods(
+            job, replica_type, has_main, lambda pods, of=replica_type: build_parts(job, of, pods)
+        )
+    return groups
+
+
+def find_main_type(job: Job) -> ReplicaType | None:
+    """The type whose first Pod decides over the job: the main one, else the workers of most kinds."""
+    main = job.find_type(*job.form.main_types)
+    return main or (job.find_type("Worker") if job.form.has_main_worker else None)

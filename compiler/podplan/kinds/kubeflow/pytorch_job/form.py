@@ -1,0 +1,18 @@
+"""How the operator treats PyTorchJob."""
+
+from podplan.kinds.kubeflow.form import TrainingForm
+
+FORM = TrainingForm(
+    kind="PyTorchJob",
+    specs_field="pytorchReplicaSpecs",
+    types=("Master", "Worker"),
+    main_types=("Master",),
+    container="pytorch",
+    port_name="pytorchjob-port",
+    port=23456,
+    restart_policy="OnFailure",
+    single_types=("Master",),
+    written_single_types=("Master",),
+    counted_types=("Worker",),
+    has_elastic_policy=True,
+)
