@@ -285,7 +285,7 @@ def _strip_origins(node: Any, path: Path, has_origin: bool, doc: TracedDocument,
         return node.text_at(index)
     if node_type is Listing or node_type is ListedTexts:
         doc.replica_texts[path] = node
-        return node.folded_text()
+        return node.folded_text(index)
     return node
 
 

@@ -116,7 +116,7 @@ def _count_listed_replicas(text: Indexed | Listing | ListedTexts) -> int:
     """How many replicas a text lists."""
     if isinstance(text, Indexed):
         return 0
-    return sum(piece.replicas for piece in text.pieces if not isinstance(piece, str))
+    return sum(piece.replicas for piece in text.pieces if isinstance(piece, RepeatedLine))
 
 
 def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
     data: dict[str, Any] = dict(doc.data)
     copies: dict[Path, Any] = {(): data}
     for path, text in doc.replica_texts.items():
-        _set_path(copies, path, text.text_at(index) if isinstance(text, Indexed) else text.full_text())
+        _set_path(copies, path, text.text_at(index))
     return data
 
 
@@ -147,6 +147,6 @@ def fold_group(group: ReplicaGroup) -> dict[str, Any]:
     copies: dict[Path, Any] = {(): data}
     for path, text in group.doc.replica_texts.items():
         if isinstance(text, Indexed):
-            text = Listing((RepeatedLine(text, group.start, group.replicas),))
-        _set_path(copies, path, text.folded_text())
+            text = Listing((text,))
+        _set_path(copies, path, text.folded_text(group.start, group.replicas))
     return data

@@ -100,6 +100,11 @@ TRAINING_OPERATOR = Family(
     "v1",
     {
         "PyTorchJob": "podplan.kinds.kubeflow.pytorch_job",
+        "TFJob": "podplan.kinds.kubeflow.tf_job",
+        "XGBoostJob": "podplan.kinds.kubeflow.xgboost_job",
+        "JAXJob": "podplan.kinds.kubeflow.jax_job",
+        "PaddleJob": "podplan.kinds.kubeflow.paddle_job",
+        "MPIJob": "podplan.kinds.kubeflow.mpi_job",
     },
     owns_group=False,  # other projects have kinds there, such as Notebook and Profile
     behavior_modules=("podplan.kinds.kubeflow.behaviors",),

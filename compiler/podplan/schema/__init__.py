@@ -105,7 +105,11 @@ def validate_cr(data: Any, k8s_version: str) -> CrValidation:
 
 
 def _rename_unknown_field(diagnostic: Diagnostic, rule: str) -> Diagnostic:
-    return diagnostic._replace(rule=rule) if diagnostic.rule == UNKNOWN_FIELD_RULE else diagnostic
+    """The diagnostic of an unknown field under another rule, unless it stands for a field that is missing."""
+    replaces_required = diagnostic.fix is not None and diagnostic.fix.safe
+    if diagnostic.rule != UNKNOWN_FIELD_RULE or replaces_required:
+        return diagnostic
+    return diagnostic._replace(rule=rule)
 
 
 def validate_against(

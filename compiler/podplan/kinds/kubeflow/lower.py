@@ -29,16 +29,6 @@ def lower_job(
     groups = [*build_pod_groups(job), *build_others(job)]
     for replica_type in job.types:
         groups += build_services(job, replica_type)
-    main_type = find_main_type(job)
     for replica_type in job.types:
-        has_main = replica_type is main_type
-        groups += build_pods(
-            job, replica_type, has_main, lambda pods, of=replica_type: build_parts(job, of, pods)
-        )
+        groups += build_pods(job, replica_type, lambda pods, of=replica_type: build_parts(job, of, pods))
     return groups
-
-
-def find_main_type(job: Job) -> ReplicaType | None:
-    """The type whose first Pod decides over the job: the main one, else the workers of most kinds."""
-    main = job.find_type(*job.form.main_types)
-    return main or (job.find_type("Worker") if job.form.has_main_worker else None)

@@ -26,10 +26,14 @@ INDEX = Indexed((0,))
 
 
 class PodRange(NamedTuple):
-    """Pods of a type that differ only by their index."""
+    """Pods of a type that differ only by their index.
+
+    ``is_first`` is for the first Pod of the leading type, ``is_main`` if it decides over the job.
+    """
 
     start: int
     count: int
+    is_first: bool = False
     is_main: bool = False
 
 
@@ -44,20 +48,29 @@ class PodParts(NamedTuple):
     init_containers: tuple[Any, ...] = ()
 
 
-def split_ranges(replica_type: ReplicaType, has_main: bool) -> list[PodRange]:
-    """The Pods of a type as ranges: the first is one of its own where it decides over the job."""
-    count = replica_type.pod_count
-    if not has_main:
-        return [PodRange(0, count)] if count else []
-    ranges = [PodRange(0, min(count, 1), is_main=True), PodRange(1, count - 1)]
+def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
+    """The Pods of a type as ranges: of the leading type, the first is one of its own."""
+    count, is_main_type = replica_type.pod_count, replica_type.name in job.form.main_types
+    if replica_type is not find_leading_type(job):
+        return [PodRange(0, count, is_main=is_main_type)] if count else []
+    is_main = is_main_type or job.form.has_main_worker
+    ranges = [
+        PodRange(0, min(count, 1), is_first=True, is_main=is_main),
+        PodRange(1, count - 1, is_main=is_main_type),
+    ]
     return [one for one in ranges if one.count > 0]
 
 
+def find_leading_type(job: Job) -> ReplicaType | None:
+    """The type whose first Pod the others depend on: a main one, else the workers."""
+    return job.find_type(*job.form.main_types, "Worker")
+
+
 def build_pods(
-    job: Job, replica_type: ReplicaType, has_main: bool, build_parts: Callable[[PodRange], PodParts]
+    job: Job, replica_type: ReplicaType, build_parts: Callable[[PodRange], PodParts]
 ) -> Iterator[ReplicaGroup]:
     """The Pods of a type."""
-    for pod_range in split_ranges(replica_type, has_main):
+    for pod_range in split_ranges(job, replica_type):
         labels = build_labels(job, replica_type, INDEX)
         if pod_range.is_main:
             labels |= build_main_label(replica_type)

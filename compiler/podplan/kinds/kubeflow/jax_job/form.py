@@ -1,0 +1,14 @@
+"""How the operator treats JAXJob."""
+
+from podplan.kinds.kubeflow.form import TrainingForm
+
+FORM = TrainingForm(
+    kind="JAXJob",
+    specs_field="jaxReplicaSpecs",
+    types=("Worker",),
+    main_types=(),
+    container="jax",
+    port_name="jaxjob-port",
+    port=6666,
+    heeds_manager=False,
+)

@@ -1,0 +1,17 @@
+"""How the operator treats PaddleJob."""
+
+from podplan.kinds.kubeflow.form import TrainingForm
+
+FORM = TrainingForm(
+    kind="PaddleJob",
+    specs_field="paddleReplicaSpecs",
+    types=("Master", "Worker"),
+    main_types=("Master",),
+    container="paddle",
+    port_name="master",
+    port=36543,
+    restart_policy="OnFailure",
+    has_main_worker=False,
+    has_elastic_policy=True,
+    panics_without_worker=True,
+)

@@ -1,0 +1,16 @@
+"""How the operator treats XGBoostJob."""
+
+from podplan.kinds.kubeflow.form import TrainingForm
+
+FORM = TrainingForm(
+    kind="XGBoostJob",
+    specs_field="xgbReplicaSpecs",
+    types=("Master", "Worker"),
+    main_types=("Master",),
+    container="xgboost",
+    port_name="xgboostjob-port",
+    port=9999,
+    required_types=("Master",),
+    single_types=("Master",),
+    written_single_types=("Master",),
+)
