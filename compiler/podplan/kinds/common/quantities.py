@@ -1,6 +1,7 @@
 """Quantities as the Go library of Kubernetes writes them, which is how they leave a controller.
 
-Source: https://github.com/kubernetes/apimachinery/blob/v0.36.0/pkg/api/resource/quantity.go, CanonicalizeBytes.
+Source: CanonicalizeBytes of
+https://github.com/kubernetes/apimachinery/blob/v0.36.0/pkg/api/resource/quantity.go
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the training operator does, one behavior each.
 
-All were seen in what the operator 1.9.4 created for several hundred custom resources; docs/evidence/training-operator.md
-describes them and names the source files.
+All were seen in what the operator 1.9.4 created for several hundred custom resources;
+docs/evidence/training-operator.md describes them and names the source files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GANG_SCHEDULER = _verified(
 )
 SCHEDULER_NAME = _verified(
     "training-operator.scheduler-name",
-    'with `gang-scheduler = "scheduler-plugins"` Pods get this schedulerName, the value of the operator\'s flag',
+    'with `gang-scheduler = "scheduler-plugins"` Pods get the value of the operator\'s flag as schedulerName',
     "gang-scheduling",
     "scheduler-plugins",
 )
@@ -45,7 +45,7 @@ INIT_TRIES = _verified(
 )
 INIT_TEMPLATE = _verified(
     "training-operator.init-template",
-    "the operator has no init container template of its own, which it would read from /etc/config/initContainer.yaml",
+    "the operator finds no init container template in /etc/config/initContainer.yaml",
     "init-container-of-workers",
     "",
 )

@@ -14,13 +14,13 @@ class TrainingForm(NamedTuple):
     ``main_types`` are those whose Pod decides over the job. ``container`` is the name of the container that
     trains, "" for a kind in which that is the first, and ``port_name`` and ``port`` the port that it gets.
     ``has_main_worker``: without a main type worker 0 decides. ``has_open_types``: the operator takes types in
-    any case, and others too. ``heeds_manager``: it leaves jobs alone that runPolicy.managedBy gives to another
+    any case, and others too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another
     controller.
 
-    What is refused: ``has_webhook`` tells whether a webhook does so or the operator. ``required_types`` must be
-    there, ``exclusive_types`` not together, ``single_types`` have one replica, ``written_single_types`` must
-    state that, and ``counted_types`` have at least one. Others the operator cannot take:
-    ``panics_below_zero`` is for negative replicas, ``panics_without_worker`` for an elasticPolicy alone.
+    What is refused: ``has_webhook`` tells whether a webhook does so or the operator. ``required_types`` must
+    be there, ``exclusive_types`` not together, ``single_types`` have one replica, ``written_single_types``
+    must state that, and ``counted_types`` have at least one. Others crash the operator: negative replicas
+    with ``panics_below_zero``, an elasticPolicy alone with ``panics_without_worker``.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class TrainingForm(NamedTuple):
     default_replicas: Mapping[str, int] = {}
     has_main_worker: bool = True
     has_open_types: bool = False
-    heeds_manager: bool = True
+    has_manager: bool = True
     has_webhook: bool = True
     required_types: tuple[str, ...] = ()
     exclusive_types: tuple[str, ...] = ()

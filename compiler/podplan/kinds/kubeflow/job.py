@@ -92,14 +92,14 @@ def _iter_types(specs: Cursor, form: TrainingForm) -> Iterator[ReplicaType]:
 
 
 def is_ignored(job: Job) -> bool:
-    """Whether the operator creates nothing: for a suspended job, one of another controller, one that has failed."""
+    """Whether the operator creates nothing: the job is suspended, has failed or has another controller."""
     policy = job.spec.get("runPolicy")
     if policy.get("suspend").value is True and not job.options.resumed:
         return True
     if int(policy.get("backoffLimit").value_or(0)) < 0:
         return True
     manager = policy.get("managedBy")
-    return job.form.heeds_manager and manager.exists and manager.value != OWN_MANAGER
+    return job.form.has_manager and manager.exists and manager.value != OWN_MANAGER
 
 
 def build_name(job: Job, replica_type: ReplicaType) -> Indexed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
@@ -20,15 +21,15 @@ def lower_job(
     form: TrainingForm,
     options: LoweringOptions,
     build_parts: BuildParts,
-    build_others: Callable[[Job], list[ReplicaGroup]] = lambda job: [],
+    build_others: Callable[[Job], list[ReplicaGroup]] | None = None,
 ) -> list[ReplicaGroup]:
     """The PodGroup, the Services and the Pods of a job, and what ``build_others`` makes."""
     job = build_job(cr, form, options)
     if is_ignored(job) or not job.types:
         return []
-    groups = [*build_pod_groups(job), *build_others(job)]
+    groups = [*build_pod_groups(job), *(build_others(job) if build_others else ())]
     for replica_type in job.types:
         groups += build_services(job, replica_type)
     for replica_type in job.types:
-        groups += build_pods(job, replica_type, lambda pods, of=replica_type: build_parts(job, of, pods))
+        groups += build_pods(job, replica_type, partial(build_parts, job, replica_type))
     return groups

@@ -32,7 +32,7 @@ class PodRange(NamedTuple):
     """
 
     start: int
-    count: int
+    replicas: int
     is_first: bool = False
     is_main: bool = False
 
@@ -58,7 +58,7 @@ def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
         PodRange(0, min(count, 1), is_first=True, is_main=is_main),
         PodRange(1, count - 1, is_main=is_main_type),
     ]
-    return [one for one in ranges if one.count > 0]
+    return [one for one in ranges if one.replicas > 0]
 
 
 def find_leading_type(job: Job) -> ReplicaType | None:
@@ -79,7 +79,13 @@ def build_pods(
             job, replica_type, build_containers(job, replica_type, parts), parts.init_containers
         )
         yield build_pod_group(
-            job, replica_type, build_name(job, replica_type), labels, spec, pod_range.start, pod_range.count
+            job,
+            replica_type,
+            build_name(job, replica_type),
+            labels,
+            spec,
+            pod_range.start,
+            pod_range.replicas,
         )
 
 
@@ -134,7 +140,7 @@ def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> li
 
 
 def write_container(container: Cursor) -> TracedMap:
-    """A container as it leaves the operator: with the defaults of the CRD, quantities in their shortest form."""
+    """A container as it leaves the operator: with defaults of the CRD, quantities in shortest form."""
     tree: TracedMap = dict(container.fields())
     if "ports" in tree:
         tree["ports"] = write_ports(container)
@@ -171,7 +177,7 @@ def write_resources(resources: Cursor) -> Any:
     """Resources with their quantities in the shortest form."""
     if not isinstance(resources.value, dict):
         return resources
-    tree = dict(resources.fields())
+    tree: TracedMap = dict(resources.fields())
     for section in ("limits", "requests"):
         amounts = resources.get(section).fields()
         if any(one.value != canonicalize_quantity(one.value) for one in amounts.values()):

@@ -1,7 +1,7 @@
 """What the API server, the webhook and the operator refuse of a job, beside what a schema can state.
 
-Source: docs/evidence/training-operator.md#refusals. A message names who refuses: the webhook when the job is applied,
-or the operator afterwards, which reports it in an Event and tries again without end.
+Source: docs/evidence/training-operator.md#refusals. A message names who refuses: the webhook
+when the job is applied, or the operator afterwards, which reports it in an Event and tries again without end.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _validate_replicas(form: TrainingForm, entry: _Entry) -> Iterator[Diagnostic
 def _validate_manager(form: TrainingForm, spec: Mapping[str, Any]) -> Iterator[Diagnostic]:
     policy = spec.get("runPolicy")
     manager = policy.get("managedBy") if isinstance(policy, dict) else None
-    if form.has_webhook and form.heeds_manager and isinstance(manager, str) and manager not in MANAGERS:
+    if form.has_webhook and form.has_manager and isinstance(manager, str) and manager not in MANAGERS:
         message = f'managedBy may be {" or ".join(MANAGERS)}, not "{manager}"; {_WEBHOOK}'
         yield Diagnostic("SCHEMA004", message, ("spec", "runPolicy", "managedBy"))
 

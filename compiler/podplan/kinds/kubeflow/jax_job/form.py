@@ -10,5 +10,5 @@ FORM = TrainingForm(
     container="jax",
     port_name="jaxjob-port",
     port=6666,
-    heeds_manager=False,
+    has_manager=False,
 )

@@ -40,7 +40,7 @@ _INTEL_VARIABLES = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC"
 
 
 def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects of an MPIJob (docs/evidence/training-operator.md): what the launcher needs, and the Pods."""
+    """The objects of an MPIJob (docs/evidence/training-operator.md): Pods, and what the launcher needs."""
     job = build_job(cr, FORM, options)
     launcher, workers = job.find_type("Launcher"), job.find_type("Worker")
     if is_ignored(job) or launcher is None:

@@ -23,7 +23,7 @@ def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     return lower_job(cr, FORM, options, _build_parts, _build_autoscalers)
 
 
-def _build_parts(job: Job, replica_type: ReplicaType, pods: PodRange) -> PodParts:
+def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:
     master = job.find_type("Master")
     waits = master is not None and replica_type.name != "Master"
     return PodParts(
