@@ -62,11 +62,15 @@ def change_options(command: Command) -> Command:
             click.option(
                 "--affected-by",
                 is_flag=True,
-                help="PATHS are files that changed: report what depends on them.",
+                help="Treat PATHS as changed files, and report what depends on them.",
             ),
-            click.option("--changed-since", **revision, help="Report what the files since REF affect."),
-            click.option("--new-since", **revision, help="Report only what was not so at REF."),
-            click.option("--base", **revision, help="Compare with REF, for rules about changes."),
+            click.option(
+                "--changed-since", **revision, help="Report what depends on files changed since REF."
+            ),
+            click.option("--new-since", **revision, help="Report only findings that did not exist at REF."),
+            click.option(
+                "--base", **revision, help="Compare with REF, for the rules about changes (GIT002, GIT003)."
+            ),
         ]
     ):
         command = option(command)

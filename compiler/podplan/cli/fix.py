@@ -25,10 +25,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def fix_options(command: Command) -> Command:
     """--fix, --unsafe-fixes, --fix-only and --diff."""
     for option in (
-        click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing."),
-        click.option("--fix-only", is_flag=True, help="Repair, and say nothing of what is left."),
-        click.option("--unsafe-fixes", is_flag=True, help="Also where a job may do something else then."),
-        click.option("--fix", is_flag=True, help="Repair what can be repaired, and report what is left."),
+        click.option("--diff", is_flag=True, help="Print the changes of --fix without writing files."),
+        click.option("--fix-only", is_flag=True, help="Fix, and do not report the remaining findings."),
+        click.option(
+            "--unsafe-fixes", is_flag=True, help="Also apply fixes that may change what a job does."
+        ),
+        click.option("--fix", is_flag=True, help="Apply safe fixes, and report the remaining findings."),
     ):
         command = option(command)
     return command

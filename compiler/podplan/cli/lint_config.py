@@ -38,17 +38,30 @@ def rule_options(command: Command) -> Command:
     rules: dict[str, Any] = {"metavar": "RULE,…", "multiple": True, "shell_complete": complete_rules}
     for option in reversed(
         [
-            click.option("--select", **rules, help="Only these rules: codes, names, prefixes, ALL."),
-            click.option("--extend-select", **rules, help="These rules besides."),
-            click.option("--ignore", **rules, help="Not these rules."),
-            click.option("--preset", type=click.Choice(PRESETS), default=None, help="The rules [default]."),
-            click.option("--preview", is_flag=True, help="Also rules that may still change."),
-            click.option("--severity", metavar="RULE=LEVEL", multiple=True, help="Another severity."),
+            click.option("--select", **rules, help="Enable only these rules: codes, names, prefixes or ALL."),
+            click.option("--extend-select", **rules, help="Enable these rules in addition."),
+            click.option("--ignore", **rules, help="Disable these rules."),
             click.option(
-                "--no-ignores", is_flag=True, help="As if no comment or baseline silenced anything."
+                "--preset",
+                type=click.Choice(PRESETS),
+                default=None,
+                help="Set of rules to start from [default].",
+            ),
+            click.option("--preview", is_flag=True, help="Enable rules that are not stable yet."),
+            click.option(
+                "--severity",
+                metavar="RULE=LEVEL",
+                multiple=True,
+                help="Change the severity of a rule; repeatable.",
             ),
             click.option(
-                "--today", metavar="YYYY-MM-DD", default="", help="The day by which suppressions expire."
+                "--no-ignores", is_flag=True, help="Report suppressed findings and findings in the baseline."
+            ),
+            click.option(
+                "--today",
+                metavar="YYYY-MM-DD",
+                default="",
+                help="Date used to decide which suppressions have expired.",
             ),
         ]
     ):

@@ -70,47 +70,50 @@ def input_options(command: Command) -> Command:
                 metavar="NAME",
                 multiple=True,
                 shell_complete=complete_environments,
-                help="Environment; all for each.",
+                help="Environment to compile; repeat it for several, or use all.",
             ),
             click.option(
                 "--set",
                 "sets",
                 metavar="KEY=VALUE",
                 multiple=True,
-                help="Set a field or a param of profiles.",
+                help="Set a profile field or param; repeatable.",
             ),
             click.option(
                 "--inventory",
                 metavar="FILE",
                 shell_complete=complete_files,
                 default="",
-                help="The ClusterInventory to use.",
+                help="ClusterInventory file [the nearest].",
             ),
             click.option(
                 "--gitops",
                 type=click.Choice(GITOPS_TOOLS),
                 default=None,
-                help="Tool that applies the CRs, and is told not to prune them [none].",
+                help="GitOps tool that applies the CRs; adds its annotations against pruning [none].",
             ),
             click.option(
                 "--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against."
             ),
             click.option(
-                "--stdin-filename", metavar="FILE", default="", help="What standard input (-) is called."
+                "--stdin-filename",
+                metavar="FILE",
+                default="",
+                help="File name to report for standard input (-).",
             ),
             click.option(
                 "--config",
                 metavar="FILE",
                 shell_complete=complete_files,
                 default="",
-                help="This configuration, not the nearest.",
+                help="Configuration file to use instead of the nearest one.",
             ),
-            click.option("--isolated", is_flag=True, help="No configuration file."),
+            click.option("--isolated", is_flag=True, help="Ignore configuration files."),
             click.option(
                 "--fail-on",
                 type=click.Choice(FAIL_ON_CHOICES),
                 default=None,
-                help="Severity that makes the exit code 1 [error].",
+                help="Lowest severity for exit code 1 [error].",
             ),
         ]
     ):
@@ -123,12 +126,12 @@ def lowering_options(command: Command) -> Command:
     import click
 
     for option in (
-        click.option("--resumed", is_flag=True, help="Lower paused jobs as they are once they go on."),
+        click.option("--resumed", is_flag=True, help="Lower paused jobs as if they were resumed."),
         click.option(
             "--uid",
             metavar="UID",
             default="",
-            help="metadata.uid of the CR, for the real names of its children.",
+            help="metadata.uid of the CR; determines the names of its Pods.",
         ),
     ):
         command = option(command)

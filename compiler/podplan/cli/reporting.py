@@ -62,23 +62,27 @@ def report_options(command: Command) -> Command:
             "--color",
             type=click.Choice(COLOR_CHOICES),
             default="auto",
-            help="Colours in text [auto: on a terminal].",
+            help="Colour of text output [auto].",
         ),
-        click.option("--statistics", is_flag=True, help="Print how often each rule was broken instead."),
+        click.option(
+            "--statistics",
+            is_flag=True,
+            help="Print the number of findings per rule instead of the findings.",
+        ),
         click.option(
             "--output",
             "outputs",
             metavar="FORMAT=FILE",
             multiple=True,
             shell_complete=_complete_output,
-            help="Write a report to a file, too.",
+            help="Also write a report to FILE; repeatable.",
         ),
         click.option(
             "--format",
             "format_",
             type=click.Choice(FORMATS),
             default="full",
-            help="How findings are printed.",
+            help="Format of the findings [full].",
         ),
     ):
         command = option(command)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import list_custom_policies
 from podplan.cli.output import write_stdout
 from podplan.core.builtin_rules import BUILTIN_RULES
@@ -20,19 +21,28 @@ from podplan.report.sanitization import escape_text, escape_workflow_commands
 CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan are exported"
 
 
-@click.command("rules")
+@click.command("rules", cls=HelpCommand)
 @click.option("--format", "format_", type=click.Choice(["text", "json", "md"]), default="text")
-@click.option("--export", type=click.Choice(["vap"]), help="Write policies as Kubernetes objects instead.")
 @click.option(
-    "--k8s-version", default=DEFAULT_VERSION, help="Kubernetes of the cluster that is exported for."
+    "--export",
+    type=click.Choice(["vap"]),
+    help="Print policies as ValidatingAdmissionPolicy objects instead of the list.",
 )
-@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
-@click.option("--isolated", is_flag=True, help="No configuration file: without policies of your own.")
+@click.option(
+    "--k8s-version",
+    default=DEFAULT_VERSION,
+    help="Kubernetes version of the cluster that will enforce the exported policies.",
+)
+@click.option(
+    "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
+)
+@click.option("--isolated", is_flag=True, help="Ignore configuration files, and so custom policies.")
 def command(format_: str, export: str | None, k8s_version: str, config: str, isolated: bool) -> int:
-    """List every rule, those of your own policies too, or export those that a cluster can enforce itself.
+    """List all rules, including custom policies, or export the rules that a cluster can enforce.
 
-    --export vap writes the policies that are CEL as ValidatingAdmissionPolicy objects with their bindings. A
-    * in the list marks them; the JSON says why the others are none.
+    --export vap prints the policies written in CEL as ValidatingAdmissionPolicy objects with their
+    bindings. A * in the list marks these rules; --format json gives the reason why the others cannot be
+    exported.
     """
     if k8s_version not in supported_versions():
         known_versions = supported_versions()

@@ -126,7 +126,7 @@ BUILTIN_RULES: dict[str, Rule] = {
             "PROF002",
             "extends",
             _ERROR,
-            "Rejects bases that cannot be extended: missing, of another kind, in a cycle or nested too deeply.",
+            "Rejects bases that are missing, of another kind, in a cycle or nested too deeply.",
         ),
         Rule("PROF003", "type-change", _ERROR, "Rejects overlays that change the type of a field."),
         Rule(
