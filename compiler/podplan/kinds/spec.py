@@ -84,9 +84,11 @@ class KindSpec(NamedTuple):
     profile_fields: frozenset[str] = frozenset()
     role_fields: frozenset[str] = frozenset()
 
-    # What is lowered: the label of children with the name of their job, the API of PodGroups that podplan has
-    # a schema of, how the controller names children, and what a cluster tells about the options.
+    # What is lowered: the labels of children with the name of their job and of their PodGroup, the API of
+    # PodGroups that podplan has a schema of, how the controller names children, and what a cluster tells
+    # about the options.
     owner_label: str = ""
+    pod_group_label: str = ""
     pod_group_api_version: str = ""
     load_job_names: Callable[[Cursor, LoweringOptions], JobNames] | None = None
     proposed_options: ProposedOptions = ProposedOptions()

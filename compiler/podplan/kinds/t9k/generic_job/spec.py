@@ -27,6 +27,7 @@ SPEC = KindSpec(
     profile_fields=frozenset(("restart", "retries", "cleanUp", "generic")),
     role_fields=frozenset(("restart", "retries")),
     owner_label=family.OWNER_LABEL,
+    pod_group_label=family.POD_GROUP_LABEL,
     pod_group_api_version=str(behaviors.POD_GROUP_API.value),
     load_job_names=family.load_job_names,
     load_status_rules=_load_status_rules,

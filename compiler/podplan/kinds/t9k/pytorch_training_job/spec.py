@@ -42,6 +42,7 @@ SPEC = KindSpec(
     ),
     role_fields=frozenset(("restart", "scalingWeight")),
     owner_label=family.OWNER_LABEL,
+    pod_group_label=family.POD_GROUP_LABEL,
     pod_group_api_version=str(behaviors.POD_GROUP_API.value),
     load_job_names=family.load_job_names,
     proposed_options=ProposedOptions(
