@@ -7,6 +7,7 @@ from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.spec import KindSpec, ProposedOptions, ReplicaTypesField
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k import spec as family
+from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
 
 if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
@@ -29,7 +30,7 @@ SPEC = KindSpec(
     plural="colossalaijobs",
     option_prefix="colossalai",
     dialects={"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
-    training_container=behaviors.COLOSSALAI_TRAINING_CONTAINER,
+    training_container=kind_behaviors.COLOSSALAI_TRAINING_CONTAINER,
     replica_types=(
         ReplicaTypesField(("spec", "replicaSpecs")),
         ReplicaTypesField(("spec", "launcher"), "entry"),

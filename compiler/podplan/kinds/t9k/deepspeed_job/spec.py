@@ -6,6 +6,7 @@ from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.spec import KindSpec, ProposedOptions, ReplicaTypesField
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k import spec as family
+from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
 
 if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
@@ -20,7 +21,7 @@ def _load_status_rules() -> StatusRules:
 SPEC = KindSpec(
     plural="deepspeedjobs",
     option_prefix="deepspeed",
-    training_container=behaviors.DEEPSPEED_TRAINING_CONTAINER,
+    training_container=kind_behaviors.DEEPSPEED_TRAINING_CONTAINER,
     replica_types=(ReplicaTypesField(("spec", "worker"), "entry"),),
     queue_path=family.QUEUE_PATH,
     priority_path=family.PRIORITY_PATH,

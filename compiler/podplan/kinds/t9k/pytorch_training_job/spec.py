@@ -6,6 +6,7 @@ from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.spec import KindSpec, ProposedOptions, ReplicaTypesField
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k import spec as family
+from podplan.kinds.t9k.pytorch_training_job import behaviors as kind_behaviors
 
 if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
@@ -20,7 +21,7 @@ def _load_status_rules() -> StatusRules:
 SPEC = KindSpec(
     plural="pytorchtrainingjobs",
     option_prefix="pytorch",
-    training_container=behaviors.PYTORCH_TRAINING_CONTAINER,
+    training_container=kind_behaviors.PYTORCH_TRAINING_CONTAINER,
     replica_types=(ReplicaTypesField(("spec", "replicaSpecs")),),
     queue_path=family.QUEUE_PATH,
     priority_path=family.PRIORITY_PATH,
