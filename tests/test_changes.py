@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from podplan.core.provenance import Behavior
+from podplan.kinds.change_effects import compute_change_effect, iter_changed_paths
 from podplan.kinds.t9k.behaviors import change_effects
-from podplan.kinds.t9k.behaviors.change_effects import compute_change_effect, iter_changed_paths
 
 
 def cr(**spec: Any) -> dict[str, Any]:
-    return {"kind": "PyTorchTrainingJob", "metadata": {"name": "a", "labels": {"team": "x"}}, "spec": spec}
+    head = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob"}
+    return {**head, "metadata": {"name": "a", "labels": {"team": "x"}}, "spec": spec}
 
 
 CASES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
@@ -99,7 +100,7 @@ def test_labels_and_status_change_nothing_that_runs() -> None:
 
 
 def test_paths_that_are_known_are_not_looked_for() -> None:
-    assert compute_change_effect({}, {}, [("spec", "runPolicy")]).level == "in-place"
+    assert compute_change_effect(cr(), cr(), [("spec", "runPolicy")]).level == "in-place"
 
 
 def test_true_is_not_one() -> None:

@@ -14,7 +14,7 @@ from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.kinds.common.hardware import halve_quantity
 from podplan.kinds.common.profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
 from podplan.kinds.compilation import CompileResult, compile_profile
-from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_module
+from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_spec
 from podplan.kinds.t9k.run_policy import parse_duration
 from podplan.schema import validate_against, validate_cr
 from podplan.yaml import parse_yaml
@@ -165,14 +165,17 @@ def test_the_schema_of_the_profile_names_the_kinds_of_the_table() -> None:
 
 @pytest.mark.parametrize(
     ("definition", "table", "common"),
-    [("spec", "FIELDS", COMMON_FIELDS | RESOLVED_FIELDS), ("roles", "ROLE_FIELDS", COMMON_ROLE_FIELDS)],
+    [
+        ("spec", "profile_fields", COMMON_FIELDS | RESOLVED_FIELDS),
+        ("roles", "role_fields", COMMON_ROLE_FIELDS),
+    ],
 )
 def test_every_field_of_the_schema_is_of_some_kind(
     definition: str, table: str, common: frozenset[str]
 ) -> None:
     found = SCHEMA["$defs"][definition]
     fields = set(found.get("items", found)["properties"])
-    of_kinds = set().union(*(getattr(load_module(kind, "compile"), table) for kind in PACKAGES))
+    of_kinds = set().union(*(getattr(load_spec(kind), table) for kind in PACKAGES))
     assert fields == common | of_kinds
 
 

@@ -234,13 +234,13 @@ def test_a_misnamed_kind_is_checked_as_the_one_that_was_meant() -> None:
 
 @pytest.mark.parametrize("kind", ["MPIJob", "MPIJobList", "BeamJob"])
 def test_kinds_without_a_lowering_are_known(kind: str) -> None:
-    assert is_known_but_not_lowered(kind)
+    assert is_known_but_not_lowered(small(kind=kind))
     assert validate_cr(small(kind=kind), VERSION) == ([], False, kind, "")
 
 
 def test_kinds_with_a_lowering_are_not_among_them() -> None:
-    assert not is_known_but_not_lowered("GenericJobList")
-    assert not is_known_but_not_lowered("Pod")
+    assert not is_known_but_not_lowered(small(kind="GenericJobList"))
+    assert not is_known_but_not_lowered({"apiVersion": "v1", "kind": "Pod"})
 
 
 @pytest.mark.parametrize(

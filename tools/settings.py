@@ -1,4 +1,6 @@
-"""Writes what is made from the facts: the settings of lowering in schemas/Config.json and docs/lowering.md.
+"""Writes what is made from behaviors and kinds: the settings of lowering, and the kinds of a profile.
+
+That is schemas/Config.json, docs/lowering.md and the names of kinds in schemas/JobProfile.json.
 
 python tools/settings.py
 """
@@ -21,6 +23,7 @@ from podplan.kinds.registry import KIND_NAMES
 
 REPOSITORY = Path(__file__).parents[1]
 SCHEMA_PATH, PAGE_PATH = Path("schemas/Config.json"), Path("docs/lowering.md")
+PROFILE_SCHEMA_PATH = Path("schemas/JobProfile.json")
 _LABEL_REASON = "`pod.labels`, `service.labels` and the like change or remove each label"
 REASON_BY_BEHAVIOR = {
     "colossalai.labels": "`pod.labels` changes each label",
@@ -35,6 +38,7 @@ REASON_BY_BEHAVIOR = {
 }
 _JSON_TYPES = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
 _DEFINITIONS = re.compile(r'^    "ofAllKinds": \{$.*?^    \}\n(?=  \}\n)', re.DOTALL | re.MULTILINE)
+_JOB_KINDS = re.compile(r'("job": \{\s*"description": [^\n]*\n\s*"enum": )\[[^]]*\]')
 _TABLE = r"(<!-- settings of {0} -->\n).*?(<!-- end -->)"
 
 
@@ -52,7 +56,9 @@ def build_files() -> dict[Path, str]:
         table = _format_table(fact for fact in options.values() if fact.id in option_ids)
         page = _replace_table(page, section, table)
     page = _replace_table(page, "nothing", _format_reasons())
-    return {SCHEMA_PATH: schema, PAGE_PATH: page}
+    profile_schema = (REPOSITORY / PROFILE_SCHEMA_PATH).read_text(encoding="utf-8")
+    profile_schema = _JOB_KINDS.sub(lambda match: match[1] + json.dumps(list(KIND_NAMES)), profile_schema)
+    return {SCHEMA_PATH: schema, PAGE_PATH: page, PROFILE_SCHEMA_PATH: profile_schema}
 
 
 def _format_reasons() -> str:

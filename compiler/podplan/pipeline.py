@@ -17,8 +17,7 @@ from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from podplan.kinds.registry import KIND_NAMES, lower_cr
-from podplan.kinds.t9k import behaviors
+from podplan.kinds.registry import KIND_NAMES, find_kind, load_spec, lower_cr
 from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
@@ -169,12 +168,14 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings) -> JobPlan:
         *(DocumentDiagnostic("cr", cr, problem) for problem in validation.diagnostics),
     )
     kind = cr.data.get("kind")
-    if isinstance(kind, str) and is_known_but_not_lowered(kind):
+    if isinstance(cr.data, dict) and is_known_but_not_lowered(cr.data):
         message = f"{kind} is not lowered yet: nothing of it is checked"
         not_lowered = Diagnostic("CR900", message, ("kind",), help=_NOT_LOWERED_HELP)
         return plan._replace(diagnostics=(*diagnostics, DocumentDiagnostic("cr", cr, not_lowered)))
     if not validation.is_lowerable:
         return plan._replace(diagnostics=diagnostics)
+    known = find_kind(cr.data["apiVersion"], kind)
+    pod_group_api_version = load_spec(known).pod_group_api_version if known is not None else ""
     groups = tuple(lower_cr(prune_unknown_fields(cr, validation.diagnostics), settings.lowering_options))
     pruned_parents = {
         problem.path[:-1] for problem in validation.diagnostics if problem.rule in UNKNOWN_FIELD_RULES
@@ -182,7 +183,7 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings) -> JobPlan:
     lowered_diagnostics = (
         one
         for group in groups
-        for one in validate_object(group.doc, settings, group)
+        for one in validate_object(group.doc, settings, group, pod_group_api_version)
         if not (pruned_parents and _is_caused_by_pruning(one, pruned_parents))
     )
     return plan._replace(
@@ -202,15 +203,19 @@ def _is_caused_by_pruning(document_diagnostic: DocumentDiagnostic, pruned_parent
 
 
 def validate_object(
-    doc: TracedDocument, settings: PipelineSettings, group: ReplicaGroup | None = None
+    doc: TracedDocument,
+    settings: PipelineSettings,
+    group: ReplicaGroup | None = None,
+    pod_group_api_version: str = "",
 ) -> Iterator[DocumentDiagnostic]:
     """The problems of a lowered object, or of a plain Kubernetes object in the tree.
 
-    A lowered PodGroup of another API, which the configuration may say, is checked as one of ours.
+    A lowered PodGroup of another API, which the configuration may say, is checked as one of
+    ``pod_group_api_version``, where that is given.
     """
     data = doc.data
-    if group is not None and data["kind"] == "PodGroup":
-        data = {**data, "apiVersion": behaviors.POD_GROUP_API.value}
+    if pod_group_api_version and data["kind"] == "PodGroup":
+        data = {**data, "apiVersion": pod_group_api_version}
     for diagnostic in kubernetes.validate_object(data, settings.kubernetes_version):
         yield DocumentDiagnostic("lowered", doc, diagnostic, group)
 

@@ -11,8 +11,8 @@ from podplan.workspace.documents import classify_documents, identify_object
 from podplan.workspace.file_loader import SkippedFile
 from podplan.yaml import SourceFile
 
-# By kind, namespace and name; the CRs of each environment, "" for none.
-BaseCrs = Mapping[tuple[str, str, str], Mapping[str, TracedDocument]]
+# By group, kind, namespace and name; the CRs of each environment, "" for none.
+BaseCrs = Mapping[tuple[str, str, str, str], Mapping[str, TracedDocument]]
 
 
 def collect_base_crs(
@@ -22,7 +22,7 @@ def collect_base_crs(
 
     What did not compile has no CR, and what is compared with it is new.
     """
-    crs: dict[tuple[str, str, str], dict[str, TracedDocument]] = {}
+    crs: dict[tuple[str, str, str, str], dict[str, TracedDocument]] = {}
     for source in sources:
         for item in classify_documents(source) if isinstance(source, SourceFile) else ():
             if item.category not in ("profile", "cr"):
@@ -45,6 +45,7 @@ def find_base_cr(plan: JobPlan, base_crs: BaseCrs) -> TracedDocument | None:
     )
 
 
-def _identity_key(cr: TracedDocument) -> tuple[str, str, str]:
-    object_identity = identify_object(cr.data)
-    return str(object_identity["kind"]), str(object_identity["namespace"] or ""), str(object_identity["name"])
+def _identity_key(cr: TracedDocument) -> tuple[str, str, str, str]:
+    identity = identify_object(cr.data)
+    group = str(identity["apiVersion"]).rpartition("/")[0]
+    return group, str(identity["kind"]), str(identity["namespace"] or ""), str(identity["name"])

@@ -77,7 +77,7 @@ def compare_with_dump(
         notes.append(f'no uid is told, so "{name_suffix}" is left out of all names (--uid compares it)')
     has_differences = len(comparison.differences) > 0
     if adopt and proposed.values:
-        _write_options(target, comparison.kind, proposed.values)
+        _write_options(target, comparison.kind_name, proposed.values)
         has_differences = bool(proposed.after.differences)
         count = len(proposed.values)
         notes.append(f"wrote {count} setting{'' if count == 1 else 's'} into {target}")
@@ -92,7 +92,7 @@ def compare_with_dump(
         for one in aggregate_differences(comparison.differences, proposed.options_by_difference)
     ]
     write_result(
-        render(shown_differences, secrets.redact_value(dict(proposed.values)), comparison.kind, notes)
+        render(shown_differences, secrets.redact_value(dict(proposed.values)), comparison.kind.kind, notes)
     )
     return FINDINGS if has_differences else CLEAN
 

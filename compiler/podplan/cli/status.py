@@ -92,7 +92,10 @@ def command(
     expected = list_replicas(plan.replica_groups, others.capitalize())
     job_state = build_observed_job(plan.cr.data, expected, options, elapsed)
     source = _read_states(pods) if pods else None
-    replicas_seen = apply_declared_states(job_state.name, plan.replica_groups, expected, source, pod_flags)
+    owner_label = job_state.kind_spec.owner_label
+    replicas_seen = apply_declared_states(
+        job_state.name, plan.replica_groups, expected, source, pod_flags, owner_label
+    )
     render = {"text": reporting.render_text, "json": reporting.render_json, "yaml": reporting.render_yaml}[
         format_
     ]

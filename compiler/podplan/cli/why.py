@@ -18,6 +18,7 @@ from podplan.core.path_syntax import FieldNotFound, resolve_path
 from podplan.core.provenance import Path, TracedDocument
 from podplan.core.replica_groups import ReplicaGroup, build_at_index, fold_group
 from podplan.core.typing import Any
+from podplan.kinds.registry import resource_label
 from podplan.pipeline import JobPlan, PipelineSettings
 
 MAX_NAMES = 20  # of objects, where none has the one that is asked for
@@ -100,7 +101,8 @@ class _Search:
 
 
 def _is_object(cr: TracedDocument, kind: str, name: str) -> bool:
-    return bool(cr.data.get("kind") == kind and cr.data.get("metadata", {}).get("name") == name)
+    kinds = (cr.data.get("kind"), resource_label(cr.data.get("apiVersion"), cr.data.get("kind")))
+    return bool(kind in kinds and cr.data.get("metadata", {}).get("name") == name)
 
 
 def _contains_replica(group: ReplicaGroup, kind: str, name: str) -> bool:

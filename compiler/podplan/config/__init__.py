@@ -201,7 +201,7 @@ def _validate_values(file: ConfigFile) -> None:
 
 def _is_kind_name(key: str) -> bool:
     """Whether a key of [lowering] is the name of a kind, whose settings are below it."""
-    return key[:1].isupper()
+    return key.rpartition("/")[2][:1].isupper()
 
 
 def _validate_lowering_option(file: ConfigFile, path: tuple[str, ...], value: Any) -> None:

@@ -10,7 +10,14 @@ from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.merge import apply_patches, drop_nulls, order_keys
 from podplan.kinds.common.profile import find_repeated_names, find_unused_fields, format_value, join_words
-from podplan.kinds.registry import KIND_NAMES, PACKAGES, GroupVersionKind, iter_kinds_named, load_module
+from podplan.kinds.registry import (
+    KIND_NAMES,
+    KINDS_BY_NAME,
+    GroupVersionKind,
+    iter_kinds_named,
+    load_module,
+    load_spec,
+)
 
 METADATA_FIELD_ORDER = ("name", "generateName", "namespace", "labels", "annotations")
 
@@ -33,15 +40,16 @@ def compile_profile(
     """
     profile_cursor = root_cursor(profile)
     job_kind = profile_cursor.get("spec", "job")
-    kind = next(iter_kinds_named(job_kind.value), None)
-    if kind is None:
-        return CompileResult(None, [_diagnose_unknown_kind(job_kind)])
+    kinds = list(iter_kinds_named(job_kind.value))
+    if len(kinds) != 1:
+        return CompileResult(None, [_diagnose_unknown_kind(job_kind, kinds)])
+    kind, spec = kinds[0], load_spec(kinds[0])
     kind_module = load_module(kind, "compile")
     tree, diagnostics = kind_module.compile(
         profile_cursor, root_cursor(inventory if inventory is not None else TracedDocument("", {}))
     )
     unused_diagnostics = find_unused_fields(
-        profile_cursor.get("spec"), kind_module.FIELDS, kind_module.ROLE_FIELDS, _find_kinds_with_field
+        profile_cursor.get("spec"), spec.profile_fields, spec.role_fields, _find_kinds_with_field
     )
     diagnostics = [*unused_diagnostics, *find_repeated_names(profile_cursor.get("spec")), *diagnostics]
     overrides = (override.get("spec") for override in profile_cursor.get("spec", "override").entries())
@@ -49,7 +57,7 @@ def compile_profile(
     return CompileResult(
         build_traced_document(
             _build_cr(profile_cursor, job_kind, kind, tree, gitops_tool),
-            f"{job_kind.value}/{_find_name(profile_cursor)}",
+            f"{kind.kind}/{_find_name(profile_cursor)}",
         ),
         diagnostics,
     )
@@ -63,7 +71,7 @@ def _build_cr(
         profile_cursor,
         {
             "apiVersion": attribute_to(job_kind, kind.api_version),
-            "kind": job_kind,
+            "kind": job_kind if job_kind.value == kind.kind else attribute_to(job_kind, kind.kind),
             "metadata": _build_metadata(metadata, gitops_tool),
             "spec": spec,
         },
@@ -89,14 +97,18 @@ def _find_name(profile_cursor: Cursor) -> Any:
 
 def _find_kinds_with_field(field: str, in_role: bool) -> Iterable[str]:
     """The kinds that have a field."""
-    name = "ROLE_FIELDS" if in_role else "FIELDS"
-    return (kind.kind for kind in PACKAGES if field in getattr(load_module(kind, "compile"), name))
+    specs = ((name, load_spec(kind)) for name, kind in KINDS_BY_NAME.items())
+    return (name for name, spec in specs if field in (spec.role_fields if in_role else spec.profile_fields))
 
 
-def _diagnose_unknown_kind(job_kind: Cursor) -> Diagnostic:
+def _diagnose_unknown_kind(job_kind: Cursor, candidates: list[GroupVersionKind]) -> Diagnostic:
     kind_names = join_words(list(KIND_NAMES), "or")
     if not job_kind.exists:
         return Diagnostic("PROF025", f"spec.job is missing; write {kind_names}", job_kind.path[:-1])
+    if candidates:
+        names = join_words([kind.qualified_name for kind in candidates], "or")
+        message = f"several API groups have a kind {format_value(job_kind.value)}; write {names}"
+        return Diagnostic("PROF025", message, job_kind.path)
     hint = suggest_phrase(str(job_kind.value), KIND_NAMES) or f"; there is {kind_names}"
     return Diagnostic(
         "PROF025", f"there is no kind of job {format_value(job_kind.value)}{hint}", job_kind.path

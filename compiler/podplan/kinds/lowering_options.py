@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
-from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k.behaviors import job_status, termination
+from podplan.kinds.registry import FAMILIES, Family
 
 # Words that a setting must have, or what it is about is lost.
 REQUIRED_WORDS = {
@@ -21,6 +22,7 @@ REQUIRED_WORDS = {
     "colossalai.hostfile-line": "host",
 }
 _NAME_WORDS = ("base", "job")
+_COMPILE_MODULE = "podplan.kinds.common.behaviors"
 
 WORD_PATTERN = compile_lazily(r"\{([a-z]+(?:-[a-z]+)*)\}")
 
@@ -37,8 +39,9 @@ def list_lowering_options() -> dict[str, Behavior]:
 @cache
 def list_status_behavior_ids() -> frozenset[str]:
     """The ids of the facts about what controllers report, which change nothing that is lowered."""
-    values = (*vars(termination).values(), *vars(job_status).values())
-    return frozenset(fact.id for fact in values if isinstance(fact, Behavior))
+    return frozenset(
+        fact.id for family in FAMILIES for fact in _iter_in_modules(family.status_behavior_modules)
+    )
 
 
 def list_fixed_behaviors() -> list[Behavior]:
@@ -77,9 +80,24 @@ def _iter_texts(value: Any) -> Iterator[str]:
 
 
 def iter_behaviors() -> Iterator[Behavior]:
-    """The facts about what is lowered and about what becomes of it, also those that stand in tables."""
-    for value in (*vars(behaviors).values(), *vars(termination).values(), *vars(job_status).values()):
-        if isinstance(value, Behavior):
-            yield value
-        elif isinstance(value, dict) and all(isinstance(below, Behavior) for below in value.values()):
-            yield from value.values()
+    """The behaviors of all families and of compiling, each once, also those that stand in tables."""
+    names = (name for family in FAMILIES for name in _list_modules(family))
+    yield from {fact.id: fact for fact in _iter_in_modules((*names, _COMPILE_MODULE))}.values()
+
+
+def _list_modules(family: Family) -> list[str]:
+    kind_modules = (f"{package}.behaviors" for package in family.packages.values())
+    return [
+        *family.behavior_modules,
+        *(name for name in kind_modules if find_spec(name) is not None),
+        *family.status_behavior_modules,
+    ]
+
+
+def _iter_in_modules(names: Iterable[str]) -> Iterator[Behavior]:
+    for name in names:
+        for value in vars(import_module(name)).values():
+            if isinstance(value, Behavior):
+                yield value
+            elif isinstance(value, dict) and all(isinstance(below, Behavior) for below in value.values()):
+                yield from value.values()

@@ -29,12 +29,22 @@ class GroupVersionKind(NamedTuple):
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    @property
+    def qualified_name(self) -> str:
+        """The kind as ``group/version/Kind``, which no other kind shares."""
+        return f"{self.api_version}/{self.kind}"
+
 
 class Family(NamedTuple):
     """The kinds of one API group and version.
 
     ``packages`` are the kinds that podplan lowers. Of those in ``not_lowered`` it says that they are not
-    checked. Those in ``unchecked`` belong to the group and are no jobs.
+    checked. Those in ``unchecked`` belong to the group and are no jobs. ``owns_group`` is false for a group
+    in which others have kinds too, such as batch: there an unknown kind is no mistake.
+    ``behavior_modules`` define what several controllers do when they create objects, and
+    ``status_behavior_modules`` what becomes of a job that runs; what one controller does is in the module
+    ``behaviors`` of its kind. ``change_rules_module`` says what a change
+    does to the kinds in ``not_lowered``.
     """
 
     group: str
@@ -42,14 +52,26 @@ class Family(NamedTuple):
     packages: Mapping[str, str]
     not_lowered: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    owns_group: bool = True
+    behavior_modules: tuple[str, ...] = ()
+    status_behavior_modules: tuple[str, ...] = ()
+    change_rules_module: str = ""
 
     @property
     def api_version(self) -> str:
-        return f"{self.group}/{self.version}"
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def job_kinds(self) -> tuple[str, ...]:
+        return (*self.packages, *self.not_lowered)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return (*self.packages, *self.not_lowered, *self.unchecked)
+        return (*self.job_kinds, *self.unchecked)
+
+    def has_job_kind(self, kind: object) -> bool:
+        """Whether ``kind``, or the kind in its List, is a job of this family."""
+        return isinstance(kind, str) and kind.removesuffix("List") in self.job_kinds
 
 
 T9K = Family(
@@ -65,41 +87,93 @@ T9K = Family(
     # Their Pods come from steps and references to other templates, which podplan does not load:
     # https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
     unchecked=("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun"),
+    behavior_modules=("podplan.kinds.t9k.behaviors.jobs", "podplan.kinds.t9k.behaviors.ssh"),
+    status_behavior_modules=(
+        "podplan.kinds.t9k.behaviors.termination",
+        "podplan.kinds.t9k.behaviors.job_status",
+    ),
+    change_rules_module="podplan.kinds.t9k.behaviors.change_effects",
 )
-FAMILIES = (T9K,)
+FAMILIES = (
+    T9K,  # a family a line
+)
 PACKAGES: dict[GroupVersionKind, str] = {
     GroupVersionKind(family.group, family.version, kind): package
     for family in FAMILIES
     for kind, package in family.packages.items()
 }
-# The names of the kinds that podplan lowers, for messages.
-KIND_NAMES = tuple(kind.kind for kind in PACKAGES)
+_JOB_KINDS = [kind for family in FAMILIES for kind in family.job_kinds]
+# The kinds that podplan lowers, by the name that users write: the kind alone where only one family has it.
+KINDS_BY_NAME: dict[str, GroupVersionKind] = {
+    kind.kind if _JOB_KINDS.count(kind.kind) == 1 else kind.qualified_name: kind for kind in PACKAGES
+}
+KIND_NAMES = tuple(KINDS_BY_NAME)
+_NAME_BY_KIND = {kind: name for name, kind in KINDS_BY_NAME.items()}
+_BARE_NAMES = frozenset(kind.kind for kind in PACKAGES)
 
 
-def find_family(api_version: object) -> Family | None:
-    """The family of an apiVersion, also where its version is wrong or missing."""
+def name_of(kind: GroupVersionKind) -> str:
+    """The name of a kind as users write it: ``group/version/Kind`` where the bare one is ambiguous."""
+    return _NAME_BY_KIND[kind]
+
+
+def find_family(api_version: object, kind: object = None) -> Family | None:
+    """The family of an apiVersion, also where its version is wrong or missing.
+
+    Of several versions of a group, the one that has ``kind``.
+    """
     group = api_version.partition("/")[0] if isinstance(api_version, str) else ""
-    return next((family for family in FAMILIES if family.group == group), None)
+    families = [family for family in FAMILIES if family.group == group]
+    return min(
+        families,
+        key=lambda family: (not family.has_job_kind(kind), family.api_version != api_version),
+        default=None,
+    )
+
+
+def list_families_with(kind: object) -> list[Family]:
+    """The families that have a job of this kind, or of the kind in this List."""
+    return [family for family in FAMILIES if family.has_job_kind(kind)]
 
 
 def family_of(data: Mapping[str, Any]) -> Family:
-    """The family that a CR belongs to: by its group, else by its kind, else the first."""
-    kind = data.get("kind")
-    named = (family for family in FAMILIES if isinstance(kind, str) and kind in family.packages)
-    return find_family(data.get("apiVersion")) or next(named, FAMILIES[0])
+    """The family of a CR: by its group, else by its kind and the nearest group, else the first."""
+    api_version, kind = data.get("apiVersion"), data.get("kind")
+    if family := find_family(api_version, kind):
+        return family
+    candidates = list_families_with(kind) or [FAMILIES[0]]
+    if len(candidates) > 1 and isinstance(api_version, str):
+        from podplan.core.suggestions import suggest_name
+
+        nearest = suggest_name(api_version, [family.api_version for family in candidates])
+        candidates.sort(key=lambda family: family.api_version != nearest)
+    return candidates[0]
+
+
+def resource_label(api_version: object, kind: object) -> str:
+    """The kind of an object in a label that names one object: with its group where several groups have it."""
+    group = api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
+    groups = {family.group for family in list_families_with(kind)}
+    return f"{kind}.{group}" if len(groups) > 1 and group in groups else str(kind)
 
 
 def find_kind(api_version: object, kind: object) -> GroupVersionKind | None:
     """The kind of a CR that podplan lowers; None for any other document."""
-    return next(
-        (known for known in PACKAGES if known.kind == kind and known.api_version == api_version),
-        None,
-    )
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return None
+    group, _, version = api_version.rpartition("/")
+    found = GroupVersionKind(group, version, kind)
+    return found if found in PACKAGES else None
 
 
-def iter_kinds_named(kind: object) -> Iterator[GroupVersionKind]:
-    """The kinds of all groups that have this name."""
-    return (known for known in PACKAGES if known.kind == kind)
+def is_kind_name(kind: object) -> bool:
+    """Whether some family has a kind of this name that podplan lowers."""
+    return isinstance(kind, str) and kind in _BARE_NAMES
+
+
+def iter_kinds_named(name: object) -> Iterator[GroupVersionKind]:
+    """The kinds that a name means: those of all groups for a bare kind, one for ``group/version/Kind``."""
+    return (known for known in PACKAGES if name in (known.kind, known.qualified_name))
 
 
 def load_module(kind: GroupVersionKind, part: str) -> ModuleType:
@@ -121,5 +195,6 @@ def lower_cr(cr: TracedDocument, options: LoweringOptions) -> list[ReplicaGroup]
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
     if kind is None:
         raise KeyError(cr.data["kind"])
+    options = options._replace(kind=name_of(kind))
     lowered: list[ReplicaGroup] = load_module(kind, "lower").lower(root_cursor(cr), options)
     return lowered

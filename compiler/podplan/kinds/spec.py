@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from podplan.core.provenance import Behavior
-from podplan.core.typing import NamedTuple
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Behavior, Path
+from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from podplan.core.provenance import Cursor
+    from podplan.core.replica_groups import LoweringOptions
+    from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.job_names import JobNames
+    from podplan.kinds.status_rules import StatusRules
+
+
+class ReplicaTypesField(NamedTuple):
+    """A field of a CR with replica types.
+
+    ``form`` is "list" (each entry has its ``type``), "map" (by type) or "entry" (the field is one replica
+    type, called like the field).
+    """
+
+    path: Path
+    form: Literal["list", "map", "entry"] = "list"
+
+
+class ReplicaTypeEntry(NamedTuple):
+    """A replica type of a CR: its name, the path of what describes it, and that as written."""
+
+    type: str
+    path: Path
+    data: Mapping[str, Any]
+
+
+class ProposedOptions(NamedTuple):
+    """The lowering options of a kind that the real objects of a job can tell (podplan cluster-diff).
+
+    ``training_containers`` name containers. ``launch_arguments`` are the options of the launcher, and
+    ``launch_flags`` its flags with the placeholders that their values are. ``env`` are the variables that the
+    controller sets: the first option whose condition, a path in the CR, is true, or that has none.
+    ``hostfile_line`` is a line of the hostfile. ``shell_launcher`` is the launcher that a shell starts.
+    """
+
+    training_containers: tuple[str, ...] = ()
+    launch_arguments: str = ""
+    launch_flags: Mapping[str, str] = {}
+    env: tuple[tuple[Path, str], ...] = ()
+    hostfile_line: str = ""
+    shell_launcher: str = ""
 
 
 class KindSpec(NamedTuple):
-    """The answers of one kind.
+    """The answers of one kind. What only some commands ask is a function, so that others do not load it.
 
     ``plural`` is its name in URLs of the API server and in admission rules.
     ``option_prefix`` begins the names of the lowering options that only this kind has.
     ``dialects`` are the forms of one kind and version, each with the fields of ``spec`` that tell it; empty
-    for a kind with one form.
+    for a kind with one form. ``superseded_dialect`` is the one that ``migrate`` rewrites.
     ``training_container`` has as value the name by which the controller finds the container that trains;
     None where the first container trains.
     """
@@ -23,3 +67,54 @@ class KindSpec(NamedTuple):
     option_prefix: str
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
+
+    # The form of a CR: the file in schemas/ if it is not called like the kind, the problems that no schema
+    # can state (of the spec, in a dialect), and where things are.
+    schema: str = ""
+    validate_spec: Callable[[str, Any], list[Diagnostic]] | None = None
+    superseded_dialect: str = ""
+    replica_types: tuple[ReplicaTypesField, ...] = ()
+    queue_path: Path = ()
+    priority_path: Path = ()
+    run_policy_path: Path = ()
+    run_mode_path: Path = ()
+    elastic_path: Path = ()
+
+    # The fields of a profile, and of a role in it, that this kind has besides those of every kind.
+    profile_fields: frozenset[str] = frozenset()
+    role_fields: frozenset[str] = frozenset()
+
+    # What is lowered: the labels of children with the name of their job and of their PodGroup, the API of
+    # PodGroups that podplan has a schema of, how the controller names children, and what a cluster tells
+    # about the options.
+    owner_label: str = ""
+    pod_group_label: str = ""
+    pod_group_api_version: str = ""
+    load_job_names: Callable[[Cursor, LoweringOptions], JobNames] | None = None
+    proposed_options: ProposedOptions = ProposedOptions()
+
+    # The life of a job: how it ends and what it reports, and what a change of its CR does. A kind without
+    # the first has no ``podplan status``; without the second every change of the spec is a re-run.
+    load_status_rules: Callable[[], StatusRules] | None = None
+    load_change_rules: Callable[[], ChangeRules] | None = None
+
+
+def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:
+    """The replica types of a CR, in the order written; those that are no mappings are left out."""
+    for field in spec.replica_types:
+        value: Any = cr
+        for step in field.path:
+            value = value.get(step) if isinstance(value, dict) else None
+        entries: list[tuple[Any, Path, Any]] = []
+        if field.form == "list" and isinstance(value, list):
+            entries = [
+                (entry.get("type") if isinstance(entry, dict) else None, (*field.path, number), entry)
+                for number, entry in enumerate(value)
+            ]
+        elif field.form == "map" and isinstance(value, dict):
+            entries = [(key, (*field.path, key), entry) for key, entry in value.items()]
+        elif field.form == "entry":
+            entries = [(field.path[-1], field.path, value)]
+        for type_, path, entry in entries:
+            if isinstance(entry, dict):
+                yield ReplicaTypeEntry(type_ if isinstance(type_, str) else "", path, entry)

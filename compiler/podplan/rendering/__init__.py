@@ -112,7 +112,8 @@ class Names:
         """One more. Raises UsageError where another one has its name."""
         assert plan.cr is not None
         named = identify_object(plan.cr.data)
-        key = tuple(str(named[part]) for part in ("kind", "namespace", "name"))
+        group = str(named["apiVersion"]).rpartition("/")[0]
+        key = (group, *(str(named[part]) for part in ("kind", "namespace", "name")))
         here = f"{plan.item.doc.name} ({plan.variant_id})" if plan.variant_id else plan.item.doc.name
         if key in self._places and named["name"] is not None:
             raise UsageError(

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from podplan.core.errors import UsageError
 from podplan.core.limits import LimitExceeded
+from podplan.kinds.registry import resource_label
 from podplan.kubernetes.accessors import get_mapping
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.rendering import render_cr
@@ -192,11 +193,15 @@ def _describe_renderer(text: str) -> str:
 
 
 def build_file_name(plan: JobPlan) -> str:
-    """The name of the file of a CR: namespace (if set), kind and name."""
+    """The name of the file of a CR: namespace (if set), kind and name.
+
+    The kind has its group where another group has a kind of this name.
+    """
     assert plan.cr is not None
+    kind = resource_label(plan.cr.data["apiVersion"], plan.cr.data["kind"]).lower()
     metadata = get_mapping(plan.cr.data, "metadata")
     job_name = metadata.get("name") or metadata.get("generateName")
-    parts = (metadata.get("namespace"), plan.cr.data["kind"].lower(), job_name)
+    parts = (metadata.get("namespace"), kind, job_name)
     return "-".join(str(part) for part in parts if part) + ".yaml"
 
 

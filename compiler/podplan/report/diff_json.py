@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from podplan.core.findings import Finding, to_json_pointer
-from podplan.kinds.t9k.behaviors.change_effects import FieldEffect
+from podplan.kinds.change_effects import FieldEffect
 from podplan.kubernetes import quantities
 from podplan.tools.diff.model import ABSENT, Count, Diff, Difference, JobChange, Queue
 

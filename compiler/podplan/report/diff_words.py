@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from podplan.core.findings import Path
-from podplan.kinds.t9k.behaviors.change_effects import FieldEffect
+from podplan.kinds.change_effects import FieldEffect
 from podplan.lint.analysis.resources import format_amount as amount
 from podplan.report.sanitization import escape_text
 from podplan.tools.diff.model import Count, Diff, JobChange, Queue

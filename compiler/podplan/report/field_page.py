@@ -41,7 +41,9 @@ def explain_topic(topic: str) -> dict[str, Any]:
 
     Entries of lists need no brackets. Raises NoSuchField.
     """
-    first, *steps = _BRACKETS.sub("", topic).split(".")
+    api_version, slash, path = _BRACKETS.sub("", topic).rpartition("/")  # of group/version/Kind.path
+    first, *steps = path.split(".")
+    first = f"{api_version}{slash}{first}"
     if first in catalog.list_schema_names():
         return _build_field_entry(first, steps)
     kinds = [kind for kind in _list_kinds() if _find_schemas(kind, [first, *steps])]

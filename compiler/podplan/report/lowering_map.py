@@ -11,10 +11,8 @@ from podplan.core import bundled
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.lowering_options import iter_behaviors as known_facts
-from podplan.kinds.registry import PACKAGES, load_spec
+from podplan.kinds.registry import KINDS_BY_NAME, load_spec
 
-# Facts of one kind only, by the first word of their ids.
-KIND_BY_PREFIX = {load_spec(kind).option_prefix: kind.kind for kind in PACKAGES}
 _CAMEL_CASE = re.compile("[a-z]+[A-Z]")  # a name that is no word of English
 
 
@@ -91,12 +89,18 @@ def _find_mentioning_behaviors(kind: str, name: str, known_ids: set[str]) -> tup
         for fact in _load_behaviors().values()
         if word.search(fact.text)
         and fact.id not in known_ids
-        and KIND_BY_PREFIX.get(fact.id.partition(".")[0], kind) == kind
+        and _map_prefixes().get(fact.id.partition(".")[0], kind) == kind
     )
 
 
 def _resolve_behaviors(ids: Iterable[str]) -> tuple[Behavior, ...]:
     return tuple(_load_behaviors()[one] for one in ids if one in _load_behaviors())
+
+
+@cache
+def _map_prefixes() -> dict[str, str]:
+    """The names of kinds by the first word of the ids of behaviors that only they have."""
+    return {load_spec(kind).option_prefix: name for name, kind in KINDS_BY_NAME.items()}
 
 
 @cache

@@ -14,17 +14,18 @@ from functools import cache
 from podplan import kubernetes
 from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.kinds.registry import family_of
+from podplan.kinds.registry import load_spec, name_of
 from podplan.schema.bundling import (
     KUBERNETES_KEYWORD,
     PARTIAL_TEMPLATE,
     build_list_schema,
     bundle_schema,
     load_schema_file,
+    schema_name_of,
 )
 from podplan.schema.identity import (
     LIST_KINDS,
-    has_schema,
+    find_intended_kind,
     identify_dialect,
     identify_kind,
     validate_api_version,
@@ -62,26 +63,26 @@ def validate_cr(data: Any, k8s_version: str) -> CrValidation:
         return CrValidation([Diagnostic("SCHEMA002", "a custom resource must be a mapping")], False)
     kind, identity_diagnostics = identify_kind(data)
     identity_diagnostics = validate_api_version(data) + identity_diagnostics
-    if not has_schema(kind):
+    known = find_intended_kind(data, kind)
+    if known is None:
         return CrValidation(identity_diagnostics, False, kind)
-    dialect, dialect_diagnostics = identify_dialect(kind, data.get("spec"))
+    is_list = kind != known.kind
+    dialect, dialect_diagnostics = ("", []) if is_list else identify_dialect(known, data.get("spec"))
     if dialect_diagnostics:
         metadata_diagnostics, _ = _validate_part(
             "ObjectMeta", data.get("metadata"), ("metadata",), k8s_version
         )
         return CrValidation([*identity_diagnostics, *dialect_diagnostics, *metadata_diagnostics], False, kind)
-    name = f"{kind}.{dialect}" if dialect else kind
-    named = {**data, "apiVersion": family_of(data).api_version, "kind": kind}
+    name = f"{name_of(known)}List" if is_list else ".".join(filter(None, (schema_name_of(known), dialect)))
+    named = {**data, "apiVersion": known.api_version, "kind": kind}
     field_diagnostics, schema_errors = _validate(name, kind, named, drop_nulls=True)
     part_diagnostics, has_pods = _validate_parts(name, kind, data, k8s_version)
-    if dialect == "launcher":
-        from podplan.schema.colossalai_launcher import validate_launcher_image
-
-        field_diagnostics += validate_launcher_image(data["spec"])
+    if (validate_spec := load_spec(known).validate_spec) is not None and not is_list:
+        field_diagnostics += validate_spec(dialect, data.get("spec"))
     is_lowerable = (
         has_pods
         and not identity_diagnostics
-        and kind not in LIST_KINDS
+        and not is_list
         and not any(map(_blocks_lowering, schema_errors))
     )
     if field_diagnostics or part_diagnostics:

@@ -7,11 +7,12 @@ Kubernetes version in use.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 
 from podplan.core import bundled
 from podplan.core.typing import Any
+from podplan.kinds.registry import KIND_NAMES, GroupVersionKind, load_spec
 
 Schema = dict[str, Any]
 
@@ -28,20 +29,33 @@ _KUBERNETES_PREFIX = "kubernetes:"
 
 @cache
 def load_schema_file(name: str) -> Schema:
-    """The schema in schemas/``name``.json as it stands there. Raises FileNotFoundError."""
+    """The schema in schemas/``name``.json, with the names of all kinds. Raises FileNotFoundError."""
     schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
+    if name == "JobProfile":
+        schema["$defs"]["spec"]["properties"]["job"]["enum"] = list(KIND_NAMES)
+    elif name == "Config":
+        properties = schema["$defs"]["ofAllKinds"]["properties"]
+        properties |= {kind: {"$ref": f"{_LOCAL_PREFIX}ofOneKind"} for kind in KIND_NAMES}
     return schema
 
 
-def combine_dialects(kind: str, dialects: Mapping[str, tuple[str, ...]]) -> Schema:
+def schema_name_of(kind: GroupVersionKind) -> str:
+    """The name of the file in schemas/ for a kind, before its dialect."""
+    return load_spec(kind).schema or kind.kind
+
+
+def load_kind_schema(kind: GroupVersionKind) -> Schema:
     """One schema for all dialects of a kind: the fields of spec decide, else it is the first dialect."""
+    dialects, name = load_spec(kind).dialects, schema_name_of(kind)
+    if not dialects:
+        return load_schema_file(name)
     first, *others = dialects
-    document = load_schema_file(f"{kind}.{first}")
+    document = load_schema_file(f"{name}.{first}")
     spec: Schema = document["properties"]["spec"]
     definitions = dict(document["$defs"])
-    for name in others:
-        dialect_schema = load_schema_file(f"{kind}.{name}")
-        condition = {"anyOf": [{"required": [field]} for field in dialects[name]]}
+    for dialect in others:
+        dialect_schema = load_schema_file(f"{name}.{dialect}")
+        condition = {"anyOf": [{"required": [field]} for field in dialects[dialect]]}
         spec = {
             "description": "What the job is to be.",
             "if": condition,
@@ -50,11 +64,13 @@ def combine_dialects(kind: str, dialects: Mapping[str, tuple[str, ...]]) -> Sche
         }
         definitions.update(dialect_schema["$defs"])
     properties = {**document["properties"], "spec": spec}
-    return {**document, "title": kind, "properties": properties, "$defs": definitions}
+    return {**document, "title": kind.kind, "properties": properties, "$defs": definitions}
 
 
-def build_list_schema(kind: str, item: Schema | None = None) -> Schema:
-    """The schema of the List of a kind, with ``item`` as the schema of its items, or any mapping."""
+def build_list_schema(known: GroupVersionKind, with_items: bool = False) -> Schema:
+    """The schema of the List of a kind; its items are any mappings unless ``with_items``."""
+    kind, kind_schema = known.kind, load_kind_schema(known)
+    item = kind_schema if with_items else None
     items: Schema = {"$ref": f"{_LOCAL_PREFIX}{kind}"} if item else {"type": "object"}
     definitions = {**item["$defs"], kind: {key: item[key] for key in item if key[0] != "$"}} if item else {}
     return {
@@ -65,7 +81,7 @@ def build_list_schema(kind: str, item: Schema | None = None) -> Schema:
         "additionalProperties": False,
         "required": ["apiVersion", "kind", "items"],
         "properties": {
-            "apiVersion": {"$ref": f"{_COMMON_PREFIX}ApiVersion"},
+            "apiVersion": kind_schema["properties"]["apiVersion"],
             "kind": {"description": "The kind of this object.", "const": f"{kind}List"},
             "metadata": {"description": "What the API server says about the list.", "type": "object"},
             "items": {"description": "The objects.", "type": "array", "items": items},

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from podplan.core.typing import Any
+from podplan.kinds.registry import KINDS_BY_NAME
 from podplan.kubernetes import schemas
 from podplan.schema.bundling import (
     PARTIAL_TEMPLATE,
     build_list_schema,
     bundle_schema,
-    combine_dialects,
+    load_kind_schema,
     load_schema_file,
 )
-from podplan.schema.identity import LIST_KINDS, dialects_of
+from podplan.schema.identity import LIST_KINDS
 
 _OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings", "Diff")
 
 
 def list_schema_names() -> list[str]:
     """What ``show`` can show, sorted."""
-    return sorted([*LIST_KINDS.values(), *LIST_KINDS, *_OWN_FILES])
+    return sorted([*KINDS_BY_NAME, *LIST_KINDS, *_OWN_FILES])
 
 
 def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
@@ -29,11 +30,12 @@ def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
     """
     if name not in list_schema_names():
         raise LookupError(f"there is no schema {name}; there are {', '.join(list_schema_names())}")
-    kind = LIST_KINDS.get(name, name)
-    dialects = dialects_of(kind)
-    schema = combine_dialects(kind, dialects) if dialects else load_schema_file(kind)
     if name in LIST_KINDS:
-        schema = build_list_schema(kind, schema)
+        schema = build_list_schema(LIST_KINDS[name], with_items=True)
+    elif name in KINDS_BY_NAME:
+        schema = load_kind_schema(KINDS_BY_NAME[name])
+    else:
+        schema = load_schema_file(name)
     return bundle_schema(schema, lambda definition: _load_kubernetes_definition(definition, k8s_version))
 
 

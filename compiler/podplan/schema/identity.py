@@ -11,19 +11,23 @@ from collections.abc import Mapping
 from podplan.core.findings import Diagnostic
 from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
-from podplan.kinds.registry import FAMILIES, KIND_NAMES, PACKAGES, family_of, load_spec
+from podplan.kinds.registry import (
+    KINDS_BY_NAME,
+    GroupVersionKind,
+    family_of,
+    find_kind,
+    list_families_with,
+    load_spec,
+)
 
-LIST_KINDS = {f"{kind}List": kind for kind in KIND_NAMES}
+# Kinds by the names of their Lists.
+LIST_KINDS = {f"{name}List": kind for name, kind in KINDS_BY_NAME.items()}
 
 
-def has_schema(kind: str) -> bool:
-    """Whether podplan has a schema of ``kind``, or of the kind in its List."""
-    return LIST_KINDS.get(kind, kind) in LIST_KINDS.values()
-
-
-def is_known_but_not_lowered(kind: str) -> bool:
-    """Whether ``kind``, or the kind in its List, is one that podplan cannot lower yet."""
-    return any(kind.removesuffix("List") in family.not_lowered for family in FAMILIES)
+def is_known_but_not_lowered(data: Mapping[str, Any]) -> bool:
+    """Whether a document is, or is a List, of a kind that podplan cannot lower yet."""
+    kind = data.get("kind")
+    return isinstance(kind, str) and kind.removesuffix("List") in family_of(data).not_lowered
 
 
 def validate_api_version(data: Mapping[str, Any]) -> list[Diagnostic]:
@@ -31,10 +35,12 @@ def validate_api_version(data: Mapping[str, Any]) -> list[Diagnostic]:
     declared_version, family = data.get("apiVersion"), family_of(data)
     if declared_version == family.api_version:
         return []
-    help = f"write apiVersion: {family.api_version}"
     if not isinstance(declared_version, str):
+        candidates = [one.api_version for one in list_families_with(data.get("kind"))]
+        help = f"write apiVersion: {' or '.join(candidates or [family.api_version])}"
         return [Diagnostic("SCHEMA003", 'required field "apiVersion" is missing', help=help)]
     message = f'the job kinds are in {family.api_version}, not in "{declared_version}"'
+    help = f"write apiVersion: {family.api_version}"
     return [Diagnostic("SCHEMA010", message, ("apiVersion",), help=help)]
 
 
@@ -60,14 +66,14 @@ def identify_kind(data: Mapping[str, Any]) -> tuple[str, list[Diagnostic]]:
     return "", [Diagnostic("SCHEMA010", message, ("kind",), help=kinds_help)]
 
 
-def dialects_of(kind: str) -> Mapping[str, tuple[str, ...]]:
-    """The dialects of a kind, with the fields of ``spec`` that tell each; empty where there is one form."""
-    return next((load_spec(known).dialects for known in PACKAGES if known.kind == kind), {})
+def find_intended_kind(data: Mapping[str, Any], kind: str) -> GroupVersionKind | None:
+    """The kind with a schema that a CR, or a List, called ``kind`` is of, whatever its apiVersion."""
+    return find_kind(family_of({**data, "kind": kind}).api_version, kind.removesuffix("List"))
 
 
-def identify_dialect(kind: str, spec: Any) -> tuple[str, list[Diagnostic]]:
+def identify_dialect(known: GroupVersionKind, spec: Any) -> tuple[str, list[Diagnostic]]:
     """The dialect that the fields of ``spec`` tell, or the problem that they tell none or two."""
-    dialects = dialects_of(kind)
+    dialects, kind = load_spec(known).dialects, known.kind
     if not dialects or not isinstance(spec, dict):
         return next(iter(dialects), ""), []
     present_fields = {

@@ -48,14 +48,14 @@ def iter_old_fields(kind: str, data: Any) -> Iterator[tuple[Path, str]]:
     Each name is looked for when its turn comes, so what is done about one is seen by the next.
     """
     for entry in _load_table()["fields"]:
-        if kind in entry.get("kinds", (kind,)):
+        if kind in _kinds_of(entry):
             yield from ((path, entry["now"]) for path in list(_iter_paths(data, entry)))
 
 
 def iter_old_values(kind: str, data: Any) -> Iterator[tuple[Path, list[str]]]:
     """Where a CR of a ``kind`` has a field that once had its values in lower case, and its values now."""
     for entry in _load_table()["values"]:
-        if kind in entry.get("kinds", (kind,)):
+        if kind in _kinds_of(entry):
             yield from ((path, entry["now"]) for path in _iter_paths(data, entry))
 
 
@@ -77,8 +77,13 @@ def _load_table() -> dict[str, Any]:
     return table
 
 
+def _kinds_of(entry: dict[str, Any]) -> list[str]:
+    kinds: list[str] = entry.get("kinds", _load_table()["allKinds"])
+    return kinds
+
+
 def _is_entry_for(entry: dict[str, Any], kind: str, path: Path) -> bool:
-    if kind not in entry.get("kinds", (kind,)):
+    if kind not in _kinds_of(entry):
         return False
     steps = entry["path"].split(".")
     return len(steps) == len(path) and all(step in ("*", at) for step, at in zip(steps, path, strict=True))

@@ -14,7 +14,7 @@ from podplan.core.provenance import (
 )
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.registry import FAMILIES, KIND_NAMES, Family, find_family
+from podplan.kinds.registry import FAMILIES, Family, find_family, is_kind_name, list_families_with
 from podplan.yaml import SourceFile
 
 PROFILE_GROUP = "podplan"
@@ -33,7 +33,12 @@ OBJECT_KINDS = frozenset(
 OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
 ALL_SORTS = OF_PROFILES | {"cr", "object"}
 # What a file must mention before a fault in its YAML is our concern.
-OWN_API_PREFIXES = (*(f"{family.group}/" for family in FAMILIES), *KIND_NAMES, f"{PROFILE_GROUP}/v")
+OWN_API_PREFIXES = (
+    *(f"{family.group}/" for family in FAMILIES if family.owns_group),
+    *(kind for family in FAMILIES if family.owns_group for kind in family.packages),
+    *(f"kind: {kind}" for family in FAMILIES if not family.owns_group for kind in family.packages),
+    f"{PROFILE_GROUP}/v",
+)
 
 
 class ClassifiedDocument(NamedTuple):
@@ -120,33 +125,38 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     if not isinstance(data, dict):
         return ClassifiedDocument("other", doc, "not a mapping")
     version, kind = data.get("apiVersion"), data.get("kind")
-    if kind in KIND_NAMES and _lacks_group(version):
+    if is_kind_name(kind) and _lacks_group(version, kind):
         return ClassifiedDocument("cr", doc)
     if not isinstance(version, str):
         return ClassifiedDocument("other", doc, "no apiVersion")
     group = version.partition("/")[0]  # a group without a version is a mistake that the schemas name
     if group == PROFILE_GROUP:
         return ClassifiedDocument(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
-    family = find_family(version)
-    if family is not None and not _is_unchecked(family, kind):
+    family = find_family(version, kind)
+    if family is not None and _may_be_job(family, kind):
         return ClassifiedDocument("cr", doc)
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return ClassifiedDocument("object", doc)
     return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
 
 
-def _lacks_group(api_version: object) -> bool:
-    """Whether an apiVersion is missing, or has a group that is probably a misspelt one of ours."""
+def _lacks_group(api_version: object, kind: object) -> bool:
+    """Whether an apiVersion is missing, or has a group that is probably a misspelt one with this kind."""
     if not isinstance(api_version, str):
         return api_version is None
     group = api_version.partition("/")[0]
-    groups = [family.group for family in FAMILIES]
-    return group not in groups and suggest_name(group, groups) != ""
+    groups = [family.group for family in list_families_with(kind)]
+    return find_family(api_version) is None and suggest_name(group, groups) != ""
 
 
-def _is_unchecked(family: Family, kind: object) -> bool:
-    """Whether ``kind``, or the kind in its List, belongs to the group and is no job."""
-    return isinstance(kind, str) and kind.removesuffix("List") in family.unchecked
+def _may_be_job(family: Family, kind: object) -> bool:
+    """Whether ``kind``, or the kind in its List, is a job, or probably a misspelt one of the group."""
+    if not isinstance(kind, str):
+        return family.owns_group
+    name = kind.removesuffix("List")
+    if family.owns_group:
+        return name not in family.unchecked
+    return name in family.job_kinds or suggest_name(name, family.job_kinds) != ""
 
 
 def identify_object(data: Mapping[str, Any]) -> dict[str, Any]:

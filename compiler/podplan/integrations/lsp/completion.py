@@ -8,7 +8,7 @@ from podplan.core.errors import UsageError
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
 from podplan.integrations.lsp.cursor import CursorContext
-from podplan.integrations.lsp.hover import load_kind_schema
+from podplan.integrations.lsp.hover import find_schema_name, load_kind_schema
 from podplan.integrations.lsp.name_references import (
     find_inventory_section,
     find_open_expression,
@@ -58,7 +58,7 @@ def _iter_key_items(
     context: CursorContext, cursor: OutlineCursor, workspace: Workspace, encoding: Encoding
 ) -> Iterator[CompletionItem]:
     existing_keys = set(context.outline.keys.get(cursor.path, ()))
-    kind_schema = load_kind_schema(context.kind, _resolve_version(context, workspace))
+    kind_schema = load_kind_schema(find_schema_name(context), _resolve_version(context, workspace))
     colon = "" if context.lines[context.line][context.column :].startswith(cursor.suffix + ":") else ":"
     if not kind_schema:
         if not cursor.path and existing_keys <= set(TOP_LEVEL_KEYS):
@@ -110,12 +110,13 @@ def _iter_value_items(
 
     if cursor.path == ("apiVersion",):
         yield item(PROFILE_API_VERSION, _ENUM_KIND, "profiles and inventories of podplan")
-        yield from (item(family.api_version, _ENUM_KIND, "training jobs") for family in FAMILIES)
+        api_versions = dict.fromkeys(family.api_version for family in FAMILIES)
+        yield from (item(api_version, _ENUM_KIND, "training jobs") for api_version in api_versions)
         return
     if cursor.path == ("kind",) and context.api_version:
         yield from (item(kind, _ENUM_KIND) for kind in _list_kinds(context.api_version))
         return
-    kind_schema = load_kind_schema(context.kind, _resolve_version(context, workspace))
+    kind_schema = load_kind_schema(find_schema_name(context), _resolve_version(context, workspace))
     schemas = fields.find_schemas_at(kind_schema, cursor.path)
     choices = [
         *fields.collect_choices(schemas, kind_schema),

@@ -15,6 +15,7 @@ from podplan.core.typing import Any
 from podplan.integrations.lsp.cursor import CursorContext
 from podplan.integrations.lsp.field_effects import MAX_PLANS, DerivedValue, describe_pods, iter_derived_values
 from podplan.integrations.lsp.workspace import Workspace
+from podplan.kinds.registry import KIND_NAMES, find_kind, name_of
 from podplan.pipeline import JobPlan
 from podplan.report.lowering_map import find_field_lowering
 from podplan.schema import catalog, fields
@@ -42,10 +43,16 @@ SIZE_FIELDS = frozenset(
 )
 
 
+def find_schema_name(context: CursorContext) -> str:
+    """The name of the schema for a document, by its group and kind; by its kind where it lacks the group."""
+    if known := find_kind(context.api_version, context.kind):
+        return name_of(known)
+    return _SCHEMA_KINDS.get(context.kind, context.kind)
+
+
 @cache
-def load_kind_schema(kind: str, k8s_version: str) -> dict[str, Any]:
-    """The schema of a kind, {} where there is none."""
-    name = _SCHEMA_KINDS.get(kind, kind)
+def load_kind_schema(name: str, k8s_version: str) -> dict[str, Any]:
+    """The schema of a name, {} where there is none."""
     return catalog.build_schema(name, k8s_version) if name in catalog.list_schema_names() else {}
 
 
@@ -77,19 +84,19 @@ def _iter_behaviors(context: CursorContext, path: Path, has_traced: bool) -> Ite
     """What lowering does with a field in general: what names it, and what it gives where no trace says so."""
     if path[:2] == ("spec", "environments"):
         path = ("spec", *path[3:])
-    kind = _SCHEMA_KINDS.get(context.kind, context.kind)
+    kind = find_schema_name(context)
     lowering = find_field_lowering(kind, ".".join(step for step in path if isinstance(step, str)))
     if not has_traced:
         job = context.get_text(("spec", "job"))
         lowered_fields = (
-            part for part in lowering.lowered_fields if part.kind == job or not part.kind.endswith("Job")
+            part for part in lowering.lowered_fields if part.kind == job or part.kind not in KIND_NAMES
         )
         yield from (fact for part in lowered_fields for fact in part.behaviors)
     yield from lowering.mentioning_behaviors
 
 
 def _iter_meaning_lines(context: CursorContext, path: Path, version: str) -> Iterator[str]:
-    kind_schema = load_kind_schema(context.kind, version)
+    kind_schema = load_kind_schema(find_schema_name(context), version)
     schemas = fields.find_schemas_at(kind_schema, path)
     if not schemas:
         return

@@ -7,9 +7,9 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, attribute_to, compute_traced, copy_traced
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common import behaviors
 from podplan.kinds.common.merge import drop_absent, drop_nulls, to_plain_data
 from podplan.kinds.common.profile import ProfileRole, format_value
-from podplan.kinds.t9k import behaviors
 
 TracedMap = dict[str, Any]
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 from podplan.core.indexed_text import Indexed
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kinds.t9k.job import JobContext
 
 WordValues = Mapping[str, Any]  # text, a number, an Indexed text, or None for what is not known, by word
 WORD_PATTERN = compile_lazily(r"\{([a-z]+(?:-[a-z]+)*)\}")
@@ -58,7 +57,7 @@ def fill_options(patterns: Iterable[str], word_values: WordValues) -> list[str |
 
 
 def build_name_words(
-    job: JobContext, type_name: str = "", name: str | Indexed | None = None, index: Any = None
+    job_words: WordValues, type_name: str = "", name: str | Indexed | None = None, index: Any = None
 ) -> dict[str, Any]:
     """The words for the names of a job and, where they are given, of a replica."""
-    return {**job.name_words, "type": type_name or None, "index": index, "name": name}
+    return {**job_words, "type": type_name or None, "index": index, "name": name}

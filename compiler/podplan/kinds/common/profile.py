@@ -8,7 +8,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.t9k import behaviors
+from podplan.kinds.common import behaviors
 
 _TEMPLATE_FIELDS = frozenset(
     ("image", "run", "env", "data", "shm", "workingDir", "ports", "container", "pod")

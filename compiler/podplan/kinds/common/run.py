@@ -5,8 +5,8 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common import behaviors
 from podplan.kinds.common.profile import join_words, prepend_words, stringify_list
-from podplan.kinds.t9k import behaviors
 
 RUN_FORMS = ("python", "module", "exec", "command")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
+from podplan.kinds.common import behaviors
 from podplan.kinds.common.env import build_env
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
 from podplan.kinds.common.hardware import NodeRequest, resolve_shm_size
@@ -20,7 +21,6 @@ from podplan.kinds.common.merge import (
 )
 from podplan.kinds.common.profile import ProfileRole
 from podplan.kinds.common.volumes import build_container_ports, build_volumes
-from podplan.kinds.t9k import behaviors
 
 
 def build_pod_template(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
+from podplan.kinds.common import behaviors
 from podplan.kinds.common.merge import drop_nulls
 from podplan.kinds.common.profile import ProfileRole, join_words
-from podplan.kinds.t9k import behaviors
 
 TracedMap = dict[str, Any]
 

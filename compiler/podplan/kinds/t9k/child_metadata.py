@@ -29,7 +29,9 @@ def build_child_metadata(
     ``why`` is where the name comes from, if not from the base name; ``type_`` is the replica type of a child
     that belongs to a replica.
     """
-    word_values = build_name_words(job, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None)
+    word_values = build_name_words(
+        job.name_words, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None
+    )
     child_labels = _apply_configured_values(job, behaviors.CHILD_LABELS[kind], labels, word_values)
     child_annotations = (
         _apply_configured_values(job, behaviors.CHILD_ANNOTATIONS[kind], {}, word_values)
@@ -86,7 +88,9 @@ def _merge_template_labels(job: JobContext, written_labels: Cursor, labels: Trac
 def build_selector(job: JobContext, behavior: Behavior, type_name: str, name: str | Indexed) -> Traced:
     """The labels by which a Service finds its Pods: of one replica, or of the job where it has no index."""
     behavior = job.options.resolve_behavior(behavior)
-    word_values = build_name_words(job, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None)
+    word_values = build_name_words(
+        job.name_words, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None
+    )
     filled_labels = {key: fill_pattern(str(pattern), word_values) for key, pattern in behavior.value.items()}
     return attribute_to(
         (behavior, *job.name_origins),

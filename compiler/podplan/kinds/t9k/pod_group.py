@@ -99,7 +99,9 @@ def build_pod_groups(
 
 def _build_pod_group_name(job: JobContext) -> str:
     return str(
-        fill_pattern(job.options.resolve_behavior(behaviors.POD_GROUP_NAME).value, build_name_words(job))
+        fill_pattern(
+            job.options.resolve_behavior(behaviors.POD_GROUP_NAME).value, build_name_words(job.name_words)
+        )
     )
 
 

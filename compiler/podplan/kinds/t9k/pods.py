@@ -112,7 +112,7 @@ def build_replica_name(
     """``<base>-<type>-<index>``, or what ``fact`` is configured to be; it always has the index."""
     name = fill_pattern(
         job.options.resolve_behavior(behavior).value,
-        build_name_words(job, replica_type.name, index=INDEX_TEXT),
+        build_name_words(job.name_words, replica_type.name, index=INDEX_TEXT),
     )
     assert isinstance(name, Indexed)
     return name

@@ -64,7 +64,11 @@ def build_host_name(job: JobContext, replica_type: ReplicaType) -> Indexed:
     service_domain = fill_pattern(
         "{pod}.{service}" if has_job_service else "{service}", {"pod": pod_name, "service": service_name}
     )
-    word_values = build_name_words(job) | {"pod": pod_name, "service": service_name, "host": service_domain}
+    word_values = build_name_words(job.name_words) | {
+        "pod": pod_name,
+        "service": service_name,
+        "host": service_domain,
+    }
     name = fill_pattern(job.options.resolve_behavior(behaviors.SERVICE_HOST).value, word_values)
     return name if isinstance(name, Indexed) else Indexed((name or "",))
 
@@ -91,7 +95,9 @@ def _find_service_name(job: JobContext, replica_type: ReplicaType) -> Indexed | 
 
 def _build_job_service_name(job: JobContext) -> str:
     return str(
-        fill_pattern(job.options.resolve_behavior(behaviors.SERVICE_JOB_NAME).value, build_name_words(job))
+        fill_pattern(
+            job.options.resolve_behavior(behaviors.SERVICE_JOB_NAME).value, build_name_words(job.name_words)
+        )
     )
 
 

@@ -282,7 +282,7 @@ def _build_object_metadata(job: JobContext, name_behavior: Behavior, kind: str) 
 
 
 def _build_object_name(job: JobContext, behavior: Behavior) -> str:
-    return str(fill_pattern(job.options.resolve_behavior(behavior).value, build_name_words(job)))
+    return str(fill_pattern(job.options.resolve_behavior(behavior).value, build_name_words(job.name_words)))
 
 
 def _encode_base64(text: str) -> str:

@@ -8,7 +8,7 @@ from podplan.core.findings import Path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar
-from podplan.kinds.registry import find_kind, load_spec
+from podplan.kinds.registry import find_kind, load_spec, resource_label
 from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.resources import count_accelerators, list_containers
@@ -74,9 +74,10 @@ def find_kind_spec(job: LoweredJob) -> KindSpec | None:
 
 
 def get_job_label(job: LoweredJob) -> str:
-    """The job as messages name it: kind and name."""
+    """The job as messages name it: kind and name; the kind has its group where several groups have it."""
     metadata = get_mapping(job.cr.data, "metadata") if job.cr is not None else {}
-    return f"{kind_of(job)}/{get_text(metadata, 'name') or get_text(metadata, 'generateName')}"
+    kind = resource_label(job.cr.data.get("apiVersion"), kind_of(job)) if job.cr is not None else ""
+    return f"{kind}/{get_text(metadata, 'name') or get_text(metadata, 'generateName')}"
 
 
 def namespace_of(job: LoweredJob) -> str:

@@ -8,6 +8,8 @@ from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.colossalai_job import behaviors as colossalai_behaviors
+from podplan.kinds.t9k.deepspeed_job import behaviors as deepspeed_behaviors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.discovery import find_programs
 from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, kind_of, spec_of
@@ -50,7 +52,7 @@ def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
     Values ``name`` and ``names``.
     """
-    name = str(behaviors.COLOSSALAI_LAUNCHER_CONTAINER.value)
+    name = str(colossalai_behaviors.COLOSSALAI_LAUNCHER_CONTAINER.value)
     for replica_spec in get_replica_specs(target.job):
         written_containers = list_written_containers(replica_spec)
         names = [get_text(found.data, "name") for found in written_containers]
@@ -239,8 +241,8 @@ def _list_reserved_paths(job: LoweredJob) -> list[str]:
     if kind_of(job) == "DeepSpeedJob":
         mount_behaviors = (
             behaviors.SSH_MOUNT_PATH,
-            behaviors.DEEPSPEED_HOSTFILE_PATH,
-            behaviors.DEEPSPEED_ENV_FILE_PATH,
+            deepspeed_behaviors.DEEPSPEED_HOSTFILE_PATH,
+            deepspeed_behaviors.DEEPSPEED_ENV_FILE_PATH,
         )
         return [str(fact.value) for fact in mount_behaviors]
     auth_mount_path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path, value_at
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.t9k.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
+from podplan.kinds.t9k.deepspeed_job.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.accelerate import AccelerateCommand

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from podplan.core.errors import UsageError
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.registry import find_kind, load_spec
 from podplan.yaml import parse_yaml
 
 KubernetesObject = dict[str, Any]
@@ -49,7 +50,11 @@ def select_job_objects(objects: list[KubernetesObject], cr: TracedDocument, file
     Raises UsageError where they are of two jobs of one name.
     """
     name, namespace = _get_name(cr.data), cr.data["metadata"].get("namespace")
-    job_objects = [one for one in objects if _belongs_to_job(one, cr.data["kind"], name, namespace)]
+    kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
+    owner_label = load_spec(kind).owner_label if kind is not None else ""
+    job_objects = [
+        one for one in objects if _belongs_to_job(one, cr.data["kind"], name, namespace, owner_label)
+    ]
     uids = {uid for one in job_objects for uid in _iter_owner_uids(one, cr.data["kind"], name)}
     if len(uids) > 1:
         raise UsageError(
@@ -129,7 +134,9 @@ def _get_name(cr: KubernetesObject) -> str:
     return str(cr["metadata"].get("name") or "")
 
 
-def _belongs_to_job(kubernetes_object: KubernetesObject, kind: str, name: str, namespace: str | None) -> bool:
+def _belongs_to_job(
+    kubernetes_object: KubernetesObject, kind: str, name: str, namespace: str | None, owner_label: str
+) -> bool:
     """Whether an object is a child of a job: by its owner, else by its labels, else by its name."""
     metadata = kubernetes_object["metadata"]
     if namespace and metadata.get("namespace", namespace) != namespace:
@@ -138,7 +145,7 @@ def _belongs_to_job(kubernetes_object: KubernetesObject, kind: str, name: str, n
     if owners:
         return any(_is_owning_job(owner, kind, name) for owner in owners)
     labels = metadata.get("labels") or {}
-    owner_name = labels.get("tensorstack.dev/owner-name") if isinstance(labels, dict) else None
+    owner_name = labels.get(owner_label) if isinstance(labels, dict) else None
     object_name = str(metadata["name"])
     return (
         bool(owner_name == name) if owner_name else object_name == name or object_name.startswith(f"{name}-")

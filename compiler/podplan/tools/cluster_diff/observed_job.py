@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from podplan.core.provenance import Behavior, TracedDocument, root_cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.job_names import compute_job_names
 from podplan.kinds.lowering_options import list_lowering_options
-from podplan.kinds.registry import lower_cr
-from podplan.kinds.t9k.job import build_job_context as job_of
+from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec, lower_cr, name_of
+from podplan.kinds.spec import KindSpec
 from podplan.tools.cluster_diff.differences import ObjectDifference, compute_cost, find_differences
 from podplan.tools.cluster_diff.kubectl_dump import KubernetesObject
 from podplan.tools.cluster_diff.object_matching import (
@@ -36,8 +37,19 @@ class ClusterDiff(NamedTuple):
     differences: list[ObjectDifference]
 
     @property
-    def kind(self) -> str:
-        return str(self.cr.data["kind"])
+    def kind(self) -> GroupVersionKind:
+        kind = find_kind(self.cr.data["apiVersion"], self.cr.data["kind"])
+        assert kind is not None
+        return kind
+
+    @property
+    def kind_name(self) -> str:
+        """The name of the kind in a configuration."""
+        return name_of(self.kind)
+
+    @property
+    def kind_spec(self) -> KindSpec:
+        return load_spec(self.kind)
 
     @property
     def total_cost(self) -> float:
@@ -45,7 +57,7 @@ class ClusterDiff(NamedTuple):
 
     def current_option(self, id_: str) -> Behavior:
         """A setting as it is now."""
-        return self.options._replace(kind=self.kind).resolve_behavior(list_lowering_options()[id_])
+        return self.options._replace(kind=self.kind_name).resolve_behavior(list_lowering_options()[id_])
 
     def pairs_of_kind(self, kind: str) -> list[ObjectPair]:
         """The pairs of one kind of object."""
@@ -79,7 +91,7 @@ def override_options(comparison: ClusterDiff, values: Mapping[str, Any]) -> Lowe
     return comparison.options._replace(
         behavior_values={
             **current_values,
-            comparison.kind: {**current_values.get(comparison.kind, {}), **values},
+            comparison.kind_name: {**current_values.get(comparison.kind_name, {}), **values},
         }
     )
 
@@ -88,13 +100,13 @@ def build_placeholders(
     comparison: ClusterDiff, predicted: PredictedObject, real: KubernetesObject
 ) -> dict[str, str]:
     """What the words in settings stand for, of one replica."""
-    job = job_of(root_cursor(comparison.cr), comparison.options)
+    job, kind = compute_job_names(root_cursor(comparison.cr), comparison.options), comparison.kind.kind
     role = predicted.group.replica_type
     placeholders = {
         "base": job.base_name,
         "job": job.name,
-        "kind": job.kind,
-        "component": job.kind.lower(),
+        "kind": kind,
+        "component": kind.lower(),
         "namespace": str(real["metadata"].get("namespace", "")),
         "type": role,
     }

@@ -11,19 +11,14 @@ from collections.abc import Callable, Iterator
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior, find_origin, root_cursor
 from podplan.core.typing import Any
+from podplan.kinds.job_names import compute_job_names
 from podplan.kinds.lowering_options import list_lowering_options, list_status_behavior_ids
-from podplan.kinds.t9k.job import build_job_context as job_of
 from podplan.tools.cluster_diff import options_from_commands, options_from_files
 from podplan.tools.cluster_diff.differences import ABSENT, ObjectDifference
 from podplan.tools.cluster_diff.name_patterns import find_common_pattern
 from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placeholders
 
 Candidates = Iterator[tuple[str, Any]]
-_TRAINING_CONTAINER_OPTIONS = {
-    "PyTorchTrainingJob": ("pytorch.training-container",),
-    "DeepSpeedJob": ("deepspeed.training-container",),
-    "ColossalAIJob": ("colossalai.training-container", "colossalai.launcher-container"),
-}
 _OPTION_PREFIXES = {
     "Pod": "pod",
     "Service": "service",
@@ -35,10 +30,10 @@ _OPTION_PREFIXES = {
 
 def propose_names(comparison: ClusterDiff) -> Candidates:
     """How children are called: their digits, and the form of their names."""
-    job = job_of(root_cursor(comparison.cr), comparison.options)
+    job = compute_job_names(root_cursor(comparison.cr), comparison.options)
     for pair in comparison.pairs_of_kind("Pod"):
         digits = re.match(rf"{re.escape(job.name)}-([0-9a-f]+)-", pair.real["metadata"]["name"])
-        if job.uid.value:
+        if job.has_uid:
             yield "name.base-suffix", len(digits[1]) if digits else 0
     seen_by_option: dict[str, list[tuple[str, dict[str, str]]]] = {}
     for difference in comparison.differences:
@@ -146,7 +141,7 @@ def propose_containers(comparison: ClusterDiff) -> Candidates:
         for entry in pair.real["spec"].get("containers", [])
         if isinstance(entry, dict) and isinstance(entry.get("name"), str)
     }
-    for id_ in _TRAINING_CONTAINER_OPTIONS.get(comparison.kind, ()):
+    for id_ in comparison.kind_spec.proposed_options.training_containers:
         yield from ((id_, name) for name in container_names)
 
 

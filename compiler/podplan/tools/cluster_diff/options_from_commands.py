@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from podplan.core.findings import Path
+from podplan.core.provenance import root_cursor
 from podplan.core.typing import Any
 from podplan.kinds.lowering_options import WORD_PATTERN, list_lowering_options
+from podplan.kinds.spec import iter_replica_types
 from podplan.tools.cluster_diff.name_patterns import Placeholders, find_common_pattern, insert_placeholders
 from podplan.tools.cluster_diff.object_matching import ObjectPair
 from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placeholders
@@ -26,18 +29,18 @@ _PLACEHOLDER_BY_FLAG = {
     "master_port": "master-port",
 }
 _VALUE_PLACEHOLDERS = ("base", "job", "master-addr", "hostfile", "type")
-_ARGUMENT_OPTIONS = {"PyTorchTrainingJob": "pytorch.torchrun-arguments", "ColossalAIJob": "colossalai.run"}
 
 
 def propose_commands(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
     """The options of torchrun, colossalai and deepspeed, and how sshd is started."""
+    proposed = comparison.kind_spec.proposed_options
     for pair, number in sorted(_iter_training_containers(comparison), key=lambda one: not _starts_sshd(*one)):
         predicted, real = (_read_words(one, number, "command") for one in (pair.predicted.object, pair.real))
         if predicted == real or not predicted or not real:
             continue
-        if comparison.kind in _ARGUMENT_OPTIONS and predicted[0] in ("torchrun", "colossalai"):
+        if proposed.launch_arguments and predicted[0] in ("torchrun", "colossalai"):
             yield from _propose_arguments(comparison, pair, predicted, real)
-        if comparison.kind == "DeepSpeedJob" and "deepspeed" in predicted[-1]:
+        if proposed.shell_launcher and proposed.shell_launcher in predicted[-1]:
             yield from _propose_shell(comparison, predicted, real)
         if predicted[0].endswith("sshd"):
             yield "ssh.sshd-path", real[0]
@@ -53,10 +56,11 @@ def _starts_sshd(pair: ObjectPair, container_index: int) -> bool:
 
 def propose_variables(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
     """The variables that the controller sets: those that the template does not have, in their order."""
-    if comparison.kind != "PyTorchTrainingJob":
+    options = comparison.kind_spec.proposed_options.env
+    option_id = next((id_ for path, id_ in options if not path or _is_true(comparison, path)), "")
+    if not option_id:
         return
-    torchrun = comparison.cr.data["spec"].get("torchrunConfig", {}).get("enabled") is True
-    option = comparison.current_option("pytorch.torchrun-env" if torchrun else "pytorch.env")
+    option = comparison.current_option(option_id)
     observations: dict[str, list[tuple[str, Placeholders]]] = {}
     for rank, (pair, number) in enumerate(_iter_training_containers(comparison)):
         template_names = {one["name"] for one in _list_template_env(comparison, pair, number)}
@@ -78,6 +82,10 @@ def propose_variables(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
     for name in option.value:
         if name not in patterns:
             yield option.id, {key: value for key, value in option.value.items() if key != name}
+
+
+def _is_true(comparison: ClusterDiff, path: Path) -> bool:
+    return root_cursor(comparison.cr).get(*path).value is True
 
 
 def _find_variable_pattern(
@@ -113,9 +121,9 @@ def _list_template_env(
     comparison: ClusterDiff, pair: ObjectPair, container_index: int
 ) -> list[dict[str, Any]]:
     """The env of the template of a Pod."""
-    for entry in comparison.cr.data["spec"].get("replicaSpecs") or []:
-        if entry.get("type") == pair.predicted.group.replica_type:
-            env = entry["template"]["spec"]["containers"][container_index].get("env") or []
+    for entry in iter_replica_types(comparison.kind_spec, comparison.cr.data):
+        if entry.type == pair.predicted.group.replica_type:
+            env = entry.data["template"]["spec"]["containers"][container_index].get("env") or []
             return [one for one in env if "name" in one]
     return []
 
@@ -159,14 +167,12 @@ def _propose_arguments(
     comparison: ClusterDiff, pair: ObjectPair, predicted: list[str], real: list[str]
 ) -> Iterator[tuple[str, Any]]:
     """The options of a launcher, without what the CR says after them."""
-    option = comparison.current_option(_ARGUMENT_OPTIONS[comparison.kind])
+    proposed = comparison.kind_spec.proposed_options
+    option = comparison.current_option(proposed.launch_arguments)
     tail_length = _count_common_tail(predicted, real)
     placeholders = _build_training_placeholders(comparison, pair, pair.predicted.replica_index)
-    if comparison.kind == "ColossalAIJob":
-        placeholders |= _read_flag_values(
-            predicted, {"--hostfile": "hostfile", "--nproc_per_node": "processes"}
-        )
-        placeholders |= _read_flag_values(predicted, {"--extra_launch_args": "launch-arguments"})
+    if proposed.launch_flags:
+        placeholders |= _read_flag_values(predicted, proposed.launch_flags)
         placeholders |= {"master-addr": find_first_host(comparison)}
     for length in dict.fromkeys((tail_length, *(len(one) for one in _iter_written_tails(comparison)))):
         options = _group_arguments(real[: len(real) - length])
@@ -188,7 +194,7 @@ def _iter_written_tails(comparison: ClusterDiff) -> Iterator[list[str]]:
         yield [str(word) for word in words or []]
 
 
-def _read_flag_values(words: list[str], placeholder_by_flag: dict[str, str]) -> dict[str, str]:
+def _read_flag_values(words: list[str], placeholder_by_flag: Mapping[str, str]) -> dict[str, str]:
     return {
         placeholder_by_flag[word]: after for word, after in pairwise(words) if word in placeholder_by_flag
     }

@@ -12,7 +12,6 @@ from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placehold
 
 _HOST_PATTERN = re.compile(r"\{(host|pod|service)\}(\..*)?")
 _SAMPLE_PODS = 2  # Pods that are looked at for where keys are mounted
-_LINE_OPTIONS = {"DeepSpeedJob": "deepspeed.hostfile-line", "ColossalAIJob": "colossalai.hostfile-line"}
 
 
 def propose_hosts(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
@@ -94,7 +93,7 @@ def propose_files(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
             yield "deepspeed.env-file-key", key
     for predicted_text, real_text in _iter_changed_texts(comparison):
         yield from _propose_lines(comparison, predicted_text, real_text)
-    if comparison.kind in _LINE_OPTIONS:
+    if comparison.kind_spec.proposed_options.hostfile_line:
         yield from (("ssh.auth-mount-path", folder) for folder in _list_mount_folders(comparison))
     for difference in comparison.differences:
         if "items" in difference.real_path:
@@ -115,7 +114,7 @@ def _list_mount_folders(comparison: ClusterDiff) -> dict[str, None]:
 
 def _propose_lines(comparison: ClusterDiff, predicted_text: str, real_text: str) -> Iterator[tuple[str, Any]]:
     """The form of the lines of a file, by the first of them, as predicted and as it really is."""
-    id_ = _LINE_OPTIONS.get(comparison.kind)
+    id_ = comparison.kind_spec.proposed_options.hostfile_line
     line, real = predicted_text.splitlines()[:1], real_text.splitlines()[:1]
     if not id_ or not real or not "".join(line).strip():
         return

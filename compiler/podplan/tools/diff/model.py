@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from podplan.core.findings import Finding, Location, Path
-from podplan.kinds.t9k.behaviors.change_effects import EffectLevel, FieldEffect
+from podplan.kinds.change_effects import EffectLevel, FieldEffect
 
 Level = Literal["source", "cr", "lowered"]
 LEVELS: tuple[Level, ...] = ("source", "cr", "lowered")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from podplan.core.findings import Path
-from podplan.kinds.t9k.behaviors.change_effects import ChangeEffect, compute_change_effect, iter_changed_paths
+from podplan.kinds.change_effects import ChangeEffect, compute_change_effect, iter_changed_paths
 from podplan.tools.diff.model import ABSENT, Count, JobChange
 from podplan.tools.diff.pairing import Pair
 from podplan.tools.diff.repository_state import Broken

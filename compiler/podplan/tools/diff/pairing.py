@@ -133,12 +133,12 @@ def identity(job: Job) -> Hashable:
 
 def _source(job: Job) -> Hashable | None:
     """The variant of a profile, whatever it is called: a name may hold a hash of what it is of."""
-    return (job.kind, job.origin, job.variant) if job.origin else None
+    return (job.group, job.kind, job.origin, job.variant) if job.origin else None
 
 
 def _place(job: Job) -> Hashable | None:
     """The name alone: environments may have been renamed, or be new."""
-    return (job.kind, job.namespace, job.name) if job.is_job and job.name else None
+    return (job.group, job.kind, job.namespace, job.name) if job.is_job and job.name else None
 
 
 def _whatever_kind(job: Job) -> Hashable | None:

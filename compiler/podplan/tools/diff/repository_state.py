@@ -21,7 +21,7 @@ from podplan.core.limits import MAX_OBJECTS, LimitExceeded, limit_exceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
-from podplan.kinds.t9k.behaviors.change_effects import has_generated_name
+from podplan.kinds.change_effects import has_generated_name
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.redaction import secrets_behind
@@ -156,7 +156,7 @@ class _Rendered(NamedTuple):
     ref: Ref
     said: RenderHeader
     source: str
-    named: tuple[str, str, str]
+    named: tuple[str, str, str, str]
     content: bytes
 
 
@@ -361,7 +361,14 @@ class Tree:
         if not self._rendered:
             return ()
         known = {
-            (os.path.realpath(job.file), job.environment, job.kind, job.namespace, job.name): job.content
+            (
+                os.path.realpath(job.file),
+                job.environment,
+                job.group,
+                job.kind,
+                job.namespace,
+                job.name,
+            ): job.content
             for job in self.jobs
         }
         unknown = {os.path.realpath(one.file) for one in self.broken}
@@ -416,9 +423,10 @@ def _rendered_from(item: ClassifiedDocument) -> RenderHeader | None:
     return said if said is not None and os.path.exists(find_source_path(item, said)) else None
 
 
-def _named(cr: TracedDocument) -> tuple[str, str, str]:
+def _named(cr: TracedDocument) -> tuple[str, str, str, str]:
     metadata = get_mapping(cr.data, "metadata")
-    return get_text(cr.data, "kind"), get_text(metadata, "namespace"), get_text(metadata, "name")
+    group = get_text(cr.data, "apiVersion").rpartition("/")[0]
+    return group, get_text(cr.data, "kind"), get_text(metadata, "namespace"), get_text(metadata, "name")
 
 
 def _whole(plan: JobPlan) -> Whole:
@@ -436,12 +444,12 @@ def _with_secrets(whole: Whole) -> Iterator[TracedDocument]:
 
 def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: tuple[Finding, ...]) -> Job:
     data = whole.cr.data
-    kind, namespace, name = _named(whole.cr)
+    group, kind, namespace, name = _named(whole.cr)
     generated = get_text(get_mapping(data, "metadata"), "generateName")
     pods, gpus = size_of(whole.groups)
     return Job(
         ref,
-        str(data.get("apiVersion", "")).rpartition("/")[0],
+        group,
         kind,
         namespace,
         name or (f"{generated}*" if generated else ""),

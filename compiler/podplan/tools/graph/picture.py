@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from podplan.core.limits import MAX_GRAPH_ELEMENTS, LimitExceeded, limit_exceeded
-from podplan.core.provenance import TracedDocument
+from podplan.core.provenance import Path, TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
+from podplan.kinds.registry import find_kind, load_spec
+from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
 from podplan.tools.graph.hosts import build_host_index, find_mentions
 from podplan.tools.graph.model import Call, Card, Gang, Graph, Link, SideBox
@@ -22,8 +24,6 @@ from podplan.tools.graph.pods import (
     shorten_image,
 )
 
-_GROUP_NAME_LABEL = "scheduler.tensorstack.dev/group-name"
-
 
 def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str = "") -> Graph:
     """The picture of a CR that lowers to ``groups``; ``variant`` is the environment and matrix instance.
@@ -36,11 +36,13 @@ def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str
         by_kind.setdefault(group.doc.data["kind"], []).append(group)
     cards_of_pods = group_pod_cards(by_kind.get("Pod", []))
     gang = by_kind.get("PodGroup", [])
+    kind_spec = _find_kind_spec(cr.data)
+    group_label = kind_spec.pod_group_label if kind_spec is not None else ""
     tensorboards = by_kind.get("TensorBoard", [])
     calls, peers = _build_calls(cards_of_pods, by_kind)
     cards = (
         *(
-            _build_card(i, role, cards_of_pods, gang, peers.get(i, ()))
+            _build_card(i, role, cards_of_pods, gang, peers.get(i, ()), group_label)
             for i, role in enumerate(cards_of_pods)
         ),
         *(_build_tensorboard_card(i, board) for i, board in enumerate(tensorboards)),
@@ -90,18 +92,37 @@ def _iter_tags(cr: Mapping[str, Any], variant: str) -> Iterator[str]:
         yield f"namespace {namespace}"
     if variant:
         yield variant
-    spec = get_mapping(cr, "spec")
     for mode, tag in (("debug", "debug mode"), ("pause", "paused")):
-        if get_mapping(get_mapping(spec, "runMode"), mode).get("enabled") is True:
+        if _is_mode_enabled(cr, mode):
             yield tag
-    elastic = get_mapping(spec, "elastic")
+    kind_spec = _find_kind_spec(cr)
+    elastic = _get_mapping_at(cr, kind_spec.elastic_path if kind_spec is not None else ())
     if elastic.get("enabled") is True:
         min_replicas, max_replicas = (elastic.get(key, "?") for key in ("minReplicas", "maxReplicas"))
         yield f"elastic, {min_replicas} to {max_replicas} replicas"
 
 
+def _is_mode_enabled(cr: Mapping[str, Any], mode: str) -> bool:
+    kind_spec = _find_kind_spec(cr)
+    path = (*kind_spec.run_mode_path, mode) if kind_spec is not None and kind_spec.run_mode_path else ()
+    return _get_mapping_at(cr, path).get("enabled") is True
+
+
+def _find_kind_spec(cr: Mapping[str, Any]) -> KindSpec | None:
+    kind = find_kind(cr.get("apiVersion"), cr.get("kind"))
+    return load_spec(kind) if kind is not None else None
+
+
+def _get_mapping_at(cr: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The mapping at ``path``; an empty one where there is none, or no path."""
+    value = cr if path else {}
+    for step in path:
+        value = get_mapping(value, str(step))
+    return value
+
+
 def _explain_empty_graph(cr: Mapping[str, Any]) -> str:
-    if get_mapping(get_mapping(get_mapping(cr, "spec"), "runMode"), "pause").get("enabled") is True:
+    if _is_mode_enabled(cr, "pause"):
         return "Paused: no Pods until it goes on (--resumed draws it as it is then)"
     return "No Pods: every replica type has 0 replicas"
 
@@ -123,7 +144,12 @@ def _sum_gpus(pod_cards: Sequence[PodCard]) -> dict[str, int]:
 
 
 def _build_card(
-    i: int, role: PodCard, pod_cards: Sequence[PodCard], gang: Sequence[ReplicaGroup], peers: Sequence[str]
+    i: int,
+    role: PodCard,
+    pod_cards: Sequence[PodCard],
+    gang: Sequence[ReplicaGroup],
+    peers: Sequence[str],
+    pod_group_label: str,
 ) -> Card:
     first = role.groups[0]
     is_unique = [other.name for other in pod_cards].count(role.name) == 1
@@ -144,7 +170,7 @@ def _build_card(
         tuple(fields),
         card_rows,
         bool(gang)
-        and labels.get(_GROUP_NAME_LABEL, format_object_names(gang[0])) == format_object_names(gang[0]),
+        and labels.get(pod_group_label, format_object_names(gang[0])) == format_object_names(gang[0]),
         role.replicas > 1,
     )
 

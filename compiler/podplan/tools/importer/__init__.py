@@ -14,7 +14,15 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.decompile import Fields, is_same_json, order_profile_fields
 from podplan.kinds.common.profile import join_words
 from podplan.kinds.compilation import compile_profile
-from podplan.kinds.registry import KIND_NAMES, PACKAGES, GroupVersionKind, find_kind, load_module
+from podplan.kinds.registry import (
+    KIND_NAMES,
+    PACKAGES,
+    GroupVersionKind,
+    find_kind,
+    load_module,
+    load_spec,
+    name_of,
+)
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.schema import validate_against, validate_cr
 from podplan.schema.pruning import UNKNOWN_FIELD_RULES, prune_unknown_fields
@@ -189,7 +197,8 @@ def _iter_proposals(cr: Data) -> Iterator[Fields]:
     assert kind is not None
     decompile = load_module(kind, "decompile").decompile
     yield decompile(cr["spec"])
-    yield decompile({key: value for key, value in cr["spec"].items() if key != "replicaSpecs"})
+    lists = {field.path[1] for field in load_spec(kind).replica_types if field.form == "list"}
+    yield decompile({key: value for key, value in cr["spec"].items() if key not in lists})
     yield {}
 
 
@@ -248,7 +257,9 @@ def _remove_field(fields: Fields, path: Path) -> Fields:
 
 def _build_profile(cr: Data, fields: Fields) -> Data:
     head = {"apiVersion": "podplan/v1", "kind": "JobProfile", "metadata": cr.get("metadata")}
-    spec = order_profile_fields({"job": cr["kind"], **fields})
+    kind = find_kind(cr["apiVersion"], cr["kind"])
+    assert kind is not None
+    spec = order_profile_fields({"job": name_of(kind), **fields})
     return {**{key: value for key, value in head.items() if value is not None}, "spec": spec}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from podplan.core.typing import Any
+from podplan.kinds.registry import find_kind, load_spec
 from podplan.tools.formatter.rewriting import build_field, build_scalar, find_entry_index
 from podplan.yaml.edits.changes import FixRefused, format_inline
 from podplan.yaml.tree import CstEntry, CstNode
@@ -21,8 +22,9 @@ OLD_FIELDS, NEW_FIELDS = ("launcher", "worker"), ("torchConfig", "replicaSpecs")
 
 
 def is_launcher_dialect(cr: Any) -> bool:
-    """Whether a CR is a ColossalAIJob in the launcher dialect."""
-    spec = cr.get("spec") if isinstance(cr, dict) and cr.get("kind") == "ColossalAIJob" else None
+    """Whether a CR is in a dialect that migrate replaces."""
+    kind = find_kind(cr.get("apiVersion"), cr.get("kind")) if isinstance(cr, dict) else None
+    spec = cr.get("spec") if kind is not None and load_spec(kind).superseded_dialect else None
     return isinstance(spec, dict) and any(spec.get(name) is not None for name in OLD_FIELDS)
 
 

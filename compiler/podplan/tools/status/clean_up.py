@@ -7,15 +7,9 @@ from collections.abc import Sequence
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
-from podplan.kinds.t9k.behaviors import termination
 from podplan.tools.status.observed_job import Decision, ObservedJob, get_at
 from podplan.tools.status.replicas import ObservedReplica, format_replicas, select_plural
 
-CLEAN_UP_POLICY_BEHAVIORS = {
-    "None": termination.CLEAN_UP_NONE,
-    "Unfinished": termination.CLEAN_UP_UNFINISHED,
-    "All": termination.CLEAN_UP_ALL,
-}
 UNFINISHED_PHASES = ("Creating", "Pending", "Running", "Unknown")
 
 
@@ -28,13 +22,14 @@ class CleanUp(NamedTuple):
 
 def decide_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
     """What is deleted of a job that has ended; of one that has not, nothing, and the sentence says why."""
-    if job.rules.clean_up is termination.CLEAN_UP_WORKERS:
+    if job.rules.deletes_workers_only:
         return _decide_worker_clean_up(job, has_ended)
+    policies = job.rules.behaviors.clean_up_policies
     policy_field = get_at(job.cr, job.rules.clean_up_path)
-    is_known = isinstance(policy_field, str) and policy_field in CLEAN_UP_POLICY_BEHAVIORS
+    is_known = isinstance(policy_field, str) and policy_field in policies
     default = job.options.resolve_behavior(job.rules.clean_up)
     policy = policy_field if is_known else default.value
-    behavior = CLEAN_UP_POLICY_BEHAVIORS[policy] if is_known else default
+    behavior = policies[policy] if is_known else default
     path = job.rules.clean_up_path if is_known else ()
     if not has_ended:
         return CleanUp(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from podplan.core.findings import Path
-from podplan.kinds.t9k.behaviors import job_status, termination
 from podplan.tools.status.observed_job import Decision, ObservedJob, find_leader, get_at
 from podplan.tools.status.outcome import JobOutcome, build_failure, build_success, build_undecided
 from podplan.tools.status.replicas import ObservedReplica, describe_end
 from podplan.tools.status.success_rules import SucceededByName, decide_by_rules
-
-DEADLINE_PATH: Path = ("spec", "runPolicy", "activeDeadlineSeconds")
 
 
 def decide_outcome(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobOutcome:
@@ -25,27 +22,32 @@ def decide_outcome(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobO
 
 
 def _exceeds_deadline(job: ObservedJob) -> bool:
-    deadline = get_at(job.cr, DEADLINE_PATH)
+    deadline = get_at(job.cr, _find_deadline_path(job))
     return isinstance(deadline, int) and job.elapsed is not None and job.elapsed > deadline
 
 
+def _find_deadline_path(job: ObservedJob) -> Path:
+    return (*job.kind_spec.run_policy_path, "activeDeadlineSeconds")
+
+
 def _fail_by_deadline(job: ObservedJob) -> JobOutcome:
-    why = f"it ran for {job.elapsed} s, and activeDeadlineSeconds is {get_at(job.cr, DEADLINE_PATH)}"
-    decision = Decision("failure", f"the job fails: {why}", termination.DEADLINE, (), DEADLINE_PATH)
-    return build_failure(job, why, decision, job_status.SAYS_DEADLINE)
+    path = _find_deadline_path(job)
+    why = f"it ran for {job.elapsed} s, and activeDeadlineSeconds is {get_at(job.cr, path)}"
+    decision = Decision("failure", f"the job fails: {why}", job.rules.behaviors.deadline, (), path)
+    return build_failure(job, why, decision, job.rules.behaviors.deadline_message)
 
 
 def _decide_by_leader(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobOutcome:
     behavior, leading_replica = job.rules.outcome_behavior, find_leader(job)
     if leading_replica is None:
         return build_undecided(
-            Decision("success", "nothing decides: the job has no replica that does", behavior)
+            job, Decision("success", "nothing decides: the job has no replica that does", behavior)
         )
     if leading_replica.name not in succeeded_by_name:
         text = (
             f"not decided yet: {leading_replica.short_name} decides, and {_describe_state(leading_replica)}"
         )
-        return build_undecided(Decision("success", text, behavior, (leading_replica,)))
+        return build_undecided(job, Decision("success", text, behavior, (leading_replica,)))
     if succeeded_by_name[leading_replica.name]:
         log_note = (
             "; whether the training succeeded, only its log tells" if job.rules.finished_message else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
-from podplan.kinds.t9k.behaviors import job_status
 from podplan.tools.status.observed_job import ObservedJob
 from podplan.tools.status.outcome import JobOutcome, format_message
 from podplan.tools.status.replicas import ObservedReplica
@@ -34,7 +33,9 @@ def build_conditions(job: ObservedJob, phase: str, outcome: JobOutcome) -> list[
         life_conditions = _build_paused_conditions(job)
     else:
         life_conditions = _build_active_conditions(job, phase)
-    initialized = _build_condition(job, "Initialized", True, NO_REASON, job_status.SAYS_INITIALIZED)
+    initialized = _build_condition(
+        job, "Initialized", True, NO_REASON, job.rules.behaviors.initialized_message
+    )
     return [initialized, *life_conditions, _build_replica_failure(job, outcome)]
 
 
@@ -55,26 +56,28 @@ def _build_ended_conditions(outcome: JobOutcome) -> list[Condition]:
 
 def _build_paused_conditions(job: ObservedJob) -> list[Condition]:
     return [
-        _build_condition(job, "Running", False, "Paused", job_status.SAYS_PAUSED),
-        _build_condition(job, "Paused", True, "Paused", job_status.SAYS_PAUSED),
+        _build_condition(job, "Running", False, "Paused", job.rules.behaviors.paused_message),
+        _build_condition(job, "Paused", True, "Paused", job.rules.behaviors.paused_message),
         *_build_not_ended_conditions(job),
     ]
 
 
 def _build_active_conditions(job: ObservedJob, phase: str) -> list[Condition]:
     if phase != "Running":
-        running = _build_condition(job, "Running", False, NO_REASON, job_status.SAYS_NOT_STARTED)
+        running = _build_condition(job, "Running", False, NO_REASON, job.rules.behaviors.not_started_message)
     elif _find_failed_replica(job) is None:
-        running = _build_condition(job, "Running", True, NO_REASON, job_status.SAYS_NORMAL)
+        running = _build_condition(job, "Running", True, NO_REASON, job.rules.behaviors.normal_message)
     else:
-        running = _build_condition(job, "Running", True, NO_REASON, job_status.SAYS_NOT_ENDED)
+        running = _build_condition(job, "Running", True, NO_REASON, job.rules.behaviors.not_ended_message)
     return [running, *_build_not_ended_conditions(job)]
 
 
 def _build_not_ended_conditions(job: ObservedJob) -> list[Condition]:
     return [
-        _build_condition(job, "Failed", False, NOT_ENDED_REASON, job_status.SAYS_NOT_ENDED),
-        _build_condition(job, "Completed", False, NOT_ENDED_REASON, job_status.SAYS_STILL_RUNNING),
+        _build_condition(job, "Failed", False, NOT_ENDED_REASON, job.rules.behaviors.not_ended_message),
+        _build_condition(
+            job, "Completed", False, NOT_ENDED_REASON, job.rules.behaviors.still_running_message
+        ),
     ]
 
 
@@ -85,8 +88,8 @@ def _build_replica_failure(job: ObservedJob, outcome: JobOutcome) -> Condition:
     if outcome.phase == "Succeeded" and job.rules.finished_message is not None:
         return _build_condition(job, "ReplicaFailure", False, "Finished", job.rules.finished_message)
     if failed is None:
-        return _build_condition(job, "ReplicaFailure", False, NO_REASON, job_status.SAYS_NORMAL)
-    behavior = job.options.resolve_behavior(job_status.SAYS_REPLICA_FAILED)
+        return _build_condition(job, "ReplicaFailure", False, NO_REASON, job.rules.behaviors.normal_message)
+    behavior = job.options.resolve_behavior(job.rules.behaviors.replica_failed_message)
     return Condition("ReplicaFailure", True, "ErrorInPod", format_message(behavior, job, failed), behavior)
 
 

@@ -13,23 +13,27 @@ from podplan.tools.status.replica_matcher import ReplicaNames, explain_unknown_n
 from podplan.tools.status.replicas import ENDED_PHASES, ContainerState
 from podplan.yaml import Document
 
-OWNER_LABEL = "tensorstack.dev/owner-name"
 POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 _ORDINARY_REASONS = ("Error", "Completed")  # reasons that say no more than the exit code
 
 
 def parse_pods(
-    document: Document, replica_names: ReplicaNames, job_name: str, training_names: Sequence[str]
+    document: Document,
+    replica_names: ReplicaNames,
+    job_name: str,
+    training_names: Sequence[str],
+    owner_label: str,
 ) -> Iterator[DeclaredState]:
     """What the Pods of a document say; those of other jobs, and what is no Pod, are passed over.
 
-    ``training`` are the names of the containers that train, by position. Raises UsageError.
+    ``training_names`` are the names of the containers that train, by position, and ``owner_label`` is the
+    label of a Pod with the name of its job. Raises UsageError.
     """
     for path, data in _iter_pods(document.data, ()):
         position = find_pod_position(replica_names, get_text(get_mapping(data, "metadata"), "name"))
         if position is not None:
             yield _build_declared_state(document, path, data, position, training_names[position])
-        elif not _belongs_to_other_job(get_mapping(data, "metadata"), job_name):
+        elif not _belongs_to_other_job(get_mapping(data, "metadata"), job_name, owner_label):
             name = get_text(get_mapping(data, "metadata"), "name")
             name_location = _format_location(document, (*path, "metadata", "name"))
             raise UsageError(
@@ -54,9 +58,9 @@ def _iter_pods(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[st
                 yield (*path, "items", index), entry
 
 
-def _belongs_to_other_job(metadata: Mapping[str, Any], job: str) -> bool:
+def _belongs_to_other_job(metadata: Mapping[str, Any], job: str, owner_label: str) -> bool:
     """Whether a Pod says that it belongs to another job, or to something else that owns it."""
-    label = get_text(get_mapping(metadata, "labels"), OWNER_LABEL)
+    label = get_text(get_mapping(metadata, "labels"), owner_label)
     owners = [get_text(owner, "name") for _, owner in get_entries(metadata, "ownerReferences")]
     return bool(label or owners) and job not in (label, *owners)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from podplan.core.errors import UsageError
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.replica_groups import LoweringOptions
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.registry import find_kind, load_spec, name_of
+from podplan.kinds.spec import KindSpec, iter_replica_types
+from podplan.kinds.status_rules import StatusRules
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
-from podplan.tools.status.kind_table import STATUS_RULES, KindStatusRules
 from podplan.tools.status.replicas import ObservedReplica
 
 
@@ -15,7 +18,8 @@ class ObservedJob(NamedTuple):
     """A job with all its replicas, those of rank 0 first. ``elapsed`` are the seconds since its start."""
 
     cr: dict[str, Any]
-    rules: KindStatusRules
+    rules: StatusRules
+    kind_spec: KindSpec
     replicas: tuple[ObservedReplica, ...]
     options: LoweringOptions
     elapsed: int | None = None
@@ -43,9 +47,14 @@ class Decision(NamedTuple):
 def build_observed_job(
     cr: dict[str, Any], replicas: list[ObservedReplica], options: LoweringOptions, elapsed: int | None = None
 ) -> ObservedJob:
-    """A job of one of the kinds in the table."""
-    kind = cr["kind"]
-    return ObservedJob(cr, STATUS_RULES[kind], tuple(replicas), options._replace(kind=kind), elapsed)
+    """A job that can be lowered. Raises UsageError for a kind whose status nobody knows."""
+    kind = find_kind(cr["apiVersion"], cr["kind"])
+    assert kind is not None
+    spec = load_spec(kind)
+    if spec.load_status_rules is None:
+        raise UsageError(f"podplan does not know what the controller of a {kind.kind} reports of it")
+    options = options._replace(kind=name_of(kind))
+    return ObservedJob(cr, spec.load_status_rules(), spec, tuple(replicas), options, elapsed)
 
 
 def get_at(data: Any, path: Path) -> Any:
@@ -62,10 +71,7 @@ def get_at(data: Any, path: Path) -> Any:
 
 def find_spec_paths(job: ObservedJob) -> dict[str, Path]:
     """The paths of the entries that describe the replica types; of two alike, the first."""
-    if job.rules.specs_path[-1] != "replicaSpecs":
-        return {one.type: job.rules.specs_path for one in job.replicas}
-    spec_entries = get_entries(get_mapping(job.cr, "spec"), "replicaSpecs")
-    return {get_text(entry, "type"): (*job.rules.specs_path, i) for i, entry in reversed([*spec_entries])}
+    return {one.type: one.path for one in reversed([*iter_replica_types(job.kind_spec, job.cr)])}
 
 
 def count_past_restarts(job: ObservedJob) -> dict[str, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
-from podplan.kinds.t9k.behaviors import job_status
 from podplan.tools.status.observed_job import Decision, ObservedJob
 from podplan.tools.status.replicas import ObservedReplica
 
@@ -18,19 +17,19 @@ class JobOutcome(NamedTuple):
     phase: str
     explanation: str
     decision: Decision
-    message_behavior: Behavior = job_status.SAYS_STILL_RUNNING
+    message_behavior: Behavior
     message: str = ""
     mentions_restarts: bool = True
 
 
-def build_undecided(decision: Decision) -> JobOutcome:
+def build_undecided(job: ObservedJob, decision: Decision) -> JobOutcome:
     """A job that goes on."""
-    return JobOutcome("", "", decision)
+    return JobOutcome("", "", decision, job.rules.behaviors.still_running_message)
 
 
 def build_success(job: ObservedJob, explanation: str, decision: Decision) -> JobOutcome:
     """A job that has succeeded, because of ``why``."""
-    behavior = job.options.resolve_behavior(job_status.SAYS_SUCCEEDED)
+    behavior = job.options.resolve_behavior(job.rules.behaviors.succeeded_message)
     return JobOutcome("Succeeded", explanation, decision, behavior, format_message(behavior, job))
 
 

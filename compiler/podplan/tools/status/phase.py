@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
-from podplan.kinds.t9k.behaviors import job_status
-from podplan.kubernetes.accessors import get_mapping
 from podplan.tools.status.observed_job import ObservedJob, find_leader, get_at
 from podplan.tools.status.replicas import NOT_STARTED_PHASES
 
-PAUSE_PATH = ("spec", "runMode", "pause", "enabled")
+
+def is_pause_enabled(job: ObservedJob) -> bool:
+    """Whether the CR asks for pause mode."""
+    return get_at(job.cr, find_pause_path(job)) is True
+
+
+def find_pause_path(job: ObservedJob) -> Path:
+    """Where the CR asks for pause mode."""
+    return (*job.kind_spec.run_mode_path, "pause", "enabled")
 
 
 def is_paused(job: ObservedJob) -> bool:
     """Whether the job is in pause mode, and has not been told to go on."""
-    return get_at(job.cr, PAUSE_PATH) is True and not job.options.resumed
+    return is_pause_enabled(job) and not job.options.resumed
 
 
 def determine_phase(job: ObservedJob, has_restarted: bool) -> tuple[str, Behavior]:
     """The phase, and what it rests on; ``restarted`` says whether a replica ever was."""
     leading_replica = find_leader(job)
     if leading_replica is not None and leading_replica.phase == "Unknown":
-        return "Unknown", job_status.PHASE_UNKNOWN
+        return "Unknown", job.rules.behaviors.phase_unknown
     if has_restarted or _has_started(job):
-        return "Running", job_status.PHASE_RUNNING
-    if get_at(job.cr, PAUSE_PATH) is True:
-        return "Resuming", job_status.PHASE_RESUMING
-    return "Pending", job_status.PHASE_PENDING
+        return "Running", job.rules.behaviors.phase_running
+    if is_pause_enabled(job):
+        return "Resuming", job.rules.behaviors.phase_resuming
+    return "Pending", job.rules.behaviors.phase_pending
 
 
 def _has_started(job: ObservedJob) -> bool:
     """Whether as many replicas have started as the job needs."""
-    elastic = get_mapping(get_mapping(job.cr, "spec"), "elastic")
+    elastic = get_at(job.cr, job.kind_spec.elastic_path)
+    elastic = elastic if isinstance(elastic, dict) else {}
     needed, min_replicas = len(job.replicas), elastic.get("minReplicas")
     if (
         elastic.get("enabled") is True
@@ -39,8 +47,6 @@ def _has_started(job: ObservedJob) -> bool:
     ):
         needed = min(needed, min_replicas)
     # What is gone was started once, but not since a pause.
-    not_running_phases = (
-        (*NOT_STARTED_PHASES, "Deleted") if get_at(job.cr, PAUSE_PATH) is True else NOT_STARTED_PHASES
-    )
+    not_running_phases = (*NOT_STARTED_PHASES, "Deleted") if is_pause_enabled(job) else NOT_STARTED_PHASES
     started = [one for one in job.replicas if one.phase not in not_running_phases]
     return bool(job.replicas) and len(started) >= needed

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from podplan.kinds.t9k.behaviors import job_status, termination
 from podplan.tools.status import reason
 from podplan.tools.status.clean_up import decide_clean_up
 from podplan.tools.status.completion import decide_outcome
 from podplan.tools.status.conditions import build_conditions
 from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts
 from podplan.tools.status.outcome import JobOutcome, build_undecided
-from podplan.tools.status.phase import PAUSE_PATH, determine_phase, is_paused
+from podplan.tools.status.phase import determine_phase, find_pause_path, is_paused
 from podplan.tools.status.replicas import ObservedReplica, format_replicas, select_plural
 from podplan.tools.status.restarts import build_restart_decisions, decide_restarts
 from podplan.tools.status.result import ReplicaTransition, StatusResult
@@ -37,7 +36,7 @@ def reconcile_job(job: ObservedJob) -> StatusResult:
         return _finish_job(
             job,
             result,
-            (*build_restart_decisions(ended_replicas), result.decision),
+            (*build_restart_decisions(job, ended_replicas), result.decision),
             reason.explain_ended_job(result, ended_replicas),
         )
     restarts = _count_restarts(job, restarted_names)
@@ -51,8 +50,8 @@ def reconcile_job(job: ObservedJob) -> StatusResult:
         tuple(_build_active(one, restarted_names) for one in job.replicas),
         tuple(build_conditions(job, phase, result)),
         (
-            *build_restart_decisions(ended_replicas),
-            *_build_create_decision(deleted_replicas),
+            *build_restart_decisions(job, ended_replicas),
+            *_build_create_decision(job, deleted_replicas),
             result.decision,
             decide_clean_up(job, False).decision,
         ),
@@ -88,19 +87,18 @@ def _pause_job(job: ObservedJob) -> StatusResult:
         if existing
         else "no Pods are made"
     )
-    decision = Decision(
-        "pause", f"{deletion_text}: the job is paused", job_status.PAUSE, existing, PAUSE_PATH
-    )
+    behavior, path = job.rules.behaviors.pause, find_pause_path(job)
+    decision = Decision("pause", f"{deletion_text}: the job is paused", behavior, existing, path)
     return StatusResult(
         job,
         "Paused",
-        job_status.PAUSE,
+        job.rules.behaviors.pause,
         "it is in pause mode, and has no Pods",
         tuple(
             ReplicaTransition(one, one.phase) if one.phase == "Deleted" else _build_deleted(one)
             for one in job.replicas
         ),
-        tuple(build_conditions(job, "Paused", build_undecided(decision))),
+        tuple(build_conditions(job, "Paused", build_undecided(job, decision))),
         (decision,),
         _count_restarts(job, ()),
     )
@@ -120,14 +118,14 @@ def _build_active(replica: ObservedReplica, restarted_names: Collection[str]) ->
     )
 
 
-def _build_create_decision(deleted_replicas: list[ObservedReplica]) -> list[Decision]:
+def _build_create_decision(job: ObservedJob, deleted_replicas: list[ObservedReplica]) -> list[Decision]:
     if not deleted_replicas:
         return []
     text = (
         f"{format_replicas(deleted_replicas)} {select_plural(deleted_replicas, 'is', 'are')} gone, and"
         " created anew; that is not counted as a restart"
     )
-    return [Decision("create", text, termination.DELETED_REPLICA, tuple(deleted_replicas))]
+    return [Decision("create", text, job.rules.behaviors.deleted_replica, tuple(deleted_replicas))]
 
 
 def _count_restarts(job: ObservedJob, restarted_names: Collection[str]) -> dict[str, int]:

@@ -22,18 +22,19 @@ def apply_declared_states(
     replicas: list[ObservedReplica],
     source: SourceFile | None,
     pod_flags: Sequence[str],
+    owner_label: str,
 ) -> list[ObservedReplica]:
     """``replicas`` as ``source`` and ``--pod NAME=STATE`` flags tell; flags win, and what is exact does.
 
-    ``groups`` are what the job ``job`` was lowered to. Raises UsageError with the place of what cannot be
-    understood.
+    ``groups`` are what the job ``job`` was lowered to; ``owner_label`` is the label of its Pods with its
+    name. Raises UsageError with the place of what cannot be understood.
     """
     replica_names = index_replica_names(job, replicas)
     pods = {group.replica_type: group for group in groups if group.doc.data["kind"] == "Pod"}
     training_names = [find_training_name(pods[one.type]) for one in replicas]
     states = list(replicas)
     for declared_states in (
-        _iter_file_states(source, replica_names, job, training_names) if source else (),
+        _iter_file_states(source, replica_names, job, training_names, owner_label) if source else (),
         parse_flags(pod_flags, replica_names),
     ):
         for declared in sorted(
@@ -57,7 +58,7 @@ def _unify_names(job: str, states: list[ObservedReplica]) -> list[ObservedReplic
 
 
 def _iter_file_states(
-    source: SourceFile, replica_names: ReplicaNames, job: str, training_names: Sequence[str]
+    source: SourceFile, replica_names: ReplicaNames, job: str, training_names: Sequence[str], owner_label: str
 ) -> Iterator[DeclaredState]:
     for fault in source.diagnostics:
         if BUILTIN_RULES[fault.rule].severity is Severity.ERROR:
@@ -70,7 +71,7 @@ def _iter_file_states(
             span = document.span(())
             raise UsageError(f"{source.file}:{span.line}:{span.column}: this is no state; write {expected}")
         if "kind" in document.data and "apiVersion" in document.data:
-            yield from parse_pods(document, replica_names, job, training_names)
+            yield from parse_pods(document, replica_names, job, training_names, owner_label)
         else:
             yield from parse_lines(document, replica_names)
 
@@ -78,7 +79,7 @@ def _iter_file_states(
 def _require_single_state(
     declared_states: Iterable[DeclaredState], replicas: Sequence[ObservedReplica]
 ) -> Iterator[DeclaredState]:
-    """The same, where nothing is said twice of one replica. Raises UsageError."""
+    """The same, where nothing is said twice of one replica. Raises RequestError."""
     location_by_state: dict[tuple[int, bool], str] = {}
     for declared in declared_states:
         for position in declared.positions:

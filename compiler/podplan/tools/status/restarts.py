@@ -12,7 +12,6 @@ from itertools import groupby
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
-from podplan.kinds.t9k.behaviors import termination
 from podplan.kubernetes.accessors import get_mapping, get_number
 from podplan.tools.status.observed_job import (
     Decision,
@@ -22,13 +21,6 @@ from podplan.tools.status.observed_job import (
     get_at,
 )
 from podplan.tools.status.replicas import ObservedReplica, describe_end, format_replicas, select_plural
-
-RESTART_POLICY_BEHAVIORS = {
-    "Never": termination.RESTART_NEVER_AGAIN,
-    "OnFailure": termination.RESTART_ON_FAILURE,
-    "Always": termination.RESTART_ALWAYS,
-    "ExitCode": termination.RESTART_EXIT_CODE,
-}
 
 
 class RestartBudget(NamedTuple):
@@ -125,12 +117,12 @@ def _resolve_policy(job: ObservedJob, spec: Path, type_: str, used: int) -> Rest
         get_at(job.cr, path),
         job.options.resolve_behavior(job.rules.default_restart_policy),
     )
-    if isinstance(policy_field, str) and policy_field in RESTART_POLICY_BEHAVIORS:
-        rule = job.options.resolve_behavior(RESTART_POLICY_BEHAVIORS[policy_field])
+    if isinstance(policy_field, str) and policy_field in job.rules.behaviors.restart_policies:
+        rule = job.options.resolve_behavior(job.rules.behaviors.restart_policies[policy_field])
         return RestartPolicy(policy_field, rule, rule, path, _resolve_budget(job, spec, type_, used))
     return RestartPolicy(
         behavior.value,
-        job.options.resolve_behavior(RESTART_POLICY_BEHAVIORS[behavior.value]),
+        job.options.resolve_behavior(job.rules.behaviors.restart_policies[behavior.value]),
         behavior,
         (),
         _resolve_budget(job, spec, type_, used),
@@ -143,7 +135,7 @@ def _resolve_budget(job: ObservedJob, spec: Path, type_: str, used: int) -> Rest
     )
     sharing_text = "all replicas share" if job.rules.shares_restarts else f"the replicas of {type_} share"
     limit_field, behavior = get_at(job.cr, path), job.options.resolve_behavior(job.rules.restart_limit)
-    sharing = behavior if job.rules.shares_restarts else termination.RESTART_LIMIT_SHARED
+    sharing = behavior if job.rules.shares_restarts else job.rules.behaviors.restart_limit_shared
     if isinstance(limit_field, int):
         return RestartBudget(limit_field, used, behavior, path, sharing_text, sharing)
     return RestartBudget(int(behavior.value), used, behavior, (), sharing_text, sharing)
@@ -158,23 +150,23 @@ def _count_shared_restarts(job: ObservedJob, past_restarts: dict[str, int]) -> i
     )
 
 
-def build_restart_decisions(ended_replicas: list[EndedReplica]) -> Iterator[Decision]:
+def build_restart_decisions(job: ObservedJob, ended_replicas: list[EndedReplica]) -> Iterator[Decision]:
     """A sentence for each run of replicas of which the same is true."""
     for _, similar in groupby(ended_replicas, key=_group_key):
         run = list(similar)
         run_replicas = tuple(one.replica for one in run)
-        behavior, path = _find_reason(run[0])
+        behavior, path = _find_reason(job, run[0])
         yield Decision("restart", _format_sentence(run), behavior, run_replicas, path)
 
 
-def _find_reason(ended_replica: EndedReplica) -> tuple[Behavior, Path]:
+def _find_reason(job: ObservedJob, ended_replica: EndedReplica) -> tuple[Behavior, Path]:
     """The fact that decides about a replica, and the field that it rests on."""
     if ended_replica.policy is None:
-        return termination.RESTART_COLOSSALAI, ()
+        return job.rules.restart_limit, ()
     if ended_replica.reason == "job":
-        return termination.RESTART_WHEN_ENDED, ()
+        return job.rules.behaviors.restart_when_ended, ()
     if ended_replica.reason == "order":
-        return termination.RESTART_ORDER, ended_replica.policy.budget.path
+        return job.rules.behaviors.restart_order, ended_replica.policy.budget.path
     if ended_replica.reason == "limit":
         budget = ended_replica.policy.budget
         return (budget.behavior if budget.limit <= 0 else budget.sharing_behavior), budget.path

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
-from podplan.kinds.t9k.behaviors import job_status, termination
 from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.tools.status.observed_job import Decision, ObservedJob
 from podplan.tools.status.outcome import JobOutcome, build_failure, build_success, build_undecided
@@ -33,10 +32,10 @@ def decide_by_rules(job: ObservedJob, succeeded_by_name: SucceededByName) -> Job
     for path, rule in successes:
         if _is_fulfilled(rule, replica_by_position, succeeded_by_name, completed=True):
             return _build_rule_success(
-                job, _list_replicas(rule, replica_by_position), termination.SUCCESS_RULES, path
+                job, _list_replicas(rule, replica_by_position), job.rules.behaviors.success_rules, path
             )
     if not successes and job.replicas and all(succeeded_by_name.get(one.name) for one in job.replicas):
-        return _build_rule_success(job, list(job.replicas), termination.SUCCESS_WITHOUT_RULES, ())
+        return _build_rule_success(job, list(job.replicas), job.rules.behaviors.success_without_rules, ())
     for path, rule in failures:
         if _is_fulfilled(rule, replica_by_position, succeeded_by_name, completed=False):
             return _build_rule_failure(job, rule, _list_replicas(rule, replica_by_position), path)
@@ -52,7 +51,7 @@ def decide_by_rules(job: ObservedJob, succeeded_by_name: SucceededByName) -> Job
         return _build_unreachable(
             job, {one.name for listed in blocking_by_rule for one in listed}, bool(successes)
         )
-    return build_undecided(_explain_undecided(successes, bool(failures), replica_by_position))
+    return build_undecided(job, _explain_undecided(job, successes, bool(failures), replica_by_position))
 
 
 def _list_rules(job: ObservedJob, key: str) -> list[RuleEntry]:
@@ -116,35 +115,35 @@ def _build_rule_failure(
         f" {describe_end(listed_replicas[0]) if len(listed_replicas) == 1 else 'have failed'}"
     )
     text = f"the job fails by one of its failureRules: {explanation}"
-    decision = Decision("failure", text, termination.FAILURE_RULES, tuple(listed_replicas), path)
+    decision = Decision("failure", text, job.rules.behaviors.failure_rules, tuple(listed_replicas), path)
     rule_json = json.dumps(_list_ranks(rule), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return build_failure(job, explanation, decision, job_status.SAYS_FAILED_RULE, rule=rule_json)
+    return build_failure(job, explanation, decision, job.rules.behaviors.failed_rule_message, rule=rule_json)
 
 
 def _build_unreachable(job: ObservedJob, names: set[str], has_rules: bool) -> JobOutcome:
     """A job that fails because of Pods that keep every success rule from being fulfilled."""
     blocking = tuple(one for one in job.replicas if one.name in names)
     consequence = "none of the successRules can be fulfilled any more"
-    behavior = termination.SUCCESS_RULES_UNREACHABLE
+    behavior = job.rules.behaviors.success_rules_unreachable
     if not has_rules:
-        consequence, behavior = "not all replicas can complete", termination.FAILURE_WITHOUT_RULES
+        consequence, behavior = "not all replicas can complete", job.rules.behaviors.failure_without_rules
     explanation = (
         f"{format_replicas(blocking)} {select_plural(blocking, 'has', 'have')} failed for good, and"
         f" {consequence}"
     )
     decision = Decision("failure", f"the job fails: {explanation}", behavior, blocking)
-    return build_failure(job, explanation, decision, job_status.SAYS_OUT_OF_REACH)._replace(
+    return build_failure(job, explanation, decision, job.rules.behaviors.out_of_reach_message)._replace(
         mentions_restarts=False
     )
 
 
 def _explain_undecided(
-    successes: Sequence[RuleEntry], failures: bool, replica_by_position: ReplicaByPosition
+    job: ObservedJob, successes: Sequence[RuleEntry], failures: bool, replica_by_position: ReplicaByPosition
 ) -> Decision:
     """Why no rule decides."""
     if not successes:
         text = "not decided yet: the job has no successRules, and waits for all replicas"
-        return Decision("success", text, termination.SUCCESS_WITHOUT_RULES)
+        return Decision("success", text, job.rules.behaviors.success_without_rules)
     missing_positions = [
         [place for place in _list_positions(rule) if place not in replica_by_position]
         for _, rule in successes
@@ -155,9 +154,9 @@ def _explain_undecided(
             "the job never succeeds: each of its successRules lists a replica that it lacks"
             f" ({position_text})"
         )
-        return Decision("success", text, termination.SUCCESS_RULES, (), successes[0][0])
+        return Decision("success", text, job.rules.behaviors.success_rules, (), successes[0][0])
     awaited = _list_replicas(successes[0][1], replica_by_position)
     first = f" (the first lists {format_replicas(awaited)})" if awaited else ""
     failure_note = ", and none of the failureRules" if failures else ""
     text = f"not decided yet: none of the successRules is fulfilled{first}{failure_note}"
-    return Decision("success", text, termination.SUCCESS_RULES, (), successes[0][0])
+    return Decision("success", text, job.rules.behaviors.success_rules, (), successes[0][0])

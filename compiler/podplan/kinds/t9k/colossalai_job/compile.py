@@ -19,8 +19,6 @@ from podplan.kinds.t9k.run_policy import (
     require_choice,
 )
 
-FIELDS = frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai"))
-ROLE_FIELDS = frozenset(("restart", "retries"))
 # The launcher only starts the workers: it shares their image, directory and env, not their hardware.
 LAUNCHER_INHERITED_FIELDS = frozenset(("image", "workingDir", "env", "pod", "debug", "resume"))
 LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")

@@ -19,9 +19,6 @@ from podplan.kinds.t9k.run_policy import (
     read_clean_up_policy,
 )
 
-FIELDS = frozenset(("restart", "retries", "cleanUp", "generic"))
-ROLE_FIELDS = frozenset(("restart", "retries"))
-
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     """The spec of a GenericJob as a marked tree, and what is wrong with the profile."""

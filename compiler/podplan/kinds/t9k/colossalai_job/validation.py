@@ -6,7 +6,12 @@ from podplan.core.findings import Diagnostic
 from podplan.core.typing import Any
 
 
-def validate_launcher_image(spec: dict[str, Any]) -> list[Diagnostic]:
+def validate_spec(dialect: str, spec: Any) -> list[Diagnostic]:
+    """The problems of the spec of a CR in a dialect that no schema can state."""
+    return _validate_launcher_image(spec) if dialect == "launcher" else []
+
+
+def _validate_launcher_image(spec: dict[str, Any]) -> list[Diagnostic]:
     """The problem of a launcher without an image where the workers have none that it could take.
 
     The reference does not require ``launcher.image``

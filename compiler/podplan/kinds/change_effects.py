@@ -1,0 +1,156 @@
+"""What a change of a CR does under the same name: to a job that runs, and to one that is done.
+
+A GitOps tool that applies a CR patches it; it does not delete and make it anew, unless with Replace=true
+(https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/). So what becomes of a change is up to the
+controller: each kind has rules by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
+
+from podplan.core.provenance import Behavior, Path
+from podplan.kinds.registry import find_family, find_kind, load_spec
+
+EffectLevel = Literal["none", "in-place", "re-run"]
+EFFECT_LEVELS: tuple[EffectLevel, ...] = ("none", "in-place", "re-run")
+
+STATUS = Behavior(
+    "change.status",
+    "the controller writes the status, and what others write there is lost",
+    "documented",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/#object-spec-and-status",
+)
+GENERATED = Behavior(
+    "change.generated-name",
+    "a CR with generateName is no change of a job that there is: each time that it is created it is another",
+    "documented",
+    "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
+)
+UNKNOWN = Behavior(
+    "change.unknown",
+    "nothing tells that the controller takes up a change of this field in a job that runs",
+    "assumed",
+    "docs/diff.md",
+)
+
+
+class ChangeRule(NamedTuple):
+    """What a change at ``path`` or below it does.
+
+    ``paused_behavior`` is set where a job that is paused takes up the change in place instead.
+    """
+
+    path: Path
+    level: EffectLevel
+    behavior: Behavior
+    paused_behavior: Behavior | None = None
+
+
+class ChangeRules(NamedTuple):
+    """The rules of a kind, of which the first counts that is about a path, and where a CR is paused."""
+
+    rules: tuple[ChangeRule, ...] = ()
+    pause_path: Path = ()
+
+
+_DEFAULT_RULES = (
+    ChangeRule(("status",), "none", STATUS),
+    ChangeRule((), "re-run", UNKNOWN),
+)
+
+
+class FieldEffect(NamedTuple):
+    """What the change at one path of a CR does, and the fact that says so."""
+
+    path: Path
+    level: EffectLevel
+    behavior: Behavior
+
+
+class ChangeEffect(NamedTuple):
+    """What a change of a CR does under the same name, by the strongest of its effects.
+
+    ``how`` is "none" (nothing that runs is another), "in-place" (the controller takes it up in the job that
+    there is) or "re-run" (only a job made anew has it: that one starts again, and until then the old one
+    goes on as it was). ``effects`` are in the order of the CR; without any, the two are equal.
+    """
+
+    level: EffectLevel
+    field_effects: tuple[FieldEffect, ...] = ()
+
+    @property
+    def decisive_effects(self) -> tuple[FieldEffect, ...]:
+        """The effects that make the change what it is."""
+        return tuple(effect for effect in self.field_effects if effect.level == self.level)
+
+
+def compute_change_effect(old: Any, new: Any, paths: Iterable[Path] | None = None) -> ChangeEffect:
+    """What becomes of a job whose CR ``old`` is applied again as ``new``, of one kind and name.
+
+    ``paths`` are those that differ, where they are known already; else the two are compared value by value.
+    Of a job that is paused on either side, Pods are made from the new CR. One that the API server names is
+    another job each time.
+    """
+    rules = _load_rules(new)
+    is_paused = _is_paused(old, rules.pause_path) or _is_paused(new, rules.pause_path)
+    field_effects = [
+        _find_field_effect(rules, path, is_paused)
+        for path in (iter_changed_paths(old, new) if paths is None else paths)
+    ]
+    if has_generated_name(new):
+        field_effects = [effect._replace(level="re-run", behavior=GENERATED) for effect in field_effects]
+    return ChangeEffect(
+        max((effect.level for effect in field_effects), key=EFFECT_LEVELS.index, default="none"),
+        tuple(field_effects),
+    )
+
+
+def has_generated_name(cr: Any) -> bool:
+    """Whether the API server gives a CR its name, another one each time."""
+    metadata = cr.get("metadata") if isinstance(cr, dict) else None
+    return isinstance(metadata, dict) and bool(metadata.get("generateName")) and not metadata.get("name")
+
+
+def _load_rules(cr: Any) -> ChangeRules:
+    """The rules of the kind of a CR, or of its family for a kind that podplan does not lower."""
+    cr = cr if isinstance(cr, dict) else {}
+    kind = find_kind(cr.get("apiVersion"), cr.get("kind"))
+    if kind is not None:
+        load = load_spec(kind).load_change_rules
+        return load() if load is not None else ChangeRules()
+    family = find_family(cr.get("apiVersion"), cr.get("kind"))
+    if family is None or not family.change_rules_module:
+        return ChangeRules()
+    rules: ChangeRules = import_module(family.change_rules_module).CHANGE_RULES
+    return rules
+
+
+def _is_paused(cr: Any, pause_path: Path) -> bool:
+    for key in pause_path:
+        cr = cr.get(key) if isinstance(cr, dict) else None
+    return cr is True
+
+
+def _find_field_effect(rules: ChangeRules, path: Path, is_paused: bool) -> FieldEffect:
+    """What the change at ``path`` of a CR does, by the first rule whose path it begins with."""
+    rule = next(rule for rule in (*rules.rules, *_DEFAULT_RULES) if path[: len(rule.path)] == rule.path)
+    if is_paused and rule.paused_behavior is not None:
+        return FieldEffect(path, "in-place", rule.paused_behavior)
+    return FieldEffect(path, rule.level, rule.behavior)
+
+
+def iter_changed_paths(old: Any, new: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths at which two documents differ, as far down as maps lead; what is absent is an empty map."""
+    if isinstance(old, dict) and (new is None or isinstance(new, dict)):
+        for key in [*old, *(key for key in new or () if key not in old)]:
+            yield from iter_changed_paths(old.get(key), (new or {}).get(key), (*path, key))
+    elif isinstance(new, dict) and old is None:
+        yield from iter_changed_paths({}, new, path)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (old_entry, new_entry) in enumerate(zip(old, new, strict=True)):
+            yield from iter_changed_paths(old_entry, new_entry, (*path, index))
+    elif old != new or isinstance(old, bool) is not isinstance(new, bool):
+        yield path

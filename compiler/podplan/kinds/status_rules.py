@@ -1,0 +1,74 @@
+"""What a controller is taken to do with a job that runs, as values: see tools/status for what they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from podplan.core.findings import Path
+from podplan.core.provenance import Behavior
+from podplan.core.typing import NamedTuple
+
+
+class StatusBehaviors(NamedTuple):
+    """The behaviors that the kinds of a family share; those called ``…_message`` are texts of conditions.
+
+    ``restart_policies`` and ``clean_up_policies`` are the behaviors by the value of the field.
+    """
+
+    restart_policies: Mapping[str, Behavior]
+    clean_up_policies: Mapping[str, Behavior]
+    pause: Behavior
+    phase_pending: Behavior
+    phase_running: Behavior
+    phase_resuming: Behavior
+    phase_unknown: Behavior
+    initialized_message: Behavior
+    normal_message: Behavior
+    still_running_message: Behavior
+    not_ended_message: Behavior
+    not_started_message: Behavior
+    paused_message: Behavior
+    succeeded_message: Behavior
+    failed_rule_message: Behavior
+    out_of_reach_message: Behavior
+    deadline_message: Behavior
+    replica_failed_message: Behavior
+    success_rules: Behavior
+    success_without_rules: Behavior
+    failure_rules: Behavior
+    failure_without_rules: Behavior
+    success_rules_unreachable: Behavior
+    deadline: Behavior
+    deleted_replica: Behavior
+    restart_limit_shared: Behavior
+    restart_order: Behavior
+    restart_when_ended: Behavior
+
+
+class StatusRules(NamedTuple):
+    """How one kind decides about its replicas and itself.
+
+    ``behaviors`` are those that its family shares. ``leader`` is the replica that decides over the job:
+    "first", a replica type, or "" where rules do. ``restart_policy_path`` leads from a replica spec to its
+    restart policy, None for a kind without restarts. ``restart_limit_path`` is where the restarts are
+    granted: in the CR when ``shares_restarts``, else in the replica spec. ``failed_message`` is what the
+    conditions say of a failure, with ``reports_replica_failure`` also ReplicaFailure; ``finished_message`` is
+    what that says of success, if it has words of its own. ``elastic_condition_path`` must be true for
+    elastic bounds to count. With ``deletes_workers_only``, clean-up never deletes the leader.
+    """
+
+    behaviors: StatusBehaviors
+    leader: str
+    outcome_behavior: Behavior
+    restart_policy_path: Path | None
+    default_restart_policy: Behavior
+    restart_limit_path: Path
+    restart_limit: Behavior
+    shares_restarts: bool
+    clean_up_path: Path
+    clean_up: Behavior
+    failed_message: Behavior
+    reports_replica_failure: bool = False
+    finished_message: Behavior | None = None
+    elastic_condition_path: Path = ()
+    deletes_workers_only: bool = False

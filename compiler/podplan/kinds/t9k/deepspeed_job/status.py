@@ -1,0 +1,23 @@
+"""How a DeepSpeedJob decides about its replicas and itself."""
+
+from __future__ import annotations
+
+from podplan.kinds.status_rules import StatusRules
+from podplan.kinds.t9k.behaviors import job_status, termination
+from podplan.kinds.t9k.status import BACKOFF_PATH, CLEAN_UP_PATH, STATUS_BEHAVIORS
+
+STATUS_RULES = StatusRules(
+    behaviors=STATUS_BEHAVIORS,
+    leader="first",
+    outcome_behavior=termination.OUTCOME_DEEPSPEED,
+    restart_policy_path=("restartPolicy",),
+    default_restart_policy=termination.RESTART_POLICY,
+    restart_limit_path=BACKOFF_PATH,
+    restart_limit=termination.BACKOFF_LIMIT_DEEPSPEED,
+    shares_restarts=True,
+    clean_up_path=CLEAN_UP_PATH,
+    clean_up=termination.CLEAN_UP_DEFAULT_ASSUMED,
+    failed_message=job_status.SAYS_FAILED_DEEPSPEED,
+    reports_replica_failure=True,
+    elastic_condition_path=("spec", "elastic", "enabled"),
+)
