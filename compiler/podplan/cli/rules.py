@@ -13,6 +13,7 @@ from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 from podplan.kubernetes import DEFAULT_VERSION, supported_versions
 from podplan.lint.policy import Policy
+from podplan.lint.policy_scope import list_kind_names
 from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.report.json import encode_json
 from podplan.report.sanitization import escape_text, escape_workflow_commands
@@ -89,7 +90,7 @@ def _list_rules(version: str, custom_policies: Sequence[Policy]) -> list[dict[st
             "basis": policy.rule.basis,
             "summary": policy.rule.summary,
             "level": policy.scope.level,
-            "kinds": sorted(policy.scope.kinds),
+            "kinds": sorted(list_kind_names(policy.scope)),
             "preset": policy.preset,
             "preview": policy.preview,
             "needs": list(policy.needs),

@@ -17,9 +17,11 @@ class KindSpec(NamedTuple):
     for a kind with one form.
     ``training_container`` has as value the name by which the controller finds the container that trains;
     None where the first container trains.
+    ``traits`` are names of podplan.kinds.traits.
     """
 
     plural: str
     option_prefix: str
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
+    traits: frozenset[str] = frozenset()

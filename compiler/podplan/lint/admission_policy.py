@@ -13,7 +13,8 @@ from podplan.lint.admission_variables import ADMISSION_VARIABLES
 from podplan.lint.api_resources import API_RESOURCES, ApiResource
 from podplan.lint.cel.text import iter_variables, rename_variable
 from podplan.lint.pod_security import parse_minor_version
-from podplan.lint.policy import Policy, PolicyScope
+from podplan.lint.policy import Policy
+from podplan.lint.policy_scope import PolicyScope, matches_kind, matches_traits
 
 # Whose Pods they are is in the labels that the controller sets, and in their owner.
 _JOB_POD_CONDITION = (
@@ -32,10 +33,9 @@ def resolve_admission_policy(policy: Policy, version: str) -> Policy:
     if policy.admission is None or isinstance(policy.admission, str):
         return policy
     admission = policy.admission
-    kinds = (
-        policy.scope.kinds if (admission["level"] == "lowered") is (policy.scope.level == "lowered") else ()
-    )
-    scope = PolicyScope(admission["level"], frozenset(admission.get("kinds", kinds)), "")
+    is_same_level = (admission["level"] == "lowered") is (policy.scope.level == "lowered")
+    kinds = tuple(admission.get("kinds", policy.scope.kinds if is_same_level else ()))
+    scope = policy.scope._replace(level=admission["level"], kinds=kinds, containers="")
     validations = [
         _select_validation_fields(one)
         for one in admission["validations"]
@@ -97,9 +97,15 @@ def find_policy_resources(policy: Policy) -> list[ApiResource]:
         resource
         for resource in API_RESOURCES
         if resource.level == policy.scope.level
-        and (not policy.scope.kinds or resource.kind in policy.scope.kinds)
+        and _is_resource_of(policy.scope, resource)
         and (not policy.scope.containers or resource.kind == "Pod")
     ]
+
+
+def _is_resource_of(scope: PolicyScope, resource: ApiResource) -> bool:
+    """Whether a scope has a resource; which jobs the lowered objects belong to is in a match condition."""
+    data = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return matches_kind(scope, data) and (resource.level != "cr" or matches_traits(scope, data))
 
 
 def _applies_to_version(validation: Mapping[str, Any], version: str) -> bool:

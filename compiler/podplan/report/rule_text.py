@@ -8,6 +8,7 @@ from podplan.core.builtin_rules import Rule
 from podplan.core.findings import Severity
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy, fill_generic_placeholders
+from podplan.lint.policy_scope import list_kind_names, parse_scope
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.report.json import encode_json
 from podplan.report.rule_page import describe_scope
@@ -34,7 +35,7 @@ def describe_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "basis": data["basis"],
         "summary": data["summary"],
         "looksAt": describe_scope(scope),
-        "kinds": list(scope.get("kinds", ())),
+        "kinds": list_kind_names(parse_scope(scope)),
         "preset": data.get("presets", ["default"])[0],
         "preview": bool(data.get("preview")),
         "needs": list(data.get("needs", ())),
@@ -72,7 +73,7 @@ def describe_custom_policy(policy: Policy) -> dict[str, Any]:
     return {
         **describe_builtin_rule(policy.rule),
         "looksAt": describe_scope({"level": policy.scope.level}),
-        "kinds": sorted(policy.scope.kinds),
+        "kinds": sorted(list_kind_names(policy.scope)),
         "preset": policy.preset,
         "preview": policy.preview,
         "needs": list(policy.needs),

@@ -2,6 +2,7 @@
 
 from podplan.kinds.spec import KindSpec
 from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.traits import COMMON_TRAITS
 
 # Source of the dialects: docs/evidence/t9k-colossalaijob.md
 SPEC = KindSpec(
@@ -9,4 +10,14 @@ SPEC = KindSpec(
     option_prefix="colossalai",
     dialects={"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
     training_container=behaviors.COLOSSALAI_TRAINING_CONTAINER,
+    traits=COMMON_TRAITS
+    | {
+        "colossalai-by-controller",
+        "command-by-controller",
+        "container-contract",
+        "launcher-replica",
+        "ssh",
+        "ssh-mount-path",
+        "launched-over-ssh",
+    },
 )

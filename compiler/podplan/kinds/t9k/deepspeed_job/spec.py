@@ -2,9 +2,23 @@
 
 from podplan.kinds.spec import KindSpec
 from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.traits import COMMON_TRAITS
 
 SPEC = KindSpec(
     plural="deepspeedjobs",
     option_prefix="deepspeed",
     training_container=behaviors.DEEPSPEED_TRAINING_CONTAINER,
+    traits=COMMON_TRAITS
+    | {
+        "deadline",
+        "elastic",
+        "deepspeed-by-controller",
+        "command-by-controller",
+        "training-container-by-name",
+        "ssh",
+        "launched-over-ssh",
+        "restarts-by-controller",
+        "shared-retries",
+        "exit-code-restarts",
+    },
 )

@@ -1,5 +1,18 @@
 """What the rest of podplan may ask about GenericJob."""
 
 from podplan.kinds.spec import KindSpec
+from podplan.kinds.t9k.traits import COMMON_TRAITS
 
-SPEC = KindSpec(plural="genericjobs", option_prefix="generic")
+SPEC = KindSpec(
+    plural="genericjobs",
+    option_prefix="generic",
+    traits=COMMON_TRAITS
+    | {
+        "success-rules",
+        "service-on-request",
+        "env-expressions",
+        "self-launched",
+        "restarts-by-controller",
+        "restart-limit",
+    },
+)

@@ -2,9 +2,23 @@
 
 from podplan.kinds.spec import KindSpec
 from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.traits import COMMON_TRAITS
 
 SPEC = KindSpec(
     plural="pytorchtrainingjobs",
     option_prefix="pytorch",
     training_container=behaviors.PYTORCH_TRAINING_CONTAINER,
+    traits=COMMON_TRAITS
+    | {
+        "deadline",
+        "elastic",
+        "scaling-weights",
+        "torch-env",
+        "torchrun-by-controller",
+        "command-by-controller",
+        "training-container-by-name",
+        "restarts-by-controller",
+        "shared-retries",
+        "exit-code-restarts",
+    },
 )
