@@ -82,9 +82,8 @@ def matches_job_kind(scope: PolicyScope, kind: GroupVersionKind) -> bool:
 
 def list_kind_names(scope: PolicyScope) -> list[str]:
     """The names of the kinds that a policy looks at; none where it looks at all kinds."""
-    if scope.kinds or scope.level not in CR_LEVELS:
-        names = [name.rpartition("/")[2] for name in scope.kinds]
+    if scope.level in CR_LEVELS and (scope.needs or scope.without):
+        names = [kind.kind for kind in PACKAGES if matches_job_kind(scope, kind)]
     else:
-        has_traits = scope.needs or scope.without
-        names = [kind.kind for kind in PACKAGES if has_traits and has_traits_of(scope, kind)]
+        names = [name.rpartition("/")[2] for name in scope.kinds]
     return list(dict.fromkeys(names))

@@ -1,6 +1,6 @@
 """What the rest of podplan may ask about ColossalAIJob."""
 
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import CleanUp, KindSpec, RequiredReplicaType
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.traits import COMMON_TRAITS
 
@@ -19,5 +19,12 @@ SPEC = KindSpec(
         "ssh",
         "ssh-mount-path",
         "launched-over-ssh",
+    },
+    launcher_container=behaviors.COLOSSALAI_LAUNCHER_CONTAINER,
+    reserved_mounts=(behaviors.SSH_MOUNT_PATH,),
+    clean_up=CleanUp(("runPolicy", "cleanUpWorkers"), False, "true"),
+    required_replica_types={
+        "worker": RequiredReplicaType("the launcher has no host to start the training on"),
+        "launcher": RequiredReplicaType("nothing starts the training on the workers", is_defaulted=True),
     },
 )

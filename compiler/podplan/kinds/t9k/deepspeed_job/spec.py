@@ -1,6 +1,6 @@
 """What the rest of podplan may ask about DeepSpeedJob."""
 
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import CleanUp, KindSpec, RequiredReplicaType
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.traits import COMMON_TRAITS
 
@@ -21,4 +21,11 @@ SPEC = KindSpec(
         "shared-retries",
         "exit-code-restarts",
     },
+    reserved_mounts=(
+        behaviors.SSH_MOUNT_PATH,
+        behaviors.DEEPSPEED_HOSTFILE_PATH,
+        behaviors.DEEPSPEED_ENV_FILE_PATH,
+    ),
+    clean_up=CleanUp(("runPolicy", "cleanUpPolicy"), "None", "Unfinished"),
+    required_replica_types={"worker": RequiredReplicaType("nothing runs deepspeed")},
 )

@@ -1,6 +1,6 @@
 """What the rest of podplan may ask about GenericJob."""
 
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import CleanUp, KindSpec
 from podplan.kinds.t9k.traits import COMMON_TRAITS
 
 SPEC = KindSpec(
@@ -15,4 +15,5 @@ SPEC = KindSpec(
         "restarts-by-controller",
         "restart-limit",
     },
+    clean_up=CleanUp(("cleanUpPolicy",), "None", "Unfinished"),
 )

@@ -1,6 +1,6 @@
 """What the rest of podplan may ask about PyTorchTrainingJob."""
 
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import CleanUp, KindSpec
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.traits import COMMON_TRAITS
 
@@ -21,4 +21,5 @@ SPEC = KindSpec(
         "shared-retries",
         "exit-code-restarts",
     },
+    clean_up=CleanUp(("runPolicy", "cleanUpPolicy"), "None", "Unfinished"),
 )
