@@ -59,8 +59,12 @@ def matches_traits(scope: PolicyScope, cr: Mapping[str, Any] | None) -> bool:
 
 def has_traits_of(scope: PolicyScope, kind: GroupVersionKind) -> bool:
     """Whether a kind has the traits that a scope needs, and none that it excludes."""
-    traits = load_spec(kind).traits
-    return scope.needs <= traits and not scope.without & traits
+    return scope.needs <= load_spec(kind).traits and not find_unwanted_traits(scope, kind)
+
+
+def find_unwanted_traits(scope: PolicyScope, kind: GroupVersionKind) -> list[str]:
+    """The traits of a kind that a scope excludes."""
+    return sorted(scope.without & load_spec(kind).traits)
 
 
 def ignore_traits(scope: PolicyScope) -> PolicyScope:
