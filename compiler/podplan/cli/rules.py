@@ -45,7 +45,8 @@ def command(
     --export vap writes the policies that are CEL as ValidatingAdmissionPolicy objects with their bindings. A
     * in the list marks them; the JSON says why the others are none.
 
-    --kind takes GenericJob, or the name after its group or apiVersion: batch.tensorstack.dev/GenericJob.
+    --kind takes KIND, GROUP/KIND or GROUP/VERSION/KIND, and prints for rules that do not apply which traits
+    the kind lacks. docs/traits.md describes the traits.
     """
     if k8s_version not in supported_versions():
         known_versions = supported_versions()
