@@ -9,7 +9,14 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.kinds.registry import PACKAGES, GroupVersionKind
-from podplan.lint.policy_scope import CR_LEVELS, PolicyScope, list_kind_names, matches_kind, matches_traits
+from podplan.lint.policy_scope import (
+    CR_LEVELS,
+    PolicyScope,
+    list_help_by_kind,
+    list_kind_names,
+    matches_kind,
+    matches_traits,
+)
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.vap_export import export_vap
 from tests.command import podplan
@@ -145,6 +152,16 @@ def test_an_unknown_trait_is_reported_with_the_known_ones(tmp_path: Path) -> Non
     said = podplan("check", "job.yaml", cwd=tmp_path)
     assert "POLICY001" in said.out
     assert "env-expressions" in said.out
+
+
+def test_help_for_a_trait_is_help_for_its_kinds() -> None:
+    texts = {"ssh": "of ssh", "DeepSpeedJob": "later", "self-launched": "not in scope", "TFJob": "of a name"}
+    scope = PolicyScope("job", without=frozenset({"self-launched"}))
+    assert list_help_by_kind(scope, texts) == {
+        "DeepSpeedJob": "of ssh",
+        "ColossalAIJob": "of ssh",
+        "TFJob": "of a name",
+    }
 
 
 def test_exported_policies_match_the_kinds_with_the_traits() -> None:

@@ -84,6 +84,20 @@ def matches_job_kind(scope: PolicyScope, kind: GroupVersionKind) -> bool:
     return has_traits_of(scope, kind) and (scope.level not in CR_LEVELS or matches_kind(scope, data))
 
 
+def list_help_by_kind(scope: PolicyScope, help_for: Mapping[str, str]) -> dict[str, str]:
+    """The texts of helpFor by the names of kinds: of each kind the first that is for it or a trait of it."""
+    from podplan.kinds.traits import TRAITS
+
+    texts: dict[str, str] = {}
+    for name, text in help_for.items():
+        kinds = (
+            kind for kind in PACKAGES if name in load_spec(kind).traits and matches_job_kind(scope, kind)
+        )
+        for kind_name in [kind.kind for kind in kinds] or ([] if name in TRAITS else [name]):
+            texts.setdefault(kind_name, text)
+    return texts
+
+
 def list_kind_names(scope: PolicyScope) -> list[str]:
     """The names of the kinds that a policy looks at; none where it looks at all kinds."""
     if scope.level in CR_LEVELS and (scope.needs or scope.without):

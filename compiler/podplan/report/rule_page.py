@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from podplan.core.builtin_rules import Rule
 from podplan.core.typing import Any
 from podplan.lint.policy import fill_generic_placeholders
-from podplan.lint.policy_scope import list_kind_names, parse_scope
+from podplan.lint.policy_scope import list_help_by_kind, list_kind_names, parse_scope
 from podplan.yaml.writer import emit_document
 
 NEED_TEXTS = {"inventory": "inventory", "base": "a revision to compare with (`--base`)"}
@@ -45,7 +45,8 @@ def _format_help(data: Mapping[str, Any]) -> list[str]:
     help_text = fill_generic_placeholders(data, data.get("help", ""))
     paragraphs = [f"{help_text[:1].upper()}{help_text[1:]}."] if help_text else []
     kinds = [
-        f"- {kind}: {fill_generic_placeholders(data, text)}" for kind, text in data.get("helpFor", {}).items()
+        f"- {kind}: {fill_generic_placeholders(data, text)}"
+        for kind, text in list_help_by_kind(parse_scope(data["scope"]), data.get("helpFor", {})).items()
     ]
     return [*paragraphs, "\n".join(kinds)] if kinds else paragraphs
 

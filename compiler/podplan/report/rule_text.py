@@ -8,7 +8,7 @@ from podplan.core.builtin_rules import Rule
 from podplan.core.findings import Severity
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy, fill_generic_placeholders
-from podplan.lint.policy_scope import list_kind_names, parse_scope
+from podplan.lint.policy_scope import list_help_by_kind, list_kind_names, parse_scope
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.report.json import encode_json
 from podplan.report.rule_page import describe_scope
@@ -43,7 +43,8 @@ def describe_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "proof": data.get("proof"),
         "help": data.get("help") and fill_generic_placeholders(data, data["help"]),
         "helpFor": {
-            kind: fill_generic_placeholders(data, said) for kind, said in data.get("helpFor", {}).items()
+            kind: fill_generic_placeholders(data, text)
+            for kind, text in list_help_by_kind(parse_scope(scope), data.get("helpFor", {})).items()
         },
         "fix": data.get("fix") and _describe_fix(data),
         "examples": [
