@@ -1,4 +1,4 @@
-"""Writes what is made from the policy files: policies/index.json, docs/rules/ and the table of docs/traits.md.
+"""Writes what the policies give: policies/index.json, docs/rules/ and the table of docs/traits.md.
 
 python tools/policies.py
 """
