@@ -52,6 +52,28 @@ class ProposedOptions(NamedTuple):
     shell_launcher: str = ""
 
 
+class CleanUp(NamedTuple):
+    """The field below ``spec`` that says what becomes of replicas when the job ends.
+
+    ``leaving_value`` is its default, by which replicas run on; ``ending_value`` is what to write instead, as
+    text.
+    """
+
+    field: tuple[str, ...]
+    leaving_value: object
+    ending_value: str
+
+
+class RequiredReplicaType(NamedTuple):
+    """A replica type that a job needs: ``effect`` is what happens without replicas of it.
+
+    ``is_defaulted`` if the controller creates it where the CR does not state it.
+    """
+
+    effect: str
+    is_defaulted: bool = False
+
+
 class KindSpec(NamedTuple):
     """The answers of one kind. What only some commands ask is a function, so that others do not load it.
 
@@ -61,6 +83,9 @@ class KindSpec(NamedTuple):
     for a kind with one form. ``superseded_dialect`` is the one that ``migrate`` rewrites.
     ``training_container`` has as value the name by which the controller finds the container that trains;
     None where the first container trains.
+    ``traits`` are names of podplan.kinds.traits.
+    ``launcher_container`` is the name of the container of the launcher replica.
+    ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh keys first.
     """
 
     plural: str
@@ -97,6 +122,13 @@ class KindSpec(NamedTuple):
     # the first has no ``podplan status``; without the second every change of the spec is a re-run.
     load_status_rules: Callable[[], StatusRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
+
+    # What policies ask.
+    traits: frozenset[str] = frozenset()
+    launcher_container: Behavior | None = None
+    reserved_mounts: tuple[Behavior, ...] = ()
+    clean_up: CleanUp | None = None
+    required_replica_types: Mapping[str, RequiredReplicaType] = {}
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

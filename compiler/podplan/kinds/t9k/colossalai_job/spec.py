@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from podplan.core.findings import Diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kinds.spec import KindSpec, ProposedOptions, ReplicaTypesField
+from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField, RequiredReplicaType
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k import spec as family
 from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
+from podplan.kinds.t9k.traits import COMMON_TRAITS
 
 if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
@@ -60,4 +61,21 @@ SPEC = KindSpec(
     ),
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
+    traits=COMMON_TRAITS
+    | {
+        "colossalai-by-controller",
+        "command-by-controller",
+        "container-contract",
+        "launcher-replica",
+        "ssh",
+        "ssh-mount-path",
+        "launched-over-ssh",
+    },
+    launcher_container=kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER,
+    reserved_mounts=(behaviors.SSH_MOUNT_PATH,),
+    clean_up=CleanUp(("runPolicy", "cleanUpWorkers"), False, "true"),
+    required_replica_types={
+        "worker": RequiredReplicaType("the launcher has no host to start the training on"),
+        "launcher": RequiredReplicaType("nothing starts the training on the workers", is_defaulted=True),
+    },
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from podplan.core.typing import TYPE_CHECKING
-from podplan.kinds.spec import KindSpec, ProposedOptions, ReplicaTypesField
+from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField, RequiredReplicaType
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k import spec as family
 from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
+from podplan.kinds.t9k.traits import COMMON_TRAITS
 
 if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
@@ -43,4 +44,24 @@ SPEC = KindSpec(
     ),
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
+    traits=COMMON_TRAITS
+    | {
+        "deadline",
+        "elastic",
+        "deepspeed-by-controller",
+        "command-by-controller",
+        "training-container-by-name",
+        "ssh",
+        "launched-over-ssh",
+        "restarts-by-controller",
+        "shared-retries",
+        "exit-code-restarts",
+    },
+    reserved_mounts=(
+        behaviors.SSH_MOUNT_PATH,
+        kind_behaviors.DEEPSPEED_HOSTFILE_PATH,
+        kind_behaviors.DEEPSPEED_ENV_FILE_PATH,
+    ),
+    clean_up=CleanUp(("runPolicy", "cleanUpPolicy"), "None", "Unfinished"),
+    required_replica_types={"worker": RequiredReplicaType("nothing runs deepspeed")},
 )
