@@ -209,7 +209,7 @@ def test_the_same_bytes_under_other_seeds_locales_and_folders(
 
 def test_version_and_help() -> None:
     assert podplan("version") == podplan("--version")
-    assert "Commands:" in podplan("--help").out
+    assert "Check jobs:" in podplan("--help").out
     assert podplan().code == 0
 
 

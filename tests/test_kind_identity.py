@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from podplan.kinds.lowering_options import list_lowering_options
 from podplan.kinds.registry import (
     PACKAGES,
     T9K,
@@ -14,7 +15,12 @@ from podplan.kinds.registry import (
     find_kind,
     iter_kinds_named,
     load_spec,
+    name_of,
 )
+from podplan.kinds.spec import KindSpec, ReplicaTypesField, iter_replica_types
+from podplan.kubernetes import DEFAULT_VERSION
+from podplan.schema.catalog import build_schema
+from podplan.schema.fields import find_schemas_at
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
 from tests.command import podplan
@@ -69,6 +75,51 @@ def test_every_kind_answers(kind: GroupVersionKind) -> None:
     spec = load_spec(kind)
     assert spec.plural == f"{kind.kind.lower()}s"
     assert all(fields for fields in spec.dialects.values())
+
+
+@pytest.mark.parametrize("kind", PACKAGES, ids=lambda kind: kind.kind)
+def test_the_paths_of_a_kind_are_fields_of_it(kind: GroupVersionKind) -> None:
+    spec, schema = load_spec(kind), build_schema(name_of(kind), DEFAULT_VERSION)
+    paths = [field.path for field in spec.replica_types]
+    paths += [
+        spec.queue_path,
+        spec.priority_path,
+        spec.run_policy_path,
+        spec.run_mode_path,
+        spec.elastic_path,
+    ]
+    assert spec.replica_types
+    assert [path for path in paths if path and not find_schemas_at(schema, path)] == []
+    rules = spec.load_status_rules() if spec.load_status_rules is not None else None
+    assert rules is not None
+    assert find_schemas_at(schema, rules.clean_up_path)
+
+
+@pytest.mark.parametrize("kind", PACKAGES, ids=lambda kind: kind.kind)
+def test_the_options_of_a_kind_exist(kind: GroupVersionKind) -> None:
+    proposed = load_spec(kind).proposed_options
+    ids = {*proposed.training_containers, proposed.launch_arguments, proposed.hostfile_line}
+    ids |= {id_ for _, id_ in proposed.env}
+    assert ids - {""} <= set(list_lowering_options())
+
+
+def test_replica_types_are_a_list_a_map_or_one_entry() -> None:
+    fields = (
+        ReplicaTypesField(("spec", "list")),
+        ReplicaTypesField(("spec", "map"), "map"),
+        ReplicaTypesField(("spec", "worker"), "entry"),
+    )
+    spec = KindSpec(plural="", option_prefix="", replica_types=fields)
+    entry = {"replicas": 1}
+    cr = {"spec": {"list": [{"type": "a"}, None, {"type": 1}], "map": {"b": entry, "c": 1}, "worker": entry}}
+    assert [(one.type, one.path) for one in iter_replica_types(spec, cr)] == [
+        ("a", ("spec", "list", 0)),
+        ("", ("spec", "list", 2)),
+        ("b", ("spec", "map", "b")),
+        ("worker", ("spec", "worker")),
+    ]
+    assert list(iter_replica_types(spec, {"spec": {"list": {}, "map": [], "worker": None}})) == []
+    assert list(iter_replica_types(spec, {"spec": 1})) == []
 
 
 @pytest.mark.parametrize("kind", [[], {}, 1, None], ids=repr)

@@ -34,6 +34,11 @@ def templates(data: dict[str, Any]) -> list[str]:
     return [data.get("help", ""), *data.get("helpFor", {}).values(), data.get("fix", {}).get("title", "")]
 
 
+def test_summaries_begin_with_the_verb_of_a_rule() -> None:
+    verbs = ("Detects ", "Requires ", "Rejects ")
+    assert [data["id"] for data in POLICIES if not data["summary"].startswith(verbs)] == []
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_each_placeholder_has_words_for_the_page(code: str) -> None:
     data = read(code)

@@ -21,22 +21,51 @@ TOY = Path(__file__).parent / "toy_kind"
 FAMILY = 'Family("toys.example.com", "v1", {"ToyJob": "podplan.kinds.toys.toy_job"}),'
 
 
+IGNORED = shutil.ignore_patterns("__pycache__")
+
+
+def add_kind(root: Path, package: str, line: str) -> Path:
+    """Adds the kind to a copy of podplan: its package, its line and its schema."""
+    folder = root / "compiler" / "podplan" / "kinds" / package
+    shutil.copytree(TOY / "toy_job", folder / "toy_job", ignore=IGNORED)
+    (folder / "__init__.py").touch()
+    registry = root / "compiler" / "podplan" / "kinds" / "registry.py"
+    text = registry.read_text()
+    assert text.count("\n    T9K,") == 1
+    registry.write_text(text.replace("\n    T9K,", f"\n    {line}\n    T9K,"))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of podplan that has the kind, and nothing else that this one has not."""
     root = tmp_path_factory.mktemp("checkout")
-    ignored = shutil.ignore_patterns("__pycache__")
-    package = root / "compiler" / "podplan"
-    shutil.copytree(PACKAGE, package, ignore=ignored)
-    shutil.copytree(TOY / "toy_job", package / "kinds" / "toys" / "toy_job", ignore=ignored)
-    (package / "kinds" / "toys" / "__init__.py").touch()
-    registry = package / "kinds" / "registry.py"
-    text = registry.read_text()
-    assert text.count("\n    T9K,") == 1
-    registry.write_text(text.replace("\n    T9K,", f"\n    {FAMILY}\n    T9K,"))
+    shutil.copytree(PACKAGE, root / "compiler" / "podplan", ignore=IGNORED)
     for name in ("schemas", "policies"):
         shutil.copytree(REPOSITORY / name, root / name)
+    add_kind(root, "toys", FAMILY)
     shutil.copy(TOY / "ToyJob.json", root / "schemas")
+    return root
+
+
+@pytest.fixture(scope="module")
+def crowded(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a kind of that name in a group that others share, and in another version of the first."""
+    root = tmp_path_factory.mktemp("crowded") / "checkout"
+    shutil.copytree(checkout, root, ignore=IGNORED)
+    for package, group, version, options in (
+        ("shared", "shared.example.org", "v1", ", owns_group=False"),
+        ("newer", "toys.example.com", "v2", ""),
+    ):
+        line = f'Family("{group}", "{version}", {{"ToyJob": "podplan.kinds.{package}.toy_job"}}{options}),'
+        folder = add_kind(root, package, line) / "toy_job"
+        schema = f"ToyJob.{package}"
+        spec = folder / "spec.py"
+        spec.write_text(
+            spec.read_text().replace('plural="toyjobs",', f'plural="toyjobs", schema="{schema}",')
+        )
+        text = (TOY / "ToyJob.json").read_text().replace("toys.example.com/v1", f"{group}/{version}")
+        (root / "schemas" / f"{schema}.json").write_text(text)
     return root
 
 
@@ -56,6 +85,12 @@ def run(checkout: Path, folder: Path, *arguments: str) -> subprocess.CompletedPr
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
+
+
+def commit(folder: Path) -> None:
+    author = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for arguments in (("init", "-q"), ("add", "."), (*author, "commit", "-qm", "a")):
+        subprocess.run(["git", *arguments], cwd=folder, check=True)
 
 
 def output(checkout: Path, folder: Path, *arguments: str) -> str:
@@ -131,12 +166,7 @@ def test_a_value_is_traced(checkout: Path, project: Path) -> None:
 
 def test_a_change_is_compared(checkout: Path, project: Path) -> None:
     job = project / "job.yaml"
-    for arguments in (
-        ("init", "-q"),
-        ("add", "."),
-        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"),
-    ):
-        subprocess.run(["git", *arguments], cwd=project, check=True)
+    commit(project)
     job.write_text(job.read_text().replace("spec:\n  toy", "spec:\n  suspend: true\n  toy", 1))
     done = run(checkout, project, "diff", "--format", "json", "--fail-on", "never")
     [change] = json.loads(done.stdout)["jobs"]
@@ -159,5 +189,107 @@ def test_other_commands_take_the_kind(checkout: Path, project: Path, command: tu
 
 def test_a_command_that_needs_more_says_so(checkout: Path, project: Path) -> None:
     done = run(checkout, project, "status", "job.yaml")
+    assert done.returncode == 2
+    assert "ToyJob" in done.stderr
+
+
+# --- several groups and versions have a kind of one name
+
+OLD, NEW, SHARED = "toys.example.com/v1", "toys.example.com/v2", "shared.example.org/v1"
+
+
+def test_an_ambiguous_kind_is_named_in_full(crowded: Path, project: Path) -> None:
+    done = run(crowded, project, "check", "profile.yaml")
+    assert done.returncode == 1
+    for api_version in (OLD, NEW, SHARED):
+        assert f"{api_version}/ToyJob" in done.stdout
+    profile = project / "profile.yaml"
+    profile.write_text(profile.read_text().replace("job: ToyJob", f"job: {SHARED}/ToyJob"))
+    cr = yaml.safe_load(output(crowded, project, "render", "profile.yaml"))
+    assert (cr["apiVersion"], cr["kind"]) == (SHARED, "ToyJob")
+
+
+@pytest.mark.parametrize("api_version", [OLD, NEW, SHARED])
+def test_each_has_its_schema_and_pages(crowded: Path, project: Path, api_version: str) -> None:
+    schema = json.loads(output(crowded, project, "schema", "show", f"{api_version}/ToyJob"))
+    assert schema["properties"]["apiVersion"]["const"] == api_version
+    assert output(crowded, project, "schema", "show", f"{api_version}/ToyJobList")
+    page = output(crowded, project, "explain", f"{api_version}/ToyJob.spec.toyReplicaSpecs")
+    assert page.startswith(f"{api_version}/ToyJob.spec.toyReplicaSpecs")
+    assert run(crowded, project, "schema", "show", "ToyJob").returncode == 2
+
+
+@pytest.mark.parametrize("api_version", [OLD, NEW, SHARED])
+def test_each_is_checked_by_its_own_schema(crowded: Path, project: Path, api_version: str) -> None:
+    job = project / "job.yaml"
+    job.write_text(job.read_text().replace(OLD, api_version))
+    assert not [one for one in findings(crowded, project, "job.yaml") if one["rule"].startswith("SCHEMA")]
+    profile = yaml.safe_load(output(crowded, project, "import", "job.yaml"))
+    assert profile["spec"]["job"] == f"{api_version}/ToyJob"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", f"{SHARED}"),
+        ("apiVersion: shared.example.og/v1\n", SHARED),
+        ("apiVersion: toys.example.com/v3\n", "toys.example.com"),
+        ("apiVersion: shared.example.org/v2\n", SHARED),
+    ],
+)
+def test_a_near_miss_names_the_group_that_was_meant(
+    crowded: Path, project: Path, line: str, expected: str
+) -> None:
+    job = project / "job.yaml"
+    job.write_text(job.read_text().replace(f"apiVersion: {OLD}\n", line))
+    found = [
+        one for one in findings(crowded, project, "job.yaml") if one["rule"] in ("SCHEMA003", "SCHEMA010")
+    ]
+    assert len(found) == 1
+    assert expected in f"{found[0]['message']} {found[0].get('help')}"
+
+
+def test_other_kinds_of_a_shared_group_are_none_of_ours(crowded: Path, project: Path) -> None:
+    other = project / "other.yaml"
+    other.write_text(f"apiVersion: {SHARED}\nkind: Notebook\nmetadata: {{name: a}}\n")
+    assert findings(crowded, project, "other.yaml") == []
+    other.write_text(f"apiVersion: {SHARED}\nkind: ToyJobs\nmetadata: {{name: a}}\nspec: {{}}\n")
+    assert [one["rule"] for one in findings(crowded, project, "other.yaml")] == ["SCHEMA010"]
+
+
+def test_two_groups_may_have_a_job_of_one_name(crowded: Path, project: Path) -> None:
+    profile = (project / "profile.yaml").read_text()
+    for number, api_version in enumerate((OLD, SHARED)):
+        (project / f"profile-{number}.yaml").write_text(
+            profile.replace("job: ToyJob", f"job: {api_version}/ToyJob")
+        )
+    (project / "profile.yaml").unlink()
+    (project / "job.yaml").unlink()
+    done = run(crowded, project, "render", "-o", "out", "profile-0.yaml", "profile-1.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = sorted(path.name for path in (project / "out").glob("*toyjob*"))
+    assert names == ["toyjob.shared.example.org-compiled.yaml", "toyjob.toys.example.com-compiled.yaml"]
+    names_rules = {one["rule"] for one in findings(crowded, project, "out") if one["rule"].startswith("NAME")}
+    assert names_rules == {"NAME003"}  # their Pods have the same names; the jobs are not the same job
+
+
+def test_diff_pairs_a_job_with_that_of_its_group(crowded: Path, project: Path) -> None:
+    (project / "profile.yaml").unlink()
+    text = (project / "job.yaml").read_text()
+    (project / "job.yaml").write_text(text + "---\n" + text.replace(OLD, SHARED))
+    commit(project)
+    changed = text.replace(OLD, SHARED).replace("replicas: 3", "replicas: 5")
+    (project / "job.yaml").write_text(changed + "---\n" + text)
+    jobs = json.loads(run(crowded, project, "diff", "--format", "json", "--fail-on", "never").stdout)["jobs"]
+    assert len(jobs) == 1
+    assert "replicas" in json.dumps(jobs[0])
+
+
+def test_settings_are_of_one_kind(crowded: Path, project: Path) -> None:
+    config = project / "podplan.toml"
+    config.write_text(f'[lowering."{SHARED}/ToyJob"]\n"pod.name" = "{{base}}-{{index}}"\n')
+    assert run(crowded, project, "check", "--fail-on", "never", "job.yaml").returncode == 0
+    config.write_text('[lowering.ToyJob]\n"pod.name" = "{base}-{index}"\n')
+    done = run(crowded, project, "check", "job.yaml")
     assert done.returncode == 2
     assert "ToyJob" in done.stderr

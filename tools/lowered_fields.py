@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from podplan import kubernetes
 from podplan.core.provenance import Origin, TracedDocument
 from podplan.core.provenance import Path as Way
-from podplan.kinds.registry import KIND_NAMES
+from podplan.kinds.registry import KIND_NAMES, find_kind, name_of
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.schema import catalog
 from podplan.schema.fields import collect_fields, find_schemas_at
@@ -105,10 +105,10 @@ def _iter_uses(plan: JobPlan) -> Iterator[FieldUse]:
         return
     for doc in [*(group.doc for group in plan.replica_groups), *([plan.cr] if plan.profile else [])]:
         for path, origin in doc.origins.items():
-            target = doc.data["kind"], _name_field(path, doc)
+            target = _name_kind(doc), _name_field(path, doc)
             if target[1] and path[0] not in IGNORED_FIELDS:
                 for field_doc, field_path, behavior_id in _iter_causes(origin):
-                    kind, field = field_doc.data.get("kind"), _name_field(field_path, field_doc)
+                    kind, field = _name_kind(field_doc), _name_field(field_path, field_doc)
                     if field and kind != target[0] and field_path[0] not in IGNORED_FIELDS:
                         yield FieldUse(kind, field, target, behavior_id, _is_written(field_doc, field_path))
 
@@ -120,9 +120,9 @@ def _iter_causes(origin: Origin, depth: int = 0) -> Iterator[tuple[TracedDocumen
         doc = place.doc
         if not isinstance(doc.data, dict):
             continue
-        if doc.data.get("kind") in KIND_NAMES or doc.data.get("kind") == "JobProfile":
+        if _name_kind(doc) in (*KIND_NAMES, "JobProfile"):
             yield doc, place.path, behavior_id
-        if depth == 0 and doc.data.get("kind") in KIND_NAMES and doc.source is None and doc.data.get("kind"):
+        if depth == 0 and _name_kind(doc) in KIND_NAMES and doc.source is None:
             for cut in range(len(place.path), -1, -1):
                 copied_origin = doc.origins.get(place.path[:cut])
                 if copied_origin is not None and copied_origin.derivation != "copied":
@@ -130,6 +130,12 @@ def _iter_causes(origin: Origin, depth: int = 0) -> Iterator[tuple[TracedDocumen
                         (*one[:2], one[2] or behavior_id) for one in _iter_causes(copied_origin, depth + 1)
                     )
                     break
+
+
+def _name_kind(doc: TracedDocument) -> str:
+    """The kind of a document as ``podplan explain`` names it."""
+    kind = find_kind(doc.data.get("apiVersion"), doc.data.get("kind"))
+    return name_of(kind) if kind is not None else str(doc.data.get("kind"))
 
 
 def _is_written(doc: TracedDocument, path: Way) -> bool:
@@ -144,7 +150,7 @@ def _is_written(doc: TracedDocument, path: Way) -> bool:
 
 def _name_field(path: Way, doc: TracedDocument) -> str:
     """A path as a field: indexes as [], and what is in a mapping of any keys as *."""
-    kind = str(doc.data.get("kind"))
+    kind = _name_kind(doc)
     return _normalize_path(kind if kind in catalog.list_schema_names() else "", path)
 
 

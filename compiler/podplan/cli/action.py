@@ -12,6 +12,7 @@ import click
 from podplan.checker.check import CheckResult
 from podplan.cli import change_filter, check, check_run, diff, render
 from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR, NO_INPUT, USAGE_ERROR
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import RunSettings
 from podplan.cli.output import describe_os_error, replace_file, write_stdout
 from podplan.cli.reporting import render_report
@@ -50,11 +51,11 @@ class BaseComparison(NamedTuple):
     base: str = ""
 
 
-@click.command("action")
+@click.command("action", cls=HelpCommand)
 def command() -> int:
-    """Run as a step of GitHub Actions, with its inputs in PODPLAN_ACTION_… variables.
+    """Run as a step of GitHub Actions; the inputs are PODPLAN_ACTION_… variables.
 
-    action.yml calls it; docs/github-action.md has the inputs and what comes of them.
+    action.yml calls it; docs/github-action.md lists the inputs and outputs.
     """
     log = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import click
 
 from podplan.cli.check_run import require_complete, resolve_check_settings, run_check
+from podplan.cli.help import HelpGroup
 from podplan.cli.lint_config import read_baseline, rule_options
 from podplan.cli.options import default_paths, input_options, lowering_options
 from podplan.cli.output import print_message, replace_file, say_unread, write_escaped_stdout
@@ -49,7 +50,7 @@ def _baseline_options(command: Command) -> Command:
             metavar="FILE",
             shell_complete=complete_files,
             default="",
-            help=f"The baseline [{DEFAULT_FILE}].",
+            help=f"Baseline file [{DEFAULT_FILE}].",
         ),
         rule_options,
         lowering_options,
@@ -60,15 +61,15 @@ def _baseline_options(command: Command) -> Command:
     return command
 
 
-@click.group("baseline")
+@click.group("baseline", cls=HelpGroup)
 def command() -> None:
-    """The findings that are known, so that podplan check leaves them out."""
+    """Manage the baseline: known findings that podplan check does not report."""
 
 
 @command.command("create")
 @_baseline_options
 def create(paths: Sequence[str], **flags: Any) -> int:
-    """Write all that podplan check PATHS finds now into the baseline, in place of what is in there."""
+    """Replace the baseline with the current findings of podplan check PATHS."""
     current = _find_current(paths, flags)
     _write_baseline(current.file, current.entries)
     _print_status(f"{current.file}: {_format_finding_count(current.entries)}")
@@ -78,9 +79,9 @@ def create(paths: Sequence[str], **flags: Any) -> int:
 @command.command("prune")
 @_baseline_options
 def prune(paths: Sequence[str], **flags: Any) -> int:
-    """Take out of the baseline what podplan check PATHS no longer finds.
+    """Remove findings that podplan check PATHS no longer reports from the baseline.
 
-    What is known of other files stays, unless they are gone.
+    Entries of files outside PATHS stay, unless the files no longer exist.
     """
     current = _find_current(paths, flags)
     remaining, removed = prune_entries(
@@ -96,7 +97,7 @@ def prune(paths: Sequence[str], **flags: Any) -> int:
 @command.command("show")
 @_baseline_options
 def show(paths: Sequence[str], **flags: Any) -> int:
-    """List what is in the baseline; what podplan check PATHS no longer finds is marked as gone."""
+    """List the baseline, and mark findings that podplan check PATHS no longer reports."""
     current = _find_current(paths, flags)
     remaining, resolved = prune_entries(
         read_baseline(current.file), current.entries, lambda one: _is_resolved(one, current)
@@ -112,7 +113,7 @@ def show(paths: Sequence[str], **flags: Any) -> int:
 
 
 def _write_baseline(file: str, entries: Iterable[BaselineEntry]) -> None:
-    """Writes a baseline. Raises BoundExceeded where it could not be read again."""
+    """Writes a baseline. Raises LimitExceeded where it could not be read again."""
     text = serialize_baseline(entries)
     size = len(text.encode(errors="surrogateescape"))
     if size > MAX_FILE_BYTES:

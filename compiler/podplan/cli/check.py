@@ -11,6 +11,7 @@ from podplan.cli.change_filter import change_options, check_change, parse_change
 from podplan.cli.check_run import check_and_report, report_result, resolve_check_settings
 from podplan.cli.exit_codes import CLEAN, FINDINGS
 from podplan.cli.fix import apply_fixes, fix_options, show_fix_diff
+from podplan.cli.help import HelpCommand
 from podplan.cli.lint_config import rule_options
 from podplan.cli.options import RunSettings, default_paths, input_options, lowering_options
 from podplan.cli.output import write_escaped_stdout
@@ -21,7 +22,7 @@ from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 
 
-@click.command("check")
+@click.command("check", cls=HelpCommand)
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @lowering_options
@@ -31,23 +32,23 @@ from podplan.core.typing import Any
     metavar="FILE",
     shell_complete=complete_files,
     default="",
-    help="Leave out the findings in FILE.",
+    help="Do not report the findings listed in FILE.",
 )
-@click.option("--show-settings", is_flag=True, help="Print each setting and where it is from, and stop.")
+@click.option("--show-settings", is_flag=True, help="Print each setting with its source, and exit.")
 @change_options
 @report_options
 @fix_options
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option(
     "-j",
     "--jobs",
     metavar="N",
     type=click.IntRange(0),
     default=0,
-    help="Processes that check at once; 0: as many as pay [0].",
+    help="Number of worker processes; 0 chooses it by the amount of work [0].",
 )
-@click.option("--no-cache", is_flag=True, help="Look at all anew, and keep nothing.")
-@click.option("--cache-dir", metavar="DIR", default="", help="Where what was found is kept.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--cache-dir", metavar="DIR", default="", help="Folder of the cache.")
 def command(
     paths: Sequence[str],
     format_: str,
@@ -68,10 +69,10 @@ def command(
     cache_dir: str,
     **flags: Any,
 ) -> int:
-    """Check profiles, CRs and what they lower to, and report at the line that somebody wrote.
+    """Check job profiles, CRs and the objects that controllers will create for them.
 
-    PATHS are files or folders (default: this folder); - is standard input. Profiles are checked as
-    written and under every environment, unless -e names some.
+    PATHS are files or folders (default: the current folder); - reads standard input. A profile is checked
+    as written and in each of its environments; -e selects environments.
     """
     report_targets = parse_report_flags(format_, outputs, statistics, color)
     change = parse_change_flags(affected_by, changed_since, new_since, base)

@@ -13,6 +13,7 @@ import click
 from podplan import kubernetes
 from podplan.cli.check_run import compute_exit_code, require_complete
 from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR, NO_INPUT, SIGNAL_BASE
+from podplan.cli.help import HelpGroup
 from podplan.cli.lint_config import rule_options
 from podplan.cli.options import FAIL_ON_CHOICES, RunSettings, resolve_run_settings
 from podplan.cli.output import discard_stdout, print_message, write_all, write_escaped_stderr, write_stdout
@@ -45,21 +46,21 @@ _MISSING_FILE_RULES = ("PROF002", "PROF016")  # a base or an inventory that is n
 TERMINATED = SIGNAL_BASE + signal.SIGTERM
 
 
-@click.group("cmp")
+@click.group("cmp", cls=HelpGroup)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """What Argo CD calls: podplan as its config management plugin.
+    """Run as the config management plugin of Argo CD.
 
-    Each of these looks at the folder it is started in. docs/argocd.md says how to install it.
+    Each command works on the folder it is started in. docs/argocd.md describes the installation.
     """
     context.with_resource(use_as_root(_find_root()))
 
 
-@command.command("discover", short_help="Say whether this folder holds a profile.")
+@command.command("discover")
 def discover() -> int:
-    """Print the first file that holds a profile; nothing means that this folder is not for podplan.
+    """Print the first file with a profile; no output means that the folder has none.
 
-    The exit code is 0 either way: Argo CD takes any other for a fault, and not for a no.
+    The exit code is 0 in both cases, since Argo CD treats any other as a failure.
     """
     profile_file = next(iter_profile_files(WORKING_FOLDER, _read_exclude()), "")
     if profile_file:
@@ -72,14 +73,14 @@ _memory_option = click.option(
     metavar="MIB",
     type=click.IntRange(64, 1_048_576),
     default=DEFAULT_MEMORY_MIB,
-    help=f"Give up where this is not enough, and say so [{DEFAULT_MEMORY_MIB}].",
+    help=f"Memory limit [{DEFAULT_MEMORY_MIB}].",
 )
 
 
-@command.command("parameters", short_help="Print what an Application may set.")
+@command.command("parameters")
 @_memory_option
 def print_parameters(memory: int) -> int:
-    """Print the parameters that an Application may set, as JSON: those of the profiles here among them."""
+    """Print the parameters that an Application may set, as JSON."""
     import json
 
     from podplan.integrations.argocd.parameter_schema import build_parameter_schemas
@@ -112,37 +113,40 @@ def _require_cr_output(_: click.Context, __: click.Parameter, value: str) -> str
     return value
 
 
-@command.command("generate", short_help="Print the CRs, all of them checked, or none.")
+@command.command("generate")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON_CHOICES),
     default=None,
-    help="Severity that keeps everything back [error].",
+    help="Lowest severity that prevents any output [error].",
 )
 @click.option(
     "--manifests",
     type=click.Choice(parameters.MANIFEST_MODES),
     default=None,
-    help="Manifests beside the profiles, where the Application does not say [refused].",
+    help="Default for manifests beside the profiles [refused].",
 )
-@click.option("--allow-empty", is_flag=True, help="Exit with 0 where there is nothing to apply.")
+@click.option("--allow-empty", is_flag=True, help="Exit with 0 if there is nothing to apply.")
 @click.option(
     "--deadline",
     metavar="SECONDS",
     type=click.IntRange(1, 86_400),
     default=DEFAULT_DEADLINE_SECONDS,
-    help=f"Give up after this time, and say so [{DEFAULT_DEADLINE_SECONDS}].",
+    help=f"Time limit [{DEFAULT_DEADLINE_SECONDS}].",
 )
 @_memory_option
 @click.option(
-    "--gitops", type=click.Choice(("none", "argocd")), default=None, help="argocd: ask before a CR is pruned."
+    "--gitops",
+    type=click.Choice(("none", "argocd")),
+    default=None,
+    help="argocd adds the annotation that asks before a CR is pruned.",
 )
 @click.option(
     "--sync-option",
     "options",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A sync option for the CRs of profiles, such as Delete=confirm.",
+    help="Sync option for the CRs of profiles, such as Delete=confirm; repeatable.",
 )
 @click.option(
     "--emit",
@@ -150,13 +154,19 @@ def _require_cr_output(_: click.Context, __: click.Parameter, value: str) -> str
     default="cr",
     expose_value=False,
     callback=_require_cr_output,
-    help="What is printed.",
+    help="Objects to print [cr].",
 )
-@click.option("--k8s-version", metavar="1.NN", default="", help="Instead of what KUBE_VERSION says.")
 @click.option(
-    "--config", metavar="FILE", shell_complete=complete_files, default="", help="This, not the nearest."
+    "--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against [KUBE_VERSION]."
 )
-@click.option("--isolated", is_flag=True, help="No configuration file.")
+@click.option(
+    "--config",
+    metavar="FILE",
+    shell_complete=complete_files,
+    default="",
+    help="Configuration file to use instead of the nearest one.",
+)
+@click.option("--isolated", is_flag=True, help="Ignore configuration files.")
 @rule_options
 def print_manifests(
     manifests: str | None,
@@ -166,9 +176,9 @@ def print_manifests(
     options: Sequence[str],
     **flags: Any,
 ) -> int:
-    """Print the CRs of the profiles here, once all of them are checked; else nothing.
+    """Print the CRs of the profiles in this folder if all of them pass the check.
 
-    Parameters are read from the JSON in ARGOCD_APP_PARAMETERS, and from nowhere else.
+    Parameters are read from the JSON in ARGOCD_APP_PARAMETERS only.
     """
     _install_deadline(deadline)
     _limit_memory(memory)

@@ -9,6 +9,7 @@ import click
 
 from podplan.cli.command_names import COMMANDS
 from podplan.cli.exit_codes import CLEAN, SIGNAL_BASE, USAGE_ERROR
+from podplan.cli.help import HelpGroup
 from podplan.cli.output import print_message, write_stdout
 from podplan.core.typing import Any
 
@@ -17,7 +18,7 @@ def run_click() -> int:
     """The exit code of the command on the command line. Raises what the command raises."""
     output = sys.stdout
     try:
-        code = podplan.main(standalone_mode=False)
+        code = podplan.main(prog_name="podplan", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return CLEAN
@@ -41,7 +42,7 @@ def _format_help_hint(error: click.ClickException) -> str:
     return f"podplan: {context.command_path} --help shows how it is called" if context else ""
 
 
-class CommandGroup(click.Group):
+class CommandGroup(HelpGroup):
     """Commands by name; what is no command is taken as a path to check."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -73,11 +74,12 @@ class CommandGroup(click.Group):
     is_eager=True,
     expose_value=False,
     callback=lambda c, _, v: _print_version(c, v),
+    help="Print the version and exit.",
 )
 def podplan() -> None:
-    """See the Pods behind a training job before the cluster does.
+    """Check training jobs on Kubernetes, and see their Pods before the cluster creates them.
 
-    A path without a command is checked: `podplan jobs/` is `podplan check jobs/`.
+    A path without a command is checked: `podplan jobs/` means `podplan check jobs/`.
     """
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import click
 
+from podplan.cli.help import HelpCommand
 from podplan.cli.output import write_stdout
 
 
-@click.command("completion")
+@click.command("completion", cls=HelpCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    """Print the script that makes a shell complete commands, options, rules and environments.
+    """Print the shell script that completes commands, options, rules and environments.
 
-    bash: eval "$(podplan completion bash)" in ~/.bashrc. zsh: the same with zsh in ~/.zshrc, below compinit.
-    fish: podplan completion fish > ~/.config/fish/completions/podplan.fish
+    bash: add eval "$(podplan completion bash)" to ~/.bashrc. zsh: the same with zsh in ~/.zshrc, below
+    compinit. fish: podplan completion fish > ~/.config/fish/completions/podplan.fish
     """
     from click.shell_completion import get_completion_class
 

@@ -12,6 +12,7 @@ import click
 
 from podplan.cli.config_fallback import load_with_config_fallback
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import (
     DEFAULT_INPUT_FLAGS,
     RunSettings,
@@ -65,30 +66,35 @@ class _Here(Exception):
     """A request that is wrong on the side that is not the revision: nothing is said of the revision."""
 
 
-@click.command("diff")
+@click.command("diff", cls=HelpCommand)
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @click.option(
-    "--base", metavar="REF", default="", help="Compare with where HEAD left REF; REF.. is REF itself."
+    "--base",
+    metavar="REF",
+    default="",
+    help="Compare with the merge base of HEAD and REF; REF.. compares with REF itself.",
 )
-@click.option("--head", metavar="REF", default="", help="This revision, and not the work tree.")
-@click.option("--base-tree", metavar="DIR", default="", help="Compare PATH with this folder instead.")
+@click.option("--head", metavar="REF", default="", help="Revision to compare instead of the work tree.")
 @click.option(
-    "--level", type=click.Choice(LEVELS), default="lowered", help="What is compared [lowered: Pods and all]."
+    "--base-tree", metavar="DIR", default="", help="Compare PATH with this folder instead of a revision."
+)
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="lowered", help="Level of the comparison [lowered]."
 )
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
-    help="Of the output.",
+    help="Format of the output [text].",
 )
-@click.option("--summary", is_flag=True, help="The impact and the jobs, without each change.")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 where anything differs.")
+@click.option("--summary", is_flag=True, help="Print the impact and the jobs without the single changes.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if there are differences.")
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    help="Colours in text [auto: on a terminal].",
+    help="Colour of text output [auto].",
 )
 @input_options
 def command(
@@ -100,13 +106,14 @@ def command(
     fail_on: str | None,
     **flags: Any,
 ) -> int:
-    """Show what a change of the repository does to the jobs in it, without a cluster.
+    """Show the effect of a change in the repository on its jobs, without a cluster.
 
-    Both revisions are compiled and lowered, and compared object by object: GPUs, Pods and quota first, then
-    which jobs are created, changed, removed, broken or have to run again, then each change once, however many
-    Pods have it. Without --base the work tree is compared with HEAD.
+    Both revisions are compiled and lowered, and the objects compared. The output begins with the change of
+    GPUs, Pods and quota, continues with the jobs that are created, changed, removed, broken or must be
+    re-created, and lists each change once for all Pods that share it. Without --base the work tree is
+    compared with HEAD.
 
-    Exits with 1 where the change breaks a job (see --fail-on), and with --exit-code where anything differs.
+    Exits with 1 if the change breaks a job (see --fail-on); with --exit-code also if anything differs.
     """
     from importlib import import_module
 
@@ -125,7 +132,7 @@ def command(
 def compared(paths: Sequence[str], **flags: Any) -> Diff:
     """What differs in ``paths``; ``flags`` are those of the command, by the names of its parameters.
 
-    Raises RequestError, files.NoSuchPath, and BoundExceeded.
+    Raises UsageError, files.PathNotFound, and LimitExceeded.
     """
     return _compared(paths, **flags).diff
 

@@ -7,6 +7,7 @@ import re
 
 import click
 
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import list_custom_policies
 from podplan.cli.output import write_stdout
 from podplan.cli.reporting import COLOR_CHOICES, select_style
@@ -23,19 +24,19 @@ MAX_TOPIC_LENGTH = 1_000
 CUSTOM_RULE_CODE = re.compile(r"VAP:.+|[A-Z]{2,12}[0-9]{3}|[a-z0-9-]+")
 
 
-@click.command("explain")
+@click.command("explain", cls=HelpCommand)
 @click.argument("topic", shell_complete=complete_topics)
-@click.option("--examples", is_flag=True, help="All examples of a rule.")
+@click.option("--examples", is_flag=True, help="Print all examples of a rule.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option(
-    "--color", type=click.Choice(COLOR_CHOICES), default="auto", help="Colours in text [auto: on a terminal]."
+    "--color", type=click.Choice(COLOR_CHOICES), default="auto", help="Colour of text output [auto]."
 )
 def command(topic: str, examples: bool, format_: str, color: str) -> int:
-    """Explain a rule (RES001 or shm-missing) or a field (spec.shm, DeepSpeedJob.spec.config.slotsPerWorker).
+    """Explain a rule (RES001, shm-missing) or a field (spec.shm, DeepSpeedJob.spec.config.slotsPerWorker).
 
-    Of a rule: what it says, what happens on the cluster, what to do, examples, and how to configure and
-    silence it. Of a field: what it means, its type and default, what lowering makes of it and how well that
-    is known, and the fields below it. A kind alone lists its fields.
+    For a rule: what it detects, what happens on the cluster, what to write instead, examples, and how to
+    configure and suppress it. For a field: its meaning, type and default, its effect on the lowered objects
+    with the basis of that knowledge, and the fields below it. A kind lists its fields.
     """
     topic = topic[:MAX_TOPIC_LENGTH]
     style = select_style(color, os.environ)

@@ -25,17 +25,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def fix_options(command: Command) -> Command:
     """--fix, --unsafe-fixes, --fix-only and --diff."""
     for option in (
-        click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing."),
-        click.option("--fix-only", is_flag=True, help="Repair, and say nothing of what is left."),
-        click.option("--unsafe-fixes", is_flag=True, help="Also where a job may do something else then."),
-        click.option("--fix", is_flag=True, help="Repair what can be repaired, and report what is left."),
+        click.option("--diff", is_flag=True, help="Print the changes of --fix without writing files."),
+        click.option("--fix-only", is_flag=True, help="Fix, and do not report the remaining findings."),
+        click.option(
+            "--unsafe-fixes", is_flag=True, help="Also apply fixes that may change what a job does."
+        ),
+        click.option("--fix", is_flag=True, help="Apply safe fixes, and report the remaining findings."),
     ):
         command = option(command)
     return command
 
 
 def apply_fixes(paths: Sequence[str], run_settings: RunSettings, unsafe: bool) -> CheckResult:
-    """Repair the files; what is left to report. Raises RequestError where one has changed meanwhile."""
+    """Repair the files; what is left to report. Raises UsageError where one has changed meanwhile."""
     from podplan.report.fixes import format_fix_summary
 
     fix_result = _compute_fixes(paths, run_settings, unsafe)

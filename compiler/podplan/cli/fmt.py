@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import default_paths, resolve_run_settings
 from podplan.cli.output import (
     print_message,
@@ -32,20 +33,28 @@ from podplan.workspace.files import expand_paths
 from podplan.yaml import SourceFile
 
 
-@click.command("fmt")
+@click.command("fmt", cls=HelpCommand)
 @click.argument("paths", nargs=-1)
-@click.option("--check", is_flag=True, help="Name the files that would change, and change nothing.")
-@click.option("--diff", is_flag=True, help="Print what would change, and change nothing.")
-@click.option("--allow-nothing", is_flag=True, help="0, not 3, where there is nothing to format.")
-@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
-@click.option("--stdin-filename", metavar="FILE", default="", help="What standard input (-) is called.")
-@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
-@click.option("--isolated", is_flag=True, help="No configuration file.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="List the files that would change without writing them; exit with 1 if there are any.",
+)
+@click.option("--diff", is_flag=True, help="Print the changes without writing files.")
+@click.option("--allow-nothing", is_flag=True, help="Exit with 0 instead of 3 if there is nothing to format.")
+@click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
+@click.option(
+    "--stdin-filename", metavar="FILE", default="", help="File name to report for standard input (-)."
+)
+@click.option(
+    "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
+)
+@click.option("--isolated", is_flag=True, help="Ignore configuration files.")
 @click.option(
     "--color",
     type=click.Choice(COLOR_CHOICES),
     default="auto",
-    help="Colours of --diff [auto: on a terminal].",
+    help="Colour of --diff [auto].",
 )
 def command(
     paths: Sequence[str],
@@ -56,10 +65,10 @@ def command(
     color: str,
     **flags: Any,
 ) -> int:
-    """Write profiles, bases and inventories in one form, with their comments and the same data.
+    """Format profiles, bases and inventories; comments and data stay the same.
 
-    PATHS are files or folders (default: this folder); - reads standard input and prints the result. Other
-    documents stay as they are.
+    PATHS are files or folders (default: the current folder); - reads standard input and prints the result.
+    Other documents are not changed.
     """
     paths = default_paths(paths)
     run_settings = resolve_run_settings(
@@ -116,7 +125,7 @@ def command(
 
 
 def _format_source_text(source: SourceFile, settings: PipelineSettings) -> str:
-    """The text in canonical form, which means the same; raises RequestError for JSON."""
+    """The text in canonical form, which means the same; raises UsageError for JSON."""
     if source.file.endswith(".json"):
         raise UsageError(f"{source.file} is JSON, and podplan fmt writes YAML")
     text = format_source(source)

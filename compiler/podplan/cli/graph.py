@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import print_message, replace_file, write_stdout
 from podplan.cli.plan_loader import load_job_plans
@@ -21,20 +22,25 @@ PLAN_CATEGORIES = frozenset({"profile", "cr"})
 MERMAID_SUFFIXES = (".mmd", ".mermaid")
 
 
-@click.command("graph")
+@click.command("graph", cls=HelpCommand)
 @click.argument("paths", nargs=-1)
 @input_options
 @lowering_options
-@click.option("--job", metavar="NAME", default="", help="Only the job of this name.")
+@click.option("--job", metavar="NAME", default="", help="Draw only the job with this name.")
 @click.option(
-    "--format", "format_", type=click.Choice(["svg", "mermaid"]), default=None, help="Of the picture [svg]."
+    "--format",
+    "format_",
+    type=click.Choice(["svg", "mermaid"]),
+    default=None,
+    help="Format of the picture [svg].",
 )
-@click.option("-o", "--output", metavar="FILE", default="", help="Write into this file.")
+@click.option("-o", "--output", metavar="FILE", default="", help="Output file instead of standard output.")
 def command(paths: Sequence[str], job: str, format_: str | None, output: str, **flags: Any) -> int:
-    """Draw jobs as they lower: what runs, what it reads, and who reaches whom on which port.
+    """Draw the Pods of jobs with their volumes, references and network connections.
 
-    Draws nothing unless everything lowers. Several jobs stand below one another. A FILE that ends with .mmd
-    is Mermaid, any other SVG, unless --format says otherwise. Values of Secrets and variables are not drawn.
+    Draws nothing if a job cannot be lowered. Several jobs are drawn one below the other. An output file
+    that ends with .mmd is written as Mermaid, any other as SVG, unless --format says otherwise. Values of
+    Secrets and variables are not drawn.
     """
     gallery = _Gallery(job)
     loaded = load_job_plans(paths, PLAN_CATEGORIES, gallery.add, **flags)
@@ -74,7 +80,7 @@ class _Gallery:
                 self._failure = error.with_file(plan.item.doc.name)
 
     def finished(self) -> list[Graph]:
-        """The pictures. Raises RequestError where there are none, and BoundExceeded."""
+        """The pictures. Raises UsageError where there are none, and LimitExceeded."""
         if self._failure is not None:
             raise self._failure
         if not self._pictures:

@@ -9,6 +9,7 @@ import click
 
 from podplan.checker.check import summarize_plans
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.output import print_message, replace_file, write_escaped_stderr, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
@@ -26,11 +27,17 @@ from podplan.yaml import SourceFile, parse_yaml
 MAX_SHOWN_ERRORS = 5
 
 
-@click.command("import")
+@click.command("import", cls=HelpCommand)
 @click.argument("file", shell_complete=complete_files)
-@click.option("-o", "--output", metavar="FILE", default="", help="Write to FILE, which must not exist.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    default="",
+    help="Output file, which must not exist, instead of standard output.",
+)
 def command(file: str, output: str, **_: Any) -> int:
-    """Write the shortest profile that renders to the CR in FILE, its comments kept."""
+    """Convert the CR in FILE into the shortest profile that renders to the same CR."""
     from podplan.tools.importer import import_cr
 
     source = read_standard_input() if file == "-" else _read(file)
@@ -67,7 +74,7 @@ def command(file: str, output: str, **_: Any) -> int:
 
 
 def _read(file: str) -> SourceFile:
-    """The file to import. Raises RequestError, NoSuchPath, and OutsideRoot where a link leads out."""
+    """The file to import. Raises UsageError, PathNotFound, and OutsideRoot where a link leads out."""
     require_inside_repository(file)
     if os.path.isdir(file):
         raise UsageError(f"{file} is a folder; name the file with the training job")

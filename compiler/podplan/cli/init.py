@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from podplan.cli.help import HelpCommand
 from podplan.cli.output import replace_file, write_escaped_stderr
 from podplan.core.errors import UsageError
 
@@ -21,12 +22,12 @@ STARTER_FILES = {
 SCHEMAS = ("JobProfile", "ClusterInventory")
 
 
-@click.command("init")
+@click.command("init", cls=HelpCommand)
 @click.argument("folder", default=".")
 def command(folder: str) -> int:
-    """Write a first profile, an inventory and the configuration into FOLDER, with schemas for editors.
+    """Create a first profile, an inventory, a configuration file and editor schemas in FOLDER.
 
-    Nothing that is there already is written over.
+    Existing files are not overwritten.
     """
     from podplan import kubernetes
     from podplan.schema import catalog

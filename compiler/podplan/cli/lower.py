@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import print_message, write_all
 from podplan.cli.plan_loader import load_job_plans
@@ -18,26 +19,35 @@ from podplan.rendering import Folded, Lowered
 PLAN_CATEGORIES = frozenset({"profile", "cr"})
 
 
-@click.command("lower")
+@click.command("lower", cls=HelpCommand)
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @lowering_options
-@click.option("--fold", is_flag=True, help="One template per group of equal replicas, for reading.")
+@click.option("--fold", is_flag=True, help="Print one template for each group of identical replicas.")
 @click.option(
-    "--compare", metavar="DUMP", default="", help="Compare with what kubectl get … -o yaml printed."
+    "--compare", metavar="DUMP", default="", help="Compare with the output of kubectl get … -o yaml."
 )
-@click.option("--adopt", is_flag=True, help="Write the settings for what differs into the configuration.")
 @click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="Of --compare."
+    "--adopt",
+    is_flag=True,
+    help="With --compare, write the settings that explain the differences into the configuration.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Format of --compare [text].",
 )
 def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_: str, **flags: Any) -> int:
-    """Show the Pods, Services and other objects that the controllers will make of profiles and CRs.
+    """Print the Pods, Services and other objects that controllers will create for profiles and CRs.
 
-    Prints nothing unless everything lowers. Without a uid the names lack the five digits that the controller
-    adds. These objects are a prediction for reading: only CRs are for the cluster.
+    Prints nothing if a job cannot be lowered. Without --uid the names of Pods lack the five characters that
+    the controller appends. The objects are a prediction: apply the CR, never these objects.
 
-    With --compare one job is compared with the objects that a cluster made of it; what differs is told with
-    the settings that adopt it. DUMP is what kubectl get pods,services,configmaps,podgroups -o yaml printed.
+    With --compare, one job is compared with the objects that a cluster created for it, and each difference
+    is printed with the setting that explains it. DUMP is the output of kubectl get
+    pods,services,configmaps,podgroups -o yaml.
     """
     if compare:
         from podplan.cli.cluster_diff import compare_with_dump as compared

@@ -8,18 +8,22 @@ from functools import partial
 
 import click
 
+from podplan.cli.help import HelpCommand
 from podplan.core.errors import UsageError
 from podplan.integrations.lsp.workspace import FileSettings
 
 
-@click.command("lsp")
-@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
-@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
-@click.option("--isolated", is_flag=True, help="No configuration file.")
+@click.command("lsp", cls=HelpCommand)
+@click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
+@click.option(
+    "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
+)
+@click.option("--isolated", is_flag=True, help="Ignore configuration files.")
 def command(inventory: str, config: str, isolated: bool) -> int:
-    """Speak the Language Server Protocol with an editor, on standard input and output.
+    """Run the language server for editors on standard input and output.
 
-    docs/editors.md says how editors start it: findings while typing, hover, completion, definitions, fixes.
+    docs/editors.md describes the configuration of editors: findings while typing, hover, completion,
+    definitions and fixes.
     """
     from podplan.integrations.lsp.server import serve
 
@@ -37,7 +41,7 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 def resolve_file_settings(
     path: str, inventory: str = "", config: str = "", isolated: bool = False
 ) -> FileSettings:
-    """What ``podplan check`` would go by for a file. Raises RequestError."""
+    """What ``podplan check`` would go by for a file. Raises UsageError."""
     from podplan.cli.check_run import DEFAULT_FLAGS, resolve_check_settings
 
     flags = {**DEFAULT_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}

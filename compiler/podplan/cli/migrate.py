@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import default_paths, resolve_run_settings
 from podplan.cli.output import (
     print_message,
@@ -32,24 +33,28 @@ from podplan.workspace.files import expand_paths
 from podplan.yaml import SourceFile, parse_yaml
 
 
-@click.command("migrate")
+@click.command("migrate", cls=HelpCommand)
 @click.argument("paths", nargs=-1)
-@click.option("--check", is_flag=True, help="Say what would be done, and change nothing.")
-@click.option("--diff", is_flag=True, help="Print what would change, and change nothing.")
-@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
-@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
-@click.option("--isolated", is_flag=True, help="No configuration file.")
+@click.option(
+    "--check", is_flag=True, help="List the changes without writing files; exit with 1 if there are any."
+)
+@click.option("--diff", is_flag=True, help="Print the changes without writing files.")
+@click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
+@click.option(
+    "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
+)
+@click.option("--isolated", is_flag=True, help="Ignore configuration files.")
 @click.option(
     "--color",
     type=click.Choice(COLOR_CHOICES),
     default="auto",
-    help="Colours of --diff [auto: on a terminal].",
+    help="Colour of --diff [auto].",
 )
 def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: Any) -> int:
-    """Write CRs and profiles as they are written today, and prove that the Pods stay the same.
+    """Replace outdated kinds, fields and values in CRs and profiles, and prove that the Pods stay the same.
 
-    Old names of kinds, fields and values become the new ones, and the ColossalAIJob with launcher and worker
-    the one with replicaSpecs. PATHS are files or folders (default: this folder).
+    A ColossalAIJob with launcher and worker becomes one with replicaSpecs. PATHS are files or folders
+    (default: the current folder).
     """
     paths = default_paths(paths)
     if "-" in paths:

@@ -70,47 +70,50 @@ def input_options(command: Command) -> Command:
                 metavar="NAME",
                 multiple=True,
                 shell_complete=complete_environments,
-                help="Environment; all for each.",
+                help="Environment to compile; repeat it for several, or use all.",
             ),
             click.option(
                 "--set",
                 "sets",
                 metavar="KEY=VALUE",
                 multiple=True,
-                help="Set a field or a param of profiles.",
+                help="Set a profile field or param; repeatable.",
             ),
             click.option(
                 "--inventory",
                 metavar="FILE",
                 shell_complete=complete_files,
                 default="",
-                help="The ClusterInventory to use.",
+                help="ClusterInventory file [the nearest].",
             ),
             click.option(
                 "--gitops",
                 type=click.Choice(GITOPS_TOOLS),
                 default=None,
-                help="Tool that applies the CRs, and is told not to prune them [none].",
+                help="GitOps tool that applies the CRs; adds its annotations against pruning [none].",
             ),
             click.option(
                 "--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against."
             ),
             click.option(
-                "--stdin-filename", metavar="FILE", default="", help="What standard input (-) is called."
+                "--stdin-filename",
+                metavar="FILE",
+                default="",
+                help="File name to report for standard input (-).",
             ),
             click.option(
                 "--config",
                 metavar="FILE",
                 shell_complete=complete_files,
                 default="",
-                help="This configuration, not the nearest.",
+                help="Configuration file to use instead of the nearest one.",
             ),
-            click.option("--isolated", is_flag=True, help="No configuration file."),
+            click.option("--isolated", is_flag=True, help="Ignore configuration files."),
             click.option(
                 "--fail-on",
                 type=click.Choice(FAIL_ON_CHOICES),
                 default=None,
-                help="Severity that makes the exit code 1 [error].",
+                help="Lowest severity for exit code 1 [error].",
             ),
         ]
     ):
@@ -123,12 +126,12 @@ def lowering_options(command: Command) -> Command:
     import click
 
     for option in (
-        click.option("--resumed", is_flag=True, help="Lower paused jobs as they are once they go on."),
+        click.option("--resumed", is_flag=True, help="Lower paused jobs as if they were resumed."),
         click.option(
             "--uid",
             metavar="UID",
             default="",
-            help="metadata.uid of the CR, for the real names of its children.",
+            help="metadata.uid of the CR; determines the names of its Pods.",
         ),
     ):
         command = option(command)
@@ -138,7 +141,7 @@ def lowering_options(command: Command) -> Command:
 def resolve_run_settings(
     paths: Sequence[str], clock: str = "", baseline_is_read: bool = True, **flags: Any
 ) -> RunSettings:
-    """What flags and the nearest configuration ask for; flags win. Raises RequestError and OutsideRoot.
+    """What flags and the nearest configuration ask for; flags win. Raises UsageError and OutsideRoot.
 
     ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
     flags for rules do not ask the policies.
@@ -173,7 +176,7 @@ def resolve_run_settings(
 def list_custom_policies(config: str = "", isolated: bool = False) -> list[Policy]:
     """The policies that the configuration here brings, an admission policy with several bindings once.
 
-    Raises RequestError.
+    Raises UsageError.
     """
     flags: dict[str, Any] = {"environments": ("all",), "sets": (), "select": ()}
     run_settings = resolve_run_settings(
@@ -186,7 +189,7 @@ def list_custom_policies(config: str = "", isolated: bool = False) -> list[Polic
 
 
 def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -> Config:
-    """The configuration that is named, else the nearest to the first path. Raises RequestError."""
+    """The configuration that is named, else the nearest to the first path. Raises UsageError."""
     if config_path:
         return load_config_file(config_path)
     if isolated or not paths:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import input_options
 from podplan.cli.output import print_message, write_all
 from podplan.cli.plan_loader import load_job_plans
@@ -16,24 +17,26 @@ from podplan.core.errors import UsageError
 from podplan.rendering import Rendered
 
 
-@click.command("render")
+@click.command("render", cls=HelpCommand)
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @click.option(
-    "-o", "--output-dir", metavar="DIR", default="", help="One file per CR into DIR, not to standard output."
+    "-o",
+    "--output-dir",
+    metavar="DIR",
+    default="",
+    help="Write one file per CR into DIR instead of standard output.",
 )
 @click.option(
     "--check",
     is_flag=True,
-    help="Change nothing; 1 where DIR, or a folder of [[render]], is not as rendered.",
+    help="Write nothing; exit with 1 if a file in DIR or a folder of [[render]] is out of date.",
 )
-@click.option(
-    "--update", is_flag=True, help="Render into every folder that the configuration has in [[render]]."
-)
+@click.option("--update", is_flag=True, help="Update all folders that [[render]] of the configuration lists.")
 def command(paths: Sequence[str], output_dir: str, check: bool, update: bool, **flags: Any) -> int:
-    """Compile profiles into the YAML of their CRs.
+    """Compile job profiles into CRs and print them as YAML.
 
-    Prints nothing unless everything compiles. A profile that has environments needs -e NAME, or -e all.
+    Prints nothing if a profile does not compile. A profile with environments needs -e NAME or -e all.
     """
     if check and update:
         raise UsageError("--check changes nothing, and --update does; ask for one of them")

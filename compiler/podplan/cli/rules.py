@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 import click
 
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import list_custom_policies
 from podplan.cli.output import write_stdout
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
+from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
+from podplan.kinds.registry import KIND_NAMES, PACKAGES, GroupVersionKind
 from podplan.kubernetes import DEFAULT_VERSION, supported_versions
 from podplan.lint.policy import Policy
+from podplan.lint.policy_scope import list_kind_names, names_kind
 from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.report.json import encode_json
 from podplan.report.sanitization import escape_text, escape_workflow_commands
@@ -20,26 +24,50 @@ from podplan.report.sanitization import escape_text, escape_workflow_commands
 CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan are exported"
 
 
-@click.command("rules")
+@click.command("rules", cls=HelpCommand)
 @click.option("--format", "format_", type=click.Choice(["text", "json", "md"]), default="text")
-@click.option("--export", type=click.Choice(["vap"]), help="Write policies as Kubernetes objects instead.")
 @click.option(
-    "--k8s-version", default=DEFAULT_VERSION, help="Kubernetes of the cluster that is exported for."
+    "--export",
+    type=click.Choice(["vap"]),
+    help="Print policies as ValidatingAdmissionPolicy objects instead of the list.",
 )
-@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
-@click.option("--isolated", is_flag=True, help="No configuration file: without policies of your own.")
-def command(format_: str, export: str | None, k8s_version: str, config: str, isolated: bool) -> int:
-    """List every rule, those of your own policies too, or export those that a cluster can enforce itself.
+@click.option(
+    "--kind",
+    metavar="KIND",
+    default="",
+    help="List the rules for this kind of job, and why the others do not apply.",
+)
+@click.option(
+    "--k8s-version",
+    default=DEFAULT_VERSION,
+    help="Kubernetes version of the cluster that will enforce the exported policies.",
+)
+@click.option(
+    "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
+)
+@click.option("--isolated", is_flag=True, help="Ignore configuration files, and so custom policies.")
+def command(
+    format_: str, export: str | None, kind: str, k8s_version: str, config: str, isolated: bool
+) -> int:
+    """List all rules, including custom policies, or export the rules that a cluster can enforce.
 
-    --export vap writes the policies that are CEL as ValidatingAdmissionPolicy objects with their bindings. A
-    * in the list marks them; the JSON says why the others are none.
+    --export vap prints the policies written in CEL as ValidatingAdmissionPolicy objects with their
+    bindings. A * in the list marks these rules; --format json gives the reason why the others cannot be
+    exported.
+
+    --kind takes KIND, GROUP/KIND or GROUP/VERSION/KIND, and prints for rules that do not apply which traits
+    the kind lacks. docs/traits.md describes the traits.
     """
     if k8s_version not in supported_versions():
         known_versions = supported_versions()
         raise UsageError(
             f"Kubernetes {k8s_version} is not known; there are {known_versions[0]} to {known_versions[-1]}"
         )
-    if export:
+    if kind and (export or format_ == "md"):
+        raise UsageError("--kind works with --format text or json, and without --export")
+    if kind:
+        _list_rules_of_kind(kind, format_, k8s_version, list_custom_policies(config, isolated))
+    elif export:
         from podplan.lint.vap_export import export_vap, find_export_obstacles
         from podplan.yaml.writer import emit_documents
 
@@ -67,6 +95,36 @@ def command(format_: str, export: str | None, k8s_version: str, config: str, iso
     return 0
 
 
+def _list_rules_of_kind(name: str, format_: str, version: str, custom_policies: Sequence[Policy]) -> None:
+    from podplan.report.kind_rules import describe_applicability, describe_kind, render_text
+
+    kind = find_kind_by_name(name)
+    policies = {policy.rule.code: policy for policy in (*load_builtin_policies(), *custom_policies)}
+    everywhere = {"applies": True, "lacks": [], "unwanted": []}
+    rows = [
+        row | (describe_applicability(policies[row["code"]], kind) if row["code"] in policies else everywhere)
+        for row in _list_rules(version, custom_policies)
+    ]
+    if format_ == "json":
+        data = {"format": 1, "kind": describe_kind(kind), "rules": rows}
+        write_stdout(encode_json(data, indent=2) + "\n")
+    else:
+        write_stdout(escape_workflow_commands(render_text(kind, rows)))
+
+
+def find_kind_by_name(name: str) -> GroupVersionKind:
+    """The kind that a user names: Kind, group/Kind or group/version/Kind. Raises UsageError."""
+    kinds = [
+        kind for kind in PACKAGES if names_kind(name, {"apiVersion": kind.api_version, "kind": kind.kind})
+    ]
+    if len(kinds) == 1:
+        return kinds[0]
+    if kinds:
+        candidates = " or ".join(f"{kind.api_version}/{kind.kind}" for kind in kinds)
+        raise UsageError(f'several kinds are called "{name}"; write {candidates}')
+    raise UsageError(f'podplan checks no kind "{name}"{suggest_or_list(name, KIND_NAMES)}')
+
+
 def _format_rule(row: dict[str, Any], code: int, name: int) -> str:
     """The line of a rule; * is what --export vap writes."""
     mark = "*" if row["exported"] else " "
@@ -89,7 +147,8 @@ def _list_rules(version: str, custom_policies: Sequence[Policy]) -> list[dict[st
             "basis": policy.rule.basis,
             "summary": policy.rule.summary,
             "level": policy.scope.level,
-            "kinds": sorted(policy.scope.kinds),
+            "kinds": sorted(list_kind_names(policy.scope)),
+            "traits": {"needs": sorted(policy.scope.needs), "without": sorted(policy.scope.without)},
             "preset": policy.preset,
             "preview": policy.preview,
             "needs": list(policy.needs),
@@ -108,6 +167,7 @@ def _list_rules(version: str, custom_policies: Sequence[Policy]) -> list[dict[st
             "summary": rule.summary,
             "level": None,
             "kinds": [],
+            "traits": {"needs": [], "without": []},
             "preset": "default",
             "preview": False,
             "needs": [],

@@ -5,23 +5,31 @@ from __future__ import annotations
 import click
 
 from podplan import kubernetes
+from podplan.cli.help import HelpGroup
 from podplan.cli.output import write_stdout
 from podplan.core.errors import UsageError
 
 
-@click.group("schema")
+@click.group("schema", cls=HelpGroup)
 def command() -> None:
-    """The JSON Schemas of profiles, CRs and configuration."""
+    """Print the JSON Schemas of profiles, CRs and configuration."""
 
 
 @command.command("show")
 @click.argument("name", required=False)
 @click.option(
-    "--k8s-version", metavar="1.NN", default=kubernetes.DEFAULT_VERSION, help="For the Pod templates in it."
+    "--k8s-version",
+    metavar="1.NN",
+    default=kubernetes.DEFAULT_VERSION,
+    help="Kubernetes version of the Pod templates.",
 )
-@click.option("--editors", is_flag=True, help="As editors propose best what to write; equally strict.")
+@click.option(
+    "--editors",
+    is_flag=True,
+    help="Print the variant that gives editors better proposals; it accepts the same documents.",
+)
 def show(name: str | None, k8s_version: str, editors: bool) -> int:
-    """Print the self-contained JSON Schema (2020-12) called NAME; without NAME, the names."""
+    """Print the self-contained JSON Schema (2020-12) of NAME, or the list of names."""
     import json
 
     from podplan.schema import catalog

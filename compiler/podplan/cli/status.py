@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import print_message, write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
@@ -21,25 +22,34 @@ from podplan.yaml import SourceFile
 OTHER_STATES = ("running", "succeeded", "failed", "pending", "creating", "unknown", "deleted")
 
 
-@click.command("status")
+@click.command("status", cls=HelpCommand, without_effect=("--fail-on",))
 @click.argument("file", shell_complete=complete_files)
-@click.option("--pods", metavar="STATE", default="", help="States of Pods: kubectl's YAML, or worker-3: 137.")
+@click.option(
+    "--pods",
+    metavar="STATE",
+    default="",
+    help="Pod states: output of kubectl get pods -o yaml, or lines such as worker-3: 137.",
+)
 @click.option(
     "--pod",
     "pod_flags",
     metavar="NAME=STATE",
     multiple=True,
-    help="State of a Pod: worker-3=137, worker=Succeeded.",
+    help="State of one Pod or replica type: worker-3=137, worker=Succeeded; repeatable.",
 )
 @click.option(
     "--others",
     type=click.Choice(OTHER_STATES),
     default="running",
-    help="Pods of which nothing is said [running].",
+    help="State of all other Pods [running].",
 )
-@click.option("--job", metavar="NAME", default="", help="Which job, where FILE has several.")
+@click.option("--job", metavar="NAME", default="", help="Job to report, if FILE contains several.")
 @click.option(
-    "--elapsed", metavar="SECONDS", type=click.IntRange(0), default=None, help="How long the job has run."
+    "--elapsed",
+    metavar="SECONDS",
+    type=click.IntRange(0),
+    default=None,
+    help="Time since the start of the job.",
 )
 @input_options
 @lowering_options
@@ -54,11 +64,11 @@ def command(
     format_: str,
     **flags: Any,
 ) -> int:
-    """Show what the controller reports of a job whose Pods are in some state, and what it does next.
+    """Predict the status of a job and the next actions of its controller for given Pod states.
 
-    FILE is a CR or a profile. STATE is what kubectl get pods -o yaml prints, or lines such as worker-3: 137:
-    what happens if worker-3 dies with 137? The status is the one after the controller has acted: restarts and
-    clean-up are in it. Exit code 0, whatever becomes of the job.
+    FILE is a CR or a profile. STATE is the output of kubectl get pods -o yaml, or lines such as "worker-3:
+    137" (what happens if worker-3 exits with 137?). The printed status includes the restarts and the
+    clean-up of the controller. The exit code is 0 whatever the status of the job.
     """
     if file == pods == "-":
         raise UsageError("FILE and STATE cannot both be standard input")
@@ -113,7 +123,7 @@ class _Choice:
             self._number += 1
 
     def one(self, file: str) -> JobPlan:
-        """That plan. Raises RequestError where that is none or several."""
+        """That plan. Raises UsageError where that is none or several."""
         from podplan.core.suggestions import suggest_or_list
 
         names = self._names
@@ -134,7 +144,7 @@ def _get_job_name(plan: JobPlan) -> str:
 
 
 def _read_states(path: str) -> SourceFile:
-    """The file with the states. Raises RequestError."""
+    """The file with the states. Raises UsageError."""
     if path == "-":
         return read_standard_input()
     require_inside_repository(path)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
 from podplan.cli.output import print_message, replace_file, say_unread, write_escaped_stdout, write_stdout
 from podplan.cli.shell_completion import complete_files
@@ -23,17 +24,19 @@ from podplan.workspace.file_loader import summarize_limit_errors
 from podplan.workspace.files import expand_paths
 
 
-@click.command("test")
+@click.command("test", cls=HelpCommand)
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
-@click.option("--update", is_flag=True, help="Write the golden renders that are out of date.")
-@click.option("--all", "update_all", is_flag=True, help="With --update, also those that are not there yet.")
-@click.option("--require-tests", is_flag=True, help="Fail for policies and profiles without tests.")
-@click.option("--coverage", is_flag=True, help="List policies and profiles with the tests that they have.")
+@click.option("--update", is_flag=True, help="Write the golden renders that differ.")
+@click.option("--all", "update_all", is_flag=True, help="With --update, also create missing golden renders.")
+@click.option("--require-tests", is_flag=True, help="Fail if a policy or profile has no test.")
+@click.option("--coverage", is_flag=True, help="List policies and profiles with their tests.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
-@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
+@click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
 @click.option("--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against.")
-@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
-@click.option("--isolated", is_flag=True, help="No configuration file.")
+@click.option(
+    "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
+)
+@click.option("--isolated", is_flag=True, help="Ignore configuration files.")
 def command(
     paths: Sequence[str],
     update: bool,
@@ -43,11 +46,11 @@ def command(
     format_: str,
     **flags: Any,
 ) -> int:
-    """Test policies by their examples, and profiles by their golden renders.
+    """Test custom policies with their examples, and profiles with their golden files.
 
-    The policies are those in the folders that the configuration names. NAME.golden.yaml beside
-    NAME.yaml is what podplan render prints for it, in each environment. PATHS (default: this folder, and
-    all policies) narrow down which of both are tested.
+    The policies are those in the folders that the configuration names. NAME.golden.yaml beside NAME.yaml is
+    the expected output of podplan render in each environment. PATHS (default: the current folder and all
+    policies) select what is tested.
     """
     if update_all and not update:
         raise UsageError("--all says which golden renders --update writes; write --update --all")

@@ -7,6 +7,7 @@ import re
 import click
 
 from podplan.cli.exit_codes import CLEAN
+from podplan.cli.help import HelpCommand
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
@@ -23,17 +24,17 @@ from podplan.pipeline import JobPlan, PipelineSettings
 MAX_NAMES = 20  # of objects, where none has the one that is asked for
 
 
-@click.command("why")
+@click.command("why", cls=HelpCommand, without_effect=("--fail-on",))
 @click.argument("file", shell_complete=complete_files)
 @click.argument("path")
 @input_options
 @lowering_options
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 def command(file: str, path: str, format_: str, **flags: Any) -> int:
-    """Show where a value comes from, back to the line that somebody wrote.
+    """Show the origin of a value: the line in your files, and each step from there.
 
-    PATH is a field of the CR (spec.replicaSpecs[worker].replicas), or of a lowered object as
-    Pod/NAME:spec.containers[0].image. A JSON Pointer will do as well.
+    PATH is a field of the CR (spec.replicaSpecs[worker].replicas), or of a lowered object
+    (Pod/NAME:spec.containers[0].image). JSON Pointers are accepted too.
     """
     search = _Search(file, path)
     loaded = load_job_plans([file], frozenset({"profile", "cr"}), search.add, **{**flags, "fail_on": "never"})
@@ -87,7 +88,7 @@ class _Search:
         return None
 
     def found(self) -> tuple[TracedDocument, Path]:
-        """What was found. Raises RequestError."""
+        """What was found. Raises UsageError."""
         if (found := self._cr or self._lowered) is not None:
             return found
         if self._failure:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
-from podplan.kinds.registry import FAMILIES
+from podplan.kinds.registry import FAMILIES, Family
 
 # Words that a setting must have, or what it is about is lost.
 REQUIRED_WORDS = {
@@ -82,10 +83,17 @@ def _iter_texts(value: Any) -> Iterator[str]:
 
 def iter_behaviors() -> Iterator[Behavior]:
     """The behaviors of all families and of compiling, each once, also those that stand in tables."""
-    family_modules = (
-        name for family in FAMILIES for name in (*family.behavior_modules, *family.status_behavior_modules)
-    )
-    yield from {fact.id: fact for fact in _iter_in_modules((*family_modules, _COMPILE_MODULE))}.values()
+    names = (name for family in FAMILIES for name in _list_modules(family))
+    yield from {fact.id: fact for fact in _iter_in_modules((*names, _COMPILE_MODULE))}.values()
+
+
+def _list_modules(family: Family) -> list[str]:
+    kind_modules = (f"{package}.behaviors" for package in family.packages.values())
+    return [
+        *family.behavior_modules,
+        *(name for name in kind_modules if find_spec(name) is not None),
+        *family.status_behavior_modules,
+    ]
 
 
 def _iter_in_modules(names: Iterable[str]) -> Iterator[Behavior]:

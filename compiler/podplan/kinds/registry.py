@@ -41,10 +41,11 @@ class Family(NamedTuple):
     ``packages`` are the kinds that podplan lowers. Of those in ``not_lowered`` it says that they are not
     checked. Those in ``unchecked`` belong to the group and are no jobs. ``owns_group`` is false for a group
     in which others have kinds too, such as batch: there an unknown kind is no mistake.
-    ``behavior_modules`` define what the controllers do; the first ones what is lowered, and
-    ``status_behavior_modules`` what becomes of a job that runs. ``change_rules_module`` says what a change
-    does to the kinds in ``not_lowered``. ``operator_versions`` are those of the operator that a configuration
-    may state, the default first.
+    ``behavior_modules`` define what several controllers do when they create objects, and
+    ``status_behavior_modules`` what becomes of a job that runs; what one controller does is in the module
+    ``behaviors`` of its kind. ``change_rules_module`` says what a change
+    does to the kinds in ``not_lowered``. ``operator_versions`` are those of the operator that a configuration may
+    state, the default first.
     """
 
     group: str
@@ -88,7 +89,7 @@ T9K = Family(
     # Their Pods come from steps and references to other templates, which podplan does not load:
     # https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
     unchecked=("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun"),
-    behavior_modules=("podplan.kinds.t9k.behaviors",),
+    behavior_modules=("podplan.kinds.t9k.behaviors.jobs", "podplan.kinds.t9k.behaviors.ssh"),
     status_behavior_modules=(
         "podplan.kinds.t9k.behaviors.termination",
         "podplan.kinds.t9k.behaviors.job_status",

@@ -55,6 +55,28 @@ class ProposedOptions(NamedTuple):
     shell_launcher: str = ""
 
 
+class CleanUp(NamedTuple):
+    """The field below ``spec`` that says what becomes of replicas when the job ends.
+
+    ``leaving_value`` is its default, by which replicas run on; ``ending_value`` is what to write instead, as
+    text.
+    """
+
+    field: tuple[str, ...]
+    leaving_value: object
+    ending_value: str
+
+
+class RequiredReplicaType(NamedTuple):
+    """A replica type that a job needs: ``effect`` is what happens without replicas of it.
+
+    ``is_defaulted`` if the controller creates it where the CR does not state it.
+    """
+
+    effect: str
+    is_defaulted: bool = False
+
+
 class KindSpec(NamedTuple):
     """The answers of one kind. What only some commands ask is a function, so that others do not load it.
 
@@ -64,6 +86,9 @@ class KindSpec(NamedTuple):
     for a kind with one form. ``superseded_dialect`` is the one that ``migrate`` rewrites.
     ``training_container`` has as value the name by which the controller finds the container that trains;
     None where the first container trains.
+    ``traits`` are names of podplan.kinds.traits.
+    ``launcher_container`` is the name of the container of the launcher replica.
+    ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh keys first.
     """
 
     plural: str
@@ -88,9 +113,11 @@ class KindSpec(NamedTuple):
     profile_fields: frozenset[str] = frozenset()
     role_fields: frozenset[str] = frozenset()
 
-    # What is lowered: the label of children with the name of their job, the API of PodGroups that podplan has
-    # a schema of, how the controller names children, and what a cluster tells about the options.
+    # What is lowered: the labels of children with the name of their job and of their PodGroup, the API of
+    # PodGroups that podplan has a schema of, how the controller names children, and what a cluster tells
+    # about the options.
     owner_label: str = ""
+    pod_group_label: str = ""
     pod_group_api_version: str = ""
     load_job_names: Callable[[Cursor, LoweringOptions], JobNames] | None = None
     proposed_options: ProposedOptions = ProposedOptions()
@@ -99,6 +126,13 @@ class KindSpec(NamedTuple):
     # the first has no ``podplan status``; without the second every change of the spec is a re-run.
     load_status_rules: Callable[[], StatusRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
+
+    # What policies ask.
+    traits: frozenset[str] = frozenset()
+    launcher_container: Behavior | None = None
+    reserved_mounts: tuple[Behavior, ...] = ()
+    clean_up: CleanUp | None = None
+    required_replica_types: Mapping[str, RequiredReplicaType] = {}
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.core.typing import Any
+from podplan.kinds.registry import PACKAGES
 from podplan.lint.admission_variables import ADMISSION_VARIABLES
 from podplan.lint.api_resources import API_RESOURCES, ApiResource
 from podplan.lint.cel.text import iter_variables, rename_variable
+from podplan.lint.kind_conditions import fill_kind_conditions, quote_list
 from podplan.lint.pod_security import parse_minor_version
-from podplan.lint.policy import Policy, PolicyScope
+from podplan.lint.policy import Policy
+from podplan.lint.policy_scope import PolicyScope, has_traits_of, matches_kind, matches_traits
 
-# Whose Pods they are is in the labels that the controller sets, and in their owner.
-_JOB_POD_CONDITION = (
-    "object.metadata.?labels[?'tensorstack.dev/owner-kind'].orValue('') in {kinds} || "
-    "object.metadata.?ownerReferences.orValue([]).exists(o, o.apiVersion.startsWith('{group}/'))"
-)
+# Whose Pods they are is in the label that controllers of T9k set, and in their owner.
+_LABEL_CONDITION = "object.metadata.?labels[?'tensorstack.dev/owner-kind'].orValue('') in {kinds}"
+_OWNER_CONDITION = "object.metadata.?ownerReferences.orValue([]).exists(o, {owners})"
 # An object that was there before the policy can still be labelled, finalized and deleted.
 _SPEC_CHANGED_CONDITION = "oldObject == null || object.?spec != oldObject.?spec"
 
@@ -32,10 +33,9 @@ def resolve_admission_policy(policy: Policy, version: str) -> Policy:
     if policy.admission is None or isinstance(policy.admission, str):
         return policy
     admission = policy.admission
-    kinds = (
-        policy.scope.kinds if (admission["level"] == "lowered") is (policy.scope.level == "lowered") else ()
-    )
-    scope = PolicyScope(admission["level"], frozenset(admission.get("kinds", kinds)), "")
+    is_same_level = (admission["level"] == "lowered") is (policy.scope.level == "lowered")
+    kinds = tuple(admission.get("kinds", policy.scope.kinds if is_same_level else ()))
+    scope = policy.scope._replace(level=admission["level"], kinds=kinds, containers="")
     validations = [
         _select_validation_fields(one)
         for one in admission["validations"]
@@ -45,7 +45,7 @@ def resolve_admission_policy(policy: Policy, version: str) -> Policy:
         "variables": list(
             _iter_used_variables(admission["level"], admission.get("variables", ()), validations)
         ),
-        "matchConditions": list(_iter_match_conditions(admission["level"])),
+        "matchConditions": list(_iter_match_conditions(scope)),
         "validations": validations,
     }
     return policy._replace(scope=scope, evaluator="cel", body=body, params={}, message="{message}")
@@ -97,9 +97,15 @@ def find_policy_resources(policy: Policy) -> list[ApiResource]:
         resource
         for resource in API_RESOURCES
         if resource.level == policy.scope.level
-        and (not policy.scope.kinds or resource.kind in policy.scope.kinds)
+        and _is_resource_of(policy.scope, resource)
         and (not policy.scope.containers or resource.kind == "Pod")
     ]
+
+
+def _is_resource_of(scope: PolicyScope, resource: ApiResource) -> bool:
+    """Whether a scope has a resource; which jobs the lowered objects belong to is in a match condition."""
+    data = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return matches_kind(scope, data) and (resource.level != "cr" or matches_traits(scope, data))
 
 
 def _applies_to_version(validation: Mapping[str, Any], version: str) -> bool:
@@ -110,7 +116,8 @@ def _applies_to_version(validation: Mapping[str, Any], version: str) -> bool:
 
 
 def _select_validation_fields(validation: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: validation[key] for key in ("expression", "message") if key in validation}
+    expression = {"expression": fill_kind_conditions(validation["expression"])}
+    return expression | {key: validation[key] for key in ("message",) if key in validation}
 
 
 def _iter_used_variables(
@@ -119,7 +126,7 @@ def _iter_used_variables(
     """The variables that the expressions use, directly or through others, in the order to work them out."""
     definitions = {
         **ADMISSION_VARIABLES[level],
-        **{one["name"]: one["expression"] for one in policy_variables},
+        **{one["name"]: fill_kind_conditions(one["expression"]) for one in policy_variables},
     }
     pending = [one["expression"] for one in validations]
     used_names: set[str] = set()
@@ -132,9 +139,15 @@ def _iter_used_variables(
     )
 
 
-def _iter_match_conditions(level: str) -> Iterator[dict[str, str]]:
-    if level == "lowered":
-        jobs = [resource for resource in API_RESOURCES if resource.level == "cr"]
-        kinds = "[" + ", ".join(f"'{job.kind}'" for job in jobs) + "]"
-        yield {"name": "of-a-job", "expression": _JOB_POD_CONDITION.format(kinds=kinds, group=jobs[0].group)}
+def _iter_match_conditions(scope: PolicyScope) -> Iterator[dict[str, str]]:
+    if scope.level == "lowered":
+        jobs = [kind for kind in PACKAGES if has_traits_of(scope, kind)]
+        kinds = quote_list(job.kind for job in jobs)
+        groups = dict.fromkeys(job.group for job in jobs)
+        owners = " || ".join(f"o.apiVersion.startsWith('{group}/')" for group in groups)
+        if len(jobs) < len(PACKAGES):
+            owners = f"({owners}) && o.kind in {kinds}"
+        label_condition = _LABEL_CONDITION.format(kinds=kinds)
+        owner_condition = _OWNER_CONDITION.format(owners=owners)
+        yield {"name": "of-a-job", "expression": f"{label_condition} || {owner_condition}"}
     yield {"name": "changed", "expression": _SPEC_CHANGED_CONDITION}

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from podplan.kinds.registry import PACKAGES, load_spec
+from podplan.lint.kind_conditions import fill_kind_conditions
+
 # The pattern of podplan.lint.analysis.resources.
 _ACCELERATOR_PATTERN = (
     r"""r'^(nvidia\.com/(gpu(\.shared)?|mig-.+)|amd\.com/gpu|gpu\.intel\.com/(i915|xe)|habana\.ai/gaudi"""
@@ -23,24 +26,24 @@ _CR_VARIABLES = {
     "paused": "object.spec.?runMode.?pause.?enabled.orValue(false)",
     "torchrun": "object.spec.?torchrunConfig.?enabled.orValue(false)",
     "scheduled": "object.spec.?scheduler.?t9kScheduler.hasValue()",
-    # The entries that have replicas; the launcher of a ColossalAIJob may be a container without a template.
+    # The entries that have replicas; a launcher may be a container without a template.
     "roles": """
         object.spec.?replicaSpecs.orValue([])
         + ['launcher', 'worker'].filter(k, k in object.spec).map(k, object.spec[k])
     """,
     "elastic": """
         object.spec.?elastic.?enabled.orValue(false) && has(object.spec.elastic.expectedReplicas)
-        && (variables.torchrun || object.kind == 'DeepSpeedJob')
+        && (variables.torchrun || kindHas('deepspeed-by-controller'))
     """,
     "workers": """
-        object.kind != 'ColossalAIJob' ? variables.roles
+        !kindHas('launcher-replica') ? variables.roles
         : variables.roles.filter(r, has(r.template) && r.?type.orValue('worker') == 'worker')
     """,
-    # How many Pods there are in all; a ColossalAIJob has one launcher.
+    # How many Pods there are in all; there is one launcher, also where the CR states none.
     "replicas": """
         variables.elastic ? int(object.spec.elastic.expectedReplicas)
         : variables.workers.map(r, int(r.?replicas.orValue(1))).sum()
-        + (object.kind == 'ColossalAIJob' ? 1 : 0)
+        + (kindHas('launcher-replica') ? 1 : 0)
     """,
     # The roles that have Pods now, and those of them with devices that train.
     "running": """
@@ -62,7 +65,7 @@ _CR_VARIABLES = {
         'role': dyn(r), 'type': dyn(r.?type.orValue(has(r.template) ? 'worker' : 'launcher')),
         'pod': dyn(r.?template.?spec.orValue({})),
         'container': dyn((r.?template.?spec.?containers.orValue([r]).filter(c,
-        c.?name.orValue('') == {'PyTorchTrainingJob': 'python', 'GenericJob': ''}[?object.kind]
+        c.?name.orValue('') == TRAINING_CONTAINERS[?object.kind]
         .orValue(r.?type.orValue('worker'))) + r.?template.?spec.?containers.orValue([r]))[0])})
     """,
     # The names of the variables of the ssh kinds. Each one of a worker is compared with those of the
@@ -71,7 +74,7 @@ _CR_VARIABLES = {
     "launcher_names": "variables.launcher_containers.map(c, c.?env.orValue([]).map(e, e.name))",
     "worker_names": """
         variables.trained.filter(t, t.type == 'worker').map(t, t.container.?env.orValue([]).filter(e,
-        object.kind != 'ColossalAIJob' || !e.?valueFrom.?resourceFieldRef.hasValue()
+        !kindHas('colossalai-by-controller') || !e.?valueFrom.?resourceFieldRef.hasValue()
         && e.?valueFrom.?fieldRef.?fieldPath.orValue('metadata.namespace') in ['metadata.namespace',
         'spec.serviceAccountName']).map(e, e.name))
     """,
@@ -92,7 +95,7 @@ _CR_VARIABLES = {
         + (variables.debug && object.spec.runMode.debug.?replicaSpecs.orValue([]).exists(e,
         e.?type.orValue('') == r.?type.orValue('worker') && e.?skipInitContainer.orValue(false)) ? []
         : r.?template.?spec.?initContainers.orValue([]))).map(c, c.?image.orValue('')))})
-        + (object.kind != 'ColossalAIJob' || variables.paused ? [] : [{'pods': dyn(1), 'images':
+        + (!kindHas('launcher-replica') || variables.paused ? [] : [{'pods': dyn(1), 'images':
         dyn(variables.trained.map(t, t.type == 'launcher' || !variables.trained.exists(l,
         l.type == 'launcher' && l.container.?image.orValue('') != '')
         ? t.container.?image.orValue('') : ''))}])
@@ -124,7 +127,23 @@ _POD_VARIABLES = {
         + variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)
     """,
 }
+
+
+def _fill(text: str) -> str:
+    return fill_kind_conditions(" ".join(text.split()).replace("TRAINING_CONTAINERS", _list_containers()))
+
+
+def _list_containers() -> str:
+    """The name of the training container by kind, as CEL; elsewhere it is that of the replica type."""
+    names = {
+        kind.kind: str(behavior.value) if behavior is not None else ""
+        for kind in PACKAGES
+        for behavior in (load_spec(kind).training_container,)
+    }
+    return "{" + ", ".join(f"'{kind}': '{name}'" for kind, name in names.items() if name != "worker") + "}"
+
+
 ADMISSION_VARIABLES: Mapping[str, Mapping[str, str]] = {
-    level: {name: " ".join(text.split()) for name, text in known.items()}
+    level: {name: _fill(text) for name, text in known.items()}
     for level, known in (("cr", _CR_VARIABLES), ("lowered", _POD_VARIABLES))
 }

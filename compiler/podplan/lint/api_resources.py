@@ -21,6 +21,15 @@ class ApiResource(NamedTuple):
     plural: str
     level: str
 
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified_kind(self) -> str:
+        """The kind after its apiVersion."""
+        return f"{self.api_version}/{self.kind}"
+
 
 API_RESOURCES = (
     *(ApiResource(kind.kind, kind.group, kind.version, load_spec(kind).plural, "cr") for kind in PACKAGES),

@@ -9,20 +9,13 @@ from podplan.core.findings import Diagnostic, Severity
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
+from podplan.lint.policy_scope import PolicyScope, parse_scope
 
 if TYPE_CHECKING:
     import re
 
 MAX_VALUE_LENGTH = 500  # characters
 PLACEHOLDER = compile_lazily(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
-
-
-class PolicyScope(NamedTuple):
-    """Which documents a policy looks at; see schemas/Policy.json."""
-
-    level: str
-    kinds: frozenset[str]
-    containers: str
 
 
 class Policy(NamedTuple):
@@ -61,12 +54,11 @@ class PolicyError(Exception):
 
 def parse_policy(data: Mapping[str, Any], file: str) -> Policy:
     """The policy that a file with the form of schemas/Policy.json describes."""
-    scope = data["scope"]
     evaluator = next(key for key in ("check", "schema", "cel") if key in data)
     rule = Rule(data["id"], data["name"], Severity[data["severity"].upper()], data["summary"], data["basis"])
     return Policy(
         rule,
-        PolicyScope(scope["level"], frozenset(scope.get("kinds", ())), scope.get("containers", "")),
+        parse_scope(data["scope"]),
         evaluator,
         data[evaluator],
         data.get("params", {}),

@@ -11,12 +11,18 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint import checks
 from podplan.lint.document_diagnostics import DocumentDiagnostic
-from podplan.lint.policy import Policy, PolicyError, PolicyScope, fill_placeholders
+from podplan.lint.policy import Policy, PolicyError, fill_placeholders
+from podplan.lint.policy_scope import (
+    CR_LEVELS,
+    PolicyScope,
+    ignore_traits,
+    is_kind_or_trait,
+    matches_kind,
+    matches_traits,
+)
 from podplan.lint.target import LoweredJob, Target, Violation, cache_recent
 
-# The levels of policies that look at the CR, those about all jobs among them.
-CR_LEVELS = ("cr", "job", "set")
-CR_SCOPE = PolicyScope("cr", frozenset(), "")
+CR_SCOPE = PolicyScope("cr")
 # So many further places a finding points at; what is about thousands is not read as a list.
 MAX_RELATED = 50
 CONTAINER_LISTS = {
@@ -72,7 +78,7 @@ def apply_cross_job_policies(
             if (
                 job.cr is not None
                 and not _is_undecidable(policy, job)
-                and _has_kind(policy.scope, job.cr.data.get("kind"))
+                and _scope_matches_job(policy.scope, job)
             ):
                 target = Target(job.cr, job, None, (), job.cr.data)
                 yield number, to_document_diagnostic(policy, target, violation)
@@ -116,9 +122,9 @@ def find_undecidable_policies(policies: tuple[Policy, ...], job: LoweredJob) -> 
 
 def _find_applicable_policies(policies: tuple[Policy, ...], job: LoweredJob) -> ApplicablePolicies:
     """What policies come to for a job, worked out once for all that are like it."""
-    kind = job.cr.data.get("kind") if job.cr is not None else None
+    cr = (job.cr.data.get("apiVersion"), job.cr.data.get("kind")) if job.cr is not None else None
     kinds = frozenset([group.doc.data.get("kind") for group in job.groups])
-    job_shape = job.cr is None, kind, kinds, job.profile is None, job.inventory is None, job.has_base
+    job_shape = cr, kinds, job.profile is None, job.inventory is None, job.has_base
     cached = _get_applicable_cache(policies)
     if job_shape not in cached:
         cached[job_shape] = _select_applicable_policies(policies, job)
@@ -131,17 +137,17 @@ def _get_applicable_cache(_policies: tuple[Policy, ...]) -> dict[Hashable, Appli
 
 
 def _select_applicable_policies(policies: tuple[Policy, ...], job: LoweredJob) -> ApplicablePolicies:
-    kind = job.cr.data.get("kind") if job.cr is not None else None
     scopes: dict[PolicyScope, int] = {}
     policy_checks: list[tuple[Policy, checks.Check, int]] = []
     undecidable: list[Policy] = []
     for policy in policies:
         scope = policy.scope
         if policy.needs and _is_undecidable(policy, job):
-            if scope.level == "lowered" or _has_kind(scope, kind):
+            if _is_about_kind_of(job, scope):
                 undecidable.append(policy)
         elif _scope_matches_job(scope, job) and not is_cross_job_policy(policy):
-            number = scopes.setdefault(CR_SCOPE if scope.level in CR_LEVELS else scope, len(scopes))
+            target_scope = CR_SCOPE if scope.level in CR_LEVELS else ignore_traits(scope)
+            number = scopes.setdefault(target_scope, len(scopes))
             policy_checks.append((policy, checks.resolve_check(policy), number))
     return ApplicablePolicies(tuple(scopes), tuple(policy_checks), tuple(undecidable))
 
@@ -157,12 +163,14 @@ def find_missing_input(policy: Policy, job: LoweredJob) -> str:
     return "base" if "base" in policy.needs and not job.has_base else ""
 
 
-def _kind_of(job: LoweredJob) -> str:
-    return str(job.cr.data.get("kind")) if job.cr is not None else ""
+def _get_cr_data(job: LoweredJob) -> Mapping[str, Any] | None:
+    return job.cr.data if job.cr is not None else None
 
 
-def _has_kind(scope: PolicyScope, kind: object) -> bool:
-    return not scope.kinds or kind in scope.kinds
+def _is_about_kind_of(job: LoweredJob, scope: PolicyScope) -> bool:
+    """Whether a scope is about jobs of this kind."""
+    cr = _get_cr_data(job)
+    return matches_traits(scope, cr) and (scope.level not in CR_LEVELS or matches_kind(scope, cr or {}))
 
 
 def _scope_matches_job(scope: PolicyScope, job: LoweredJob) -> bool:
@@ -170,20 +178,24 @@ def _scope_matches_job(scope: PolicyScope, job: LoweredJob) -> bool:
     if scope.level == "profile":
         return job.profile is not None
     if scope.level in CR_LEVELS:
-        return job.cr is not None and _has_kind(scope, job.cr.data.get("kind"))
-    kinds = (group.doc.data.get("kind") for group in job.groups)
-    return scope.level == "lowered" and any(_has_kind(scope, kind) for kind in kinds)
+        return job.cr is not None and _is_about_kind_of(job, scope)
+    objects = (group.doc.data for group in job.groups)
+    return (
+        scope.level == "lowered"
+        and matches_traits(scope, _get_cr_data(job))
+        and any(matches_kind(scope, data) for data in objects)
+    )
 
 
 def _iter_targets(scope: PolicyScope, job: LoweredJob) -> Iterator[Target]:
     """What policies of a scope look at of a job."""
     if scope.level == "profile" and job.profile is not None:
         yield Target(job.profile, job, data=job.profile.data)
-    elif scope.level in CR_LEVELS and job.cr is not None and _has_kind(scope, job.cr.data.get("kind")):
+    elif scope.level in CR_LEVELS and job.cr is not None and _is_about_kind_of(job, scope):
         yield Target(job.cr, job, data=job.cr.data)
     elif scope.level == "lowered":
         for group in job.groups:
-            if _has_kind(scope, group.doc.data.get("kind")):
+            if matches_kind(scope, group.doc.data):
                 yield from _iter_lowered_targets(scope, job, group)
 
 
@@ -234,6 +246,14 @@ def _build_change(policy: Policy, violation: Violation) -> DocumentFix | None:
     return DocumentFix(title, *violation.change, safe=safe, additional=further_changes)
 
 
+def _find_help(policy: Policy, job: LoweredJob) -> str:
+    """The help of a policy for jobs of this kind: helpFor names kinds or traits."""
+    texts = (
+        text for name, text in policy.help_for.items() if is_kind_or_trait(name, _get_cr_data(job) or {})
+    )
+    return next(texts, policy.help)
+
+
 def to_document_diagnostic(policy: Policy, target: Target, violation: Violation) -> DocumentDiagnostic:
     doc = violation.doc or target.doc
     group = violation.group or (target.group if violation.doc is None else None)
@@ -243,7 +263,7 @@ def to_document_diagnostic(policy: Policy, target: Target, violation: Violation)
         fill_placeholders(policy.message, violation.values),
         path,
         violation.at_key,
-        fill_placeholders(policy.help_for.get(_kind_of(target.job), policy.help), violation.values),
+        fill_placeholders(_find_help(policy, target.job), violation.values),
         report_at_selector=violation.report_at_selector,
         fix=_build_change(policy, violation),
     )

@@ -11,6 +11,7 @@ from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
 from podplan.lint import checks
 from podplan.lint.policy import PLACEHOLDER
+from podplan.lint.policy_scope import list_kind_names, parse_scope
 from podplan.lint.registry import load_builtin_policies
 from podplan.schema import validate_against
 
@@ -23,7 +24,7 @@ EVALUATOR_PLACEHOLDERS = {"schema": "value", "cel": "message"}
 def validate_policy(data: Mapping[str, Any]) -> list[Diagnostic]:
     """What keeps a policy from being asked, at its paths.
 
-    Raises BoundExceeded, and RequestError without the extra.
+    Raises LimitExceeded, and UsageError without the extra.
     """
     diagnostics = validate_against("Policy", data, FORM_RULE_BY_SCHEMA_RULE)
     if diagnostics:
@@ -66,13 +67,13 @@ def _validate_check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
         yield Diagnostic(
             POLICY_FORM_RULE, f'the check "{name}" wants {expected} in the scope', ("scope", "containers")
         )
-    kinds = {kind for policy in policies_with_check for kind in policy.scope.kinds}
-    unsupported_kinds = sorted(set(scope.get("kinds", ())) - kinds)
-    if kinds and (unsupported_kinds or not scope.get("kinds")):
+    kinds = {kind for policy in policies_with_check for kind in list_kind_names(policy.scope)}
+    given_kinds = list_kind_names(parse_scope(scope))
+    if kinds and not (given_kinds and kinds.issuperset(given_kinds)):
         expected = ", ".join(sorted(kinds))
-        yield Diagnostic(
-            POLICY_FORM_RULE, f'the check "{name}" is about these kinds only: {expected}', ("scope", "kinds")
-        )
+        key = "traits" if "traits" in scope and "kinds" not in scope else "kinds"
+        message = f'the check "{name}" is about these kinds only: {expected}'
+        yield Diagnostic(POLICY_FORM_RULE, message, ("scope", key))
     missing_needs = sorted(
         {need for policy in policies_with_check for need in policy.needs} - set(data.get("needs", ()))
     )

@@ -17,7 +17,8 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.lint.api_resources import ApiResource, match_resources
 from podplan.lint.checks.by_cel import build_expression_diagnostic, build_rules
 from podplan.lint.label_selectors import iter_unknown_label_keys
-from podplan.lint.policy import Policy, PolicyScope
+from podplan.lint.policy import Policy
+from podplan.lint.policy_scope import PolicyScope
 from podplan.lint.vap_validation import validate_form
 
 POLICY_KIND, BINDING_KIND = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
@@ -46,7 +47,7 @@ def is_admission_document(data: object) -> bool:
 def import_vap(docs: Iterable[TracedDocument]) -> ImportedPolicies:
     """The policies of the documents of one folder: policies, bindings, and the objects that are their params.
 
-    Raises RequestError without the extra, and BoundExceeded.
+    Raises UsageError without the extra, and LimitExceeded.
     """
     docs = tuple(docs)
     diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
@@ -170,9 +171,9 @@ def _import_binding(
     summary = f"The {POLICY_KIND} {name} of this repository."
     for policy_body in bodies:
         for level in dict.fromkeys(resource.level for resource in resources):
-            kinds = frozenset(resource.kind for resource in resources if resource.level == level)
+            kinds = tuple(resource.qualified_kind for resource in resources if resource.level == level)
             rule = Rule(build_rule_code(name), name, severity, summary)
-            scope = PolicyScope(level, kinds, "")
+            scope = PolicyScope(level, kinds)
             yield (
                 doc,
                 Policy(rule, scope, "cel", policy_body, {}, "{message}", "", "default", False, (), doc.name),

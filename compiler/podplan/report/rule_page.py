@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from podplan.core.builtin_rules import Rule
 from podplan.core.typing import Any
 from podplan.lint.policy import fill_generic_placeholders
+from podplan.lint.policy_scope import list_help_by_kind, list_kind_names, parse_scope
 from podplan.yaml.writer import emit_document
 
 NEED_TEXTS = {"inventory": "inventory", "base": "a revision to compare with (`--base`)"}
@@ -44,7 +45,8 @@ def _format_help(data: Mapping[str, Any]) -> list[str]:
     help_text = fill_generic_placeholders(data, data.get("help", ""))
     paragraphs = [f"{help_text[:1].upper()}{help_text[1:]}."] if help_text else []
     kinds = [
-        f"- {kind}: {fill_generic_placeholders(data, text)}" for kind, text in data.get("helpFor", {}).items()
+        f"- {kind}: {fill_generic_placeholders(data, text)}"
+        for kind, text in list_help_by_kind(parse_scope(data["scope"]), data.get("helpFor", {})).items()
     ]
     return [*paragraphs, "\n".join(kinds)] if kinds else paragraphs
 
@@ -81,7 +83,8 @@ def _format_severity(data: Mapping[str, Any]) -> str:
 def _format_properties(data: Mapping[str, Any]) -> str:
     scope = data["scope"]
     scope_text = describe_scope(scope)
-    kinds = f" ({', '.join(scope['kinds'])})" if scope.get("kinds") else ""
+    kind_names = list_kind_names(parse_scope(scope))
+    kinds = f" ({', '.join(kind_names)})" if kind_names else ""
     preset = data.get("presets", ["default"])[0]
     details = "".join(f"; needs {NEED_TEXTS[need]}" for need in data.get("needs", ()))
     is_exported = isinstance(data.get("admission"), dict) and not data.get("preview")

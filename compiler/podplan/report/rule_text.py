@@ -8,6 +8,7 @@ from podplan.core.builtin_rules import Rule
 from podplan.core.findings import Severity
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy, fill_generic_placeholders
+from podplan.lint.policy_scope import list_help_by_kind, list_kind_names, parse_scope
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.report.json import encode_json
 from podplan.report.rule_page import describe_scope
@@ -34,7 +35,7 @@ def describe_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "basis": data["basis"],
         "summary": data["summary"],
         "looksAt": describe_scope(scope),
-        "kinds": list(scope.get("kinds", ())),
+        "kinds": list_kind_names(parse_scope(scope)),
         "preset": data.get("presets", ["default"])[0],
         "preview": bool(data.get("preview")),
         "needs": list(data.get("needs", ())),
@@ -42,7 +43,8 @@ def describe_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "proof": data.get("proof"),
         "help": data.get("help") and fill_generic_placeholders(data, data["help"]),
         "helpFor": {
-            kind: fill_generic_placeholders(data, said) for kind, said in data.get("helpFor", {}).items()
+            kind: fill_generic_placeholders(data, text)
+            for kind, text in list_help_by_kind(parse_scope(scope), data.get("helpFor", {})).items()
         },
         "fix": data.get("fix") and _describe_fix(data),
         "examples": [
@@ -72,7 +74,7 @@ def describe_custom_policy(policy: Policy) -> dict[str, Any]:
     return {
         **describe_builtin_rule(policy.rule),
         "looksAt": describe_scope({"level": policy.scope.level}),
-        "kinds": sorted(policy.scope.kinds),
+        "kinds": sorted(list_kind_names(policy.scope)),
         "preset": policy.preset,
         "preview": policy.preview,
         "needs": list(policy.needs),

@@ -14,7 +14,7 @@ from podplan.core.provenance import (
 )
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.registry import FAMILIES, Family, find_family, is_kind_name
+from podplan.kinds.registry import FAMILIES, Family, find_family, is_kind_name, list_families_with
 from podplan.yaml import SourceFile
 
 PROFILE_GROUP = "podplan"
@@ -125,7 +125,7 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     if not isinstance(data, dict):
         return ClassifiedDocument("other", doc, "not a mapping")
     version, kind = data.get("apiVersion"), data.get("kind")
-    if is_kind_name(kind) and _lacks_group(version):
+    if is_kind_name(kind) and _lacks_group(version, kind):
         return ClassifiedDocument("cr", doc)
     if not isinstance(version, str):
         return ClassifiedDocument("other", doc, "no apiVersion")
@@ -140,13 +140,13 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
 
 
-def _lacks_group(api_version: object) -> bool:
-    """Whether an apiVersion is missing, or has a group that is probably a misspelt one of ours."""
+def _lacks_group(api_version: object, kind: object) -> bool:
+    """Whether an apiVersion is missing, or has a group that is probably a misspelt one with this kind."""
     if not isinstance(api_version, str):
         return api_version is None
     group = api_version.partition("/")[0]
-    groups = [family.group for family in FAMILIES]
-    return group not in groups and suggest_name(group, groups) != ""
+    groups = [family.group for family in list_families_with(kind)]
+    return find_family(api_version) is None and suggest_name(group, groups) != ""
 
 
 def _may_be_job(family: Family, kind: object) -> bool:

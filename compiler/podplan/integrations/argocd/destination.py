@@ -55,7 +55,8 @@ def find_unserved_kinds(served: str, objects: Iterable[Mapping[str, Any]]) -> li
     sentences: dict[str, None] = {}
     for data in objects:
         api, kind = str(data.get("apiVersion")), data.get("kind")
-        if find_family(api) is None:
+        family = find_family(api, kind)
+        if family is None or not (family.owns_group or family.has_job_kind(kind)):
             continue
         if api not in served_entries and f"{api}/{kind}" not in served_entries:
             sentences[

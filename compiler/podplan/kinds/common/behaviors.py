@@ -40,7 +40,7 @@ SHM_VOLUME = Behavior(
 )
 ROLE_NAME = Behavior(
     "profile.role-name",
-    "a profile without roles has one role, called worker; a ColossalAIJob has launcher and worker",
+    "a profile without roles has one role, called worker, unless its kind has fixed roles",
     "documented",
     "docs/profile-fields.md",
 )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from podplan.kinds.job_names import JobNames
 
 OWNER_LABEL = "tensorstack.dev/owner-name"
+POD_GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 QUEUE_PATH: Path = ("spec", "scheduler", "t9kScheduler", "queue")
 PRIORITY_PATH: Path = ("spec", "scheduler", "t9kScheduler", "priority")
 RUN_POLICY_PATH: Path = ("spec", "runPolicy")

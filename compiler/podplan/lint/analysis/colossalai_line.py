@@ -11,7 +11,7 @@ from podplan.launchers.colossalai import ColossalAICommand, parse_started_torchr
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.jobs import kind_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.target import LoweredJob, cache_latest
 
@@ -42,7 +42,7 @@ class ColossalAILine(NamedTuple):
 @cache_latest
 def find_colossalai_line(job: LoweredJob) -> ColossalAILine | None:
     """The lines of a job; None for other kinds, and where no launcher runs colossalai run."""
-    if kind_of(job) != "ColossalAIJob":
+    if not has_trait(job, "colossalai-by-controller"):
         return None
     for launch in find_launches(job):
         facts = launch.invocation.parsed

@@ -8,7 +8,7 @@ from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
 from podplan.launchers import deepspeed
 from podplan.launchers.discovery import find_programs
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.target import LoweredJob, cache_latest
 
 _CONFIG_PATH: Path = ("spec", "config")
@@ -33,7 +33,7 @@ class DeepSpeedLine(NamedTuple):
 @cache_latest
 def find_deepspeed_line(job: LoweredJob) -> DeepSpeedLine | None:
     """The deepspeed line of a job; None in debug mode, and where customCommand runs something else."""
-    if kind_of(job) != "DeepSpeedJob" or is_mode_enabled(job, "debug"):
+    if not has_trait(job, "deepspeed-by-controller") or is_mode_enabled(job, "debug"):
         return None
     config = get_mapping(spec_of(job), "config")
     custom = get_text(config, "customCommand")

@@ -9,14 +9,12 @@ from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.kinds.registry import find_kind, load_spec, resource_label
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import CleanUp, KindSpec
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.resources import count_accelerators, list_containers
 from podplan.lint.target import LoweredJob, cache_latest
 
 T = TypeVar("T")
-
-SSH_KINDS = ("DeepSpeedJob", "ColossalAIJob")
 
 
 class ReplicaSpec(NamedTuple):
@@ -67,10 +65,33 @@ def kind_of(job: LoweredJob) -> str:
     return get_text(job.cr.data, "kind") if job.cr is not None else ""
 
 
+@cache_latest
 def find_kind_spec(job: LoweredJob) -> KindSpec | None:
     """What the kind of the job answers; None without a CR."""
     kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job)) if job.cr is not None else None
     return load_spec(kind) if kind is not None else None
+
+
+def has_trait(job: LoweredJob, trait: str) -> bool:
+    """Whether the kind of the job has a trait of podplan.kinds.traits."""
+    kind_spec = find_kind_spec(job)
+    return kind_spec is not None and trait in kind_spec.traits
+
+
+def find_clean_up(job: LoweredJob) -> CleanUp | None:
+    """The field that says what ends with the job; None where the kind has none."""
+    kind_spec = find_kind_spec(job)
+    return kind_spec.clean_up if kind_spec is not None else None
+
+
+def leaves_replicas(job: LoweredJob, clean_up: CleanUp) -> bool:
+    """Whether the clean-up of the job leaves replicas running, which it does unless the CR says otherwise."""
+    *sections, key = clean_up.field
+    section = spec_of(job)
+    for name in sections:
+        section = get_mapping(section, name)
+    value: object = section.get(key, clean_up.leaving_value)
+    return value == clean_up.leaving_value
 
 
 def get_job_label(job: LoweredJob) -> str:
@@ -140,7 +161,9 @@ def count_pods(job: LoweredJob) -> int:
 def find_training_pods(job: LoweredJob) -> list[ReplicaGroup]:
     """The Pods that train: all but the one that only launches."""
     return [
-        group for group in job.pods if not (kind_of(job) in SSH_KINDS and group.replica_type == "launcher")
+        group
+        for group in job.pods
+        if not (has_trait(job, "launcher-replica") and group.replica_type == "launcher")
     ]
 
 
@@ -174,11 +197,11 @@ def queue_of(gang: ReplicaGroup) -> str:
 
 
 def has_isolated_replicas(job: LoweredJob) -> bool:
-    """Whether the replicas cannot reach each other: a GenericJob whose Pods have no Service.
+    """Whether the replicas cannot reach each other: the CR could ask for Services, and does not.
 
     Source: docs/evidence/t9k-genericjob.md#services.
     """
-    return kind_of(job) == "GenericJob" and not get_mapping(spec_of(job), "service")
+    return has_trait(job, "service-on-request") and not get_mapping(spec_of(job), "service")
 
 
 def is_mode_enabled(job: LoweredJob, name: str) -> bool:

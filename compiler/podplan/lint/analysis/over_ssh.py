@@ -5,17 +5,17 @@ from __future__ import annotations
 from podplan.core.findings import Path
 from podplan.core.provenance import TracedDocument
 from podplan.kubernetes.accessors import get_mapping, get_number
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.training import find_replica_spec
 from podplan.lint.target import LoweredJob, Target
 
 
 def starts_over_ssh(job: LoweredJob) -> bool:
-    """Whether processes are started on other hosts; a ColossalAIJob has a launcher of its own for that."""
+    """Whether processes are started on other hosts: of a launcher, or of several workers."""
     if is_mode_enabled(job, "debug"):
         return False
-    return kind_of(job) == "ColossalAIJob" or (
-        kind_of(job) == "DeepSpeedJob" and find_worker_count(job)[1] > 1
+    return has_trait(job, "launched-over-ssh") and (
+        has_trait(job, "launcher-replica") or find_worker_count(job)[1] > 1
     )
 
 

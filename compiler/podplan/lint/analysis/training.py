@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.lint.analysis.jobs import ReplicaSpec, find_kind_spec, get_replica_specs, kind_of
+from podplan.lint.analysis.jobs import ReplicaSpec, find_kind_spec, get_replica_specs, has_trait
 from podplan.lint.target import LoweredJob
 
 
@@ -34,14 +34,18 @@ def get_preferred_container_name(job: LoweredJob) -> str:
     return str(fact.value) if fact else ""
 
 
+def find_launcher_container_name(job: LoweredJob) -> str:
+    """The name by which the controller looks for the container of the launcher, or ""."""
+    kind_spec = find_kind_spec(job)
+    behavior = kind_spec.launcher_container if kind_spec is not None else None
+    return str(behavior.value) if behavior else ""
+
+
 def find_written_training_container(job: LoweredJob, replica_spec: ReplicaSpec) -> WrittenContainer | None:
     """The training container of a role: the one of the name, else the first; of a launcher, its own."""
     written_containers = list_written_containers(replica_spec)
-    name = (
-        "launcher"
-        if replica_spec.type == "launcher" and kind_of(job) == "ColossalAIJob"
-        else get_preferred_container_name(job)
-    )
+    is_launcher = replica_spec.type == "launcher" and has_trait(job, "launcher-replica")
+    name = find_launcher_container_name(job) if is_launcher else get_preferred_container_name(job)
     matching = (found for found in written_containers if name and get_text(found.data, "name") == name)
     return next(matching, written_containers[0] if written_containers else None)
 

@@ -12,7 +12,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import endings
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
 from podplan.lint.checks.exit_statuses import command_name
@@ -71,11 +71,10 @@ def _endless_app(group: ReplicaGroup) -> Iterator[Violation]:
 
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the job succeeds only when Pods of a group complete."""
-    kind = kind_of(job)
-    if kind == "GenericJob":
+    if has_trait(job, "success-rules"):
         rules = [rule for _, rule in get_entries(spec_of(job), "successRules")]
         return not rules or any(group.replica_type in rule for rule in rules)
-    if kind == "ColossalAIJob":
+    if has_trait(job, "launcher-replica"):
         return group.replica_type == "launcher"
     return group is job.pods[0]
 

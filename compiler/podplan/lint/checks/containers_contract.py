@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kinds.t9k import behaviors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.discovery import find_programs
-from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import find_kind_spec, get_replica_specs, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import count_accelerators
 from podplan.lint.analysis.training import (
     WrittenContainer,
+    find_launcher_container_name,
     find_written_training_container,
     get_preferred_container_name,
     iter_env,
@@ -30,7 +30,7 @@ _SCRIPT_PATTERN = compile_lazily(r"\.[A-Za-z]\w*$|/")
 
 
 def training_container_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Workers of a ColossalAIJob without a container of the name that the controller needs; ``name``."""
+    """Workers without a container of the name that the controller needs; ``name``."""
     job = target.job
     for replica_spec in get_replica_specs(job):
         written_containers = list_written_containers(replica_spec)
@@ -46,11 +46,11 @@ def training_container_missing(target: Target, _: Mapping[str, Any]) -> Iterator
 
 
 def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A launcher of a ColossalAIJob without a container of the name that the controller looks for.
+    """A launcher without a container of the name that the controller looks for.
 
     Values ``name`` and ``names``.
     """
-    name = str(behaviors.COLOSSALAI_LAUNCHER_CONTAINER.value)
+    name = find_launcher_container_name(target.job)
     for replica_spec in get_replica_specs(target.job):
         written_containers = list_written_containers(replica_spec)
         names = [get_text(found.data, "name") for found in written_containers]
@@ -71,7 +71,7 @@ def training_container_guessed(target: Target, _: Mapping[str, Any]) -> Iterator
     """Several containers, of which the controller takes another than the one that trains."""
     job = target.job
     name = get_preferred_container_name(job)
-    if kind_of(job) == "PyTorchTrainingJob" and not _is_torchrun_enabled(job):
+    if _is_torchrun_disabled(job):
         return
     for replica_spec in get_replica_specs(job):
         written_containers = list_written_containers(replica_spec)
@@ -117,39 +117,44 @@ def _find_likelier_container(
 def command_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command or args that the controller replaces; values ``field``, ``by``, ``script`` and ``fix``."""
     job = target.job
-    kind = kind_of(job)
-    if kind == "PyTorchTrainingJob" and not _is_torchrun_enabled(job):
+    if _is_torchrun_disabled(job):
         return
+    by_torchrun = has_trait(job, "torchrun-by-controller")
     for replica_spec in get_replica_specs(job):
         chosen = find_written_training_container(job, replica_spec)
         if chosen is None:
             continue
         for field in ("command", "args"):
             words = chosen.data.get(field)
-            if not words or (kind == "PyTorchTrainingJob" and (field == "args" or _is_plain_python(words))):
+            if not words or (by_torchrun and (field == "args" or _is_plain_python(words))):
                 continue
-            replacement = {"PyTorchTrainingJob": "torchrun", "DeepSpeedJob": "sshd and deepspeed"}.get(
-                kind, "colossalai run" if replica_spec.type == "launcher" else "sshd"
-            )
+            replacement = _describe_replacement(job, replica_spec.type)
             script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
             field_path = (*chosen.path, field)
             values = {"field": field, "by": replacement, "script": script, "fix": f"leave {field} out"}
             change = ("remove", field_path, None) if _has_run_field(job) else None
             violation = Violation(field_path, values, at_key=True, change=change, safe=True)
             yield (
-                violation
-                if kind != "PyTorchTrainingJob"
-                else _add_torchrun_change(violation, job, replica_spec.type, chosen)
+                _add_torchrun_change(violation, job, replica_spec.type, chosen) if by_torchrun else violation
             )
+
+
+def _describe_replacement(job: LoweredJob, replica_type: str) -> str:
+    """What the controller runs instead of the command of a training container."""
+    if has_trait(job, "torchrun-by-controller"):
+        return "torchrun"
+    if has_trait(job, "deepspeed-by-controller"):
+        return "sshd and deepspeed"
+    return "colossalai run" if replica_type == "launcher" else "sshd"
 
 
 def _has_run_field(job: LoweredJob) -> bool:
     """Whether a CR has the field that says what its launcher runs; a command may be all that does."""
     spec = spec_of(job)
-    if kind_of(job) == "DeepSpeedJob":
+    if has_trait(job, "deepspeed-by-controller"):
         config = get_mapping(spec, "config")
         return bool(config.get("customCommand")) or any(get_mapping(config, "run").values())
-    if kind_of(job) == "ColossalAIJob":
+    if has_trait(job, "colossalai-by-controller"):
         return bool(
             get_mapping(spec, "torchConfig").get("script") or get_mapping(spec, "worker").get("command")
         )
@@ -236,15 +241,12 @@ def reserved_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _list_reserved_paths(job: LoweredJob) -> list[str]:
-    if kind_of(job) == "DeepSpeedJob":
-        mount_behaviors = (
-            behaviors.SSH_MOUNT_PATH,
-            behaviors.DEEPSPEED_HOSTFILE_PATH,
-            behaviors.DEEPSPEED_ENV_FILE_PATH,
-        )
-        return [str(fact.value) for fact in mount_behaviors]
+    kind_spec = find_kind_spec(job)
+    paths = [str(behavior.value) for behavior in kind_spec.reserved_mounts] if kind_spec is not None else []
     auth_mount_path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath")
-    return [(auth_mount_path or str(behaviors.SSH_MOUNT_PATH.value)).rstrip("/")]
+    if auth_mount_path and has_trait(job, "ssh-mount-path"):
+        paths[:1] = [auth_mount_path.rstrip("/")]
+    return paths
 
 
 def duplicate_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
@@ -268,7 +270,7 @@ def _iter_duplicate_variables(target: Target, container: WrittenContainer) -> It
             yield Violation((*container.path, "env", number), {"name": name}, [(target.doc, path, label)])
 
 
-def _is_torchrun_enabled(job: LoweredJob) -> bool:
-    return get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not is_mode_enabled(
-        job, "debug"
-    )
+def _is_torchrun_disabled(job: LoweredJob) -> bool:
+    """Whether the controller could start torchrun, and does not."""
+    is_enabled = get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True
+    return has_trait(job, "torchrun-by-controller") and (not is_enabled or is_mode_enabled(job, "debug"))

@@ -22,8 +22,8 @@ from podplan.lint.analysis.cross_job import RebuildJob
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import (
     find_written_path,
+    has_trait,
     is_mode_enabled,
-    kind_of,
     list_replica_places,
     namespace_of,
     spec_of,
@@ -118,7 +118,7 @@ def _hit(job: LoweredJob, config: TracedDocument, key: str, values: Mapping[str,
     assert found is not None
     doc, path = found[2]
     related: list[tuple[TracedDocument, Path, str]] = [(config, ("data", key), "the batch sizes")]
-    if kind_of(job) == "DeepSpeedJob" and job.cr is not None:
+    if has_trait(job, "deepspeed-by-controller") and job.cr is not None:
         slots: Path = ("spec", "config", "slotsPerWorker")
         if find_written_path(job.cr.data, *slots) == slots:
             related.append((job.cr, slots, "the processes of each worker"))
@@ -165,7 +165,7 @@ def _use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, P
         or job.cr is None
     ):
         return None
-    if kind_of(job) == "DeepSpeedJob":
+    if has_trait(job, "deepspeed-by-controller"):
         line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
         if line is None or line.is_custom or not is_plain(line.command_line):
             return None

@@ -15,7 +15,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.kubelet import expand_references, is_service_variable, resolve_environment
-from podplan.lint.analysis.jobs import kind_of
+from podplan.lint.analysis.jobs import has_trait
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.exec_words import find_executed_lines
 from podplan.lint.target import Target, Violation
@@ -35,7 +35,7 @@ _REEVALUATION = compile_lazily(r"\b(?:eval|envsubst)\b")
 _HOME_PREFIX = compile_lazily(r"~(?:/|\Z)")
 _SHELL_SPECIAL = compile_lazily(r"['\"`\\\\;&|<>()#\n]")
 _HOME_IN_LIST = compile_lazily(r"(?:\A|:)~/")
-# Of GenericJob, which GEN002 looks at.
+# Of the kinds with env-expressions, which GEN002 looks at.
 _CONTROLLER_VARIABLES = ("rank", "type")
 
 
@@ -90,7 +90,7 @@ def _explain_unresolved(
 
 
 def _is_controller_variable(target: Target, name: str) -> bool:
-    return name.lower() in _CONTROLLER_VARIABLES and kind_of(target.job) == "GenericJob"
+    return name.lower() in _CONTROLLER_VARIABLES and has_trait(target.job, "env-expressions")
 
 
 def _iter_references(word: str) -> Iterator[tuple[str, bool]]:

@@ -13,7 +13,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import format_count, kind_of, spec_of
+from podplan.lint.analysis.jobs import format_count, has_trait, spec_of
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.launcher_words import find_reported_places
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
@@ -95,7 +95,7 @@ def find_executed_lines(target: Target) -> list[ExecutedLine]:
     """The lines that a container executes, and the words of the CR that its controller quotes for a shell."""
     executed_lines = [ExecutedLine(line) for line in _parse_lines(target.data)]
     job, group = target.job, target.group
-    if group is None or kind_of(job) != "DeepSpeedJob" or starts_over_ssh(job):
+    if group is None or not has_trait(job, "deepspeed-by-controller") or starts_over_ssh(job):
         return executed_lines
     from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 

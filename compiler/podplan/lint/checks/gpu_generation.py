@@ -15,7 +15,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.lint.analysis.jobs import count_gpus, is_mode_enabled, kind_of
+from podplan.lint.analysis.jobs import count_gpus, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.script_options import Given, of_program
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -70,7 +70,7 @@ def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 def _worker(job: LoweredJob, group: ReplicaGroup) -> ReplicaGroup:
     """The Pods that train: of a launcher without GPUs, its workers."""
-    if kind_of(job) != "ColossalAIJob":
+    if not has_trait(job, "launcher-replica"):
         return group
     return next((each for each in job.pods if each.replica_type == "worker"), group)
 

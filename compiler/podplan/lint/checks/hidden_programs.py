@@ -13,7 +13,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.programs import programs_read
@@ -118,10 +118,10 @@ def code_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 def _folder(job: LoweredJob, launch: ContainerLaunch, where: Where) -> tuple[str, Path, ReplicaGroup]:
     """The working directory of a training that a field names, with its place; "" where the image has it.
 
-    The workers of a ColossalAIJob change to that of the launcher.
+    The workers of colossalai run change to that of the launcher.
     """
     group, base, container = where
-    if kind_of(job) == "ColossalAIJob":
+    if has_trait(job, "colossalai-by-controller"):
         group = next((one for one in job.pods if one.replica_type == "launcher"), group)
         found = find_training_container(group)
         base, container = found if found is not None else (base, container)

@@ -8,7 +8,7 @@ from podplan.core.findings import Path
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.lint.analysis.jobs import format_list, get_replica_specs, is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import format_list, get_replica_specs, has_trait, is_mode_enabled, spec_of
 from podplan.lint.target import LoweredJob, Target, Violation
 
 IneffectiveSetting = tuple[Path, str]
@@ -63,8 +63,8 @@ def nothing_to_run(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 def section_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Settings that count only with another one, which is not there; value ``what``."""
-    for find_settings in _FINDERS_BY_KIND.get(kind_of(target.job), ()):
-        for path, message in find_settings(target.job):
+    for trait, find_settings in _FINDERS_BY_TRAIT:
+        for path, message in find_settings(target.job) if has_trait(target.job, trait) else ():
             yield Violation(path, {"what": message}, at_key=True)
 
 
@@ -99,14 +99,12 @@ def _iter_scaling_weights(job: LoweredJob) -> Iterator[IneffectiveSetting]:
             yield (*replica_spec.path, "scalingWeight"), "scalingWeight counts in elastic training only"
 
 
-_FINDERS_BY_KIND: dict[str, tuple[Callable[[LoweredJob], Iterator[IneffectiveSetting]], ...]] = {
-    "PyTorchTrainingJob": (
-        _make_section_finder("torchrunConfig"),
-        _make_section_finder("elastic"),
-        _iter_scaling_weights,
-    ),
-    "DeepSpeedJob": (_make_section_finder("elastic"), _iter_replaced_by_custom_command),
-}
+_FINDERS_BY_TRAIT: tuple[tuple[str, Callable[[LoweredJob], Iterator[IneffectiveSetting]]], ...] = (
+    ("torchrun-by-controller", _make_section_finder("torchrunConfig")),
+    ("elastic", _make_section_finder("elastic")),
+    ("scaling-weights", _iter_scaling_weights),
+    ("deepspeed-by-controller", _iter_replaced_by_custom_command),
+)
 
 
 def run_mode_conflict(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
@@ -117,7 +115,7 @@ def run_mode_conflict(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 
 def no_restart_left(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart policy of a GenericJob that asks for restarts and allows none; ``policy`` and ``type``."""
+    """A restart policy of a replica type that asks for restarts and allows none; ``policy`` and ``type``."""
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(replica_spec.data, "restartPolicy")
         policy_name = policy.get("policy")

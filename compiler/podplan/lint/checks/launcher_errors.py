@@ -9,7 +9,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.discovery import Invocation
 from podplan.launchers.words import CommandLineError
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.launcher_words import find_joined_words
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -28,9 +28,9 @@ def refused_by_launcher(target: Target, params: Mapping[str, Any]) -> Iterator[V
         return
     for launch in find_launches(job):
         invocation = launch.invocation
-        # The line of a DeepSpeedJob is read word by word from the CR.
+        # The line that a controller writes is read word by word from the CR.
         if invocation.launcher not in params["launchers"] or (
-            kind_of(job) == "DeepSpeedJob" and invocation.launcher == "deepspeed"
+            has_trait(job, "deepspeed-by-controller") and invocation.launcher == "deepspeed"
         ):
             continue
         # Another rule reports several options in one word.
@@ -51,7 +51,7 @@ def refused_by_launcher(target: Target, params: Mapping[str, Any]) -> Iterator[V
 def _suggest_script_field(job: LoweredJob, invocation: Invocation) -> str:
     """Where the script of a line is written."""
     spec = spec_of(job)
-    if kind_of(job) == "ColossalAIJob":
+    if has_trait(job, "colossalai-by-controller"):
         field = "torchConfig.script" if "replicaSpecs" in spec else "worker.command"
     elif get_mapping(spec, "torchrunConfig").get("enabled") is True:
         field = "args"

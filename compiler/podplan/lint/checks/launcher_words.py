@@ -17,7 +17,7 @@ from podplan.launchers.joined_options import JoinedWord, find_unsplit_words
 from podplan.launchers.scripts import find_script_error
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
@@ -116,7 +116,7 @@ def iter_launcher_lines(job: LoweredJob) -> Iterator[LauncherLine]:
     for launch in find_launches(job):
         invocation = launch.invocation
         if invocation.parsed is None or (
-            kind_of(job) == "DeepSpeedJob" and invocation.launcher == "deepspeed"
+            has_trait(job, "deepspeed-by-controller") and invocation.launcher == "deepspeed"
         ):
             continue
         line, group = invocation.parsed.command_line, launch.group

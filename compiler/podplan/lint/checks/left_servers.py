@@ -10,16 +10,18 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.kubernetes.accessors import get_entries
 from podplan.launchers import endings
 from podplan.launchers.endings import Endless
 from podplan.lint.analysis.jobs import (
     count_pods_and_gpus,
+    find_clean_up,
     find_gpu_pods,
     find_written_path,
     format_count,
+    has_trait,
     is_mode_enabled,
-    kind_of,
+    leaves_replicas,
     spec_of,
 )
 from podplan.lint.analysis.processes import process_of
@@ -29,13 +31,13 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 def leaves_servers(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that run on after the job. Values: ``pods``, ``gpus``, ``program``, ``field``."""
-    job, spec = subject.job, spec_of(subject.job)
-    within: Path = () if kind_of(job) == "GenericJob" else ("runPolicy",)
-    section = get_mapping(spec, "runPolicy") if within else spec
+    job = subject.job
+    clean_up = find_clean_up(job)
     if (
         is_mode_enabled(job, "debug")
         or is_mode_enabled(job, "pause")
-        or section.get("cleanUpPolicy", "None") != "None"
+        or clean_up is None
+        or not leaves_replicas(job, clean_up)
     ):
         return
     left = [
@@ -51,9 +53,9 @@ def leaves_servers(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]
         "pods": format_count(number, "Pod"),
         "gpus": format_count(gpus, "GPU"),
         "program": left[0][1].text,
-        "field": ".".join((*map(str, within), "cleanUpPolicy")),
+        "field": ".".join(clean_up.field),
     }
-    yield Violation(find_written_path(subject.data, "spec", *within, "cleanUpPolicy"), values, related)
+    yield Violation(find_written_path(subject.data, "spec", *clean_up.field), values, related)
 
 
 def _endless(group: ReplicaGroup) -> tuple[Endless, Path] | None:
@@ -67,7 +69,7 @@ def _endless(group: ReplicaGroup) -> tuple[Endless, Path] | None:
 
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the job cannot succeed before Pods of a group complete, so that none is left."""
-    if kind_of(job) != "GenericJob":
+    if not has_trait(job, "success-rules"):
         return group is job.pods[0]
     rules = [rule for _, rule in get_entries(spec_of(job), "successRules")]
     return not rules or all(group.replica_type in rule for rule in rules)

@@ -14,17 +14,18 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
-    SSH_KINDS,
     count_gpus,
     count_pods_and_gpus,
+    find_clean_up,
     find_gpu_pods,
     find_training_pods,
     find_written_path,
     format_count,
     get_replica_specs,
     has_isolated_replicas,
+    has_trait,
     is_mode_enabled,
-    kind_of,
+    leaves_replicas,
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
@@ -73,7 +74,7 @@ def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
     job = target.job
     elastic = get_mapping(spec_of(job), "elastic")
     if elastic.get("enabled") is not True or not (
-        is_launched_by_torchrun(job) or kind_of(job) == "DeepSpeedJob"
+        is_launched_by_torchrun(job) or has_trait(job, "deepspeed-by-controller")
     ):
         return
     minimum, expected, maximum = (_get_field_label(target, field) for field in ELASTIC_FIELDS)
@@ -126,7 +127,7 @@ def _build_bounds_violation(
 
 
 def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An elastic PyTorchTrainingJob that torchrun does not start."""
+    """An elastic job that torchrun could start, and does not."""
     spec = spec_of(target.job)
     if get_mapping(spec, "elastic").get("enabled") is True and not is_launched_by_torchrun(target.job):
         yield Violation((*ELASTIC_PATH, "enabled"))
@@ -158,7 +159,11 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         role for role in get_replica_specs(target.job) if isinstance(role.data.get("replicas"), int)
     ]
     number = sum(role.data["replicas"] for role in counted_specs)
-    if counted_specs and number != expected and (uses_torchrun or kind_of(target.job) == "DeepSpeedJob"):
+    if (
+        counted_specs
+        and number != expected
+        and (uses_torchrun or has_trait(target.job, "deepspeed-by-controller"))
+    ):
         related = [(target.doc, (*ELASTIC_PATH, "expectedReplicas"), "what counts instead")]
         field = _get_field_label(target, "expectedReplicas")
         values = {"written": number, "expected": expected, "field": field}
@@ -172,7 +177,7 @@ def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
 
     Values: ``pods``, ``gpus``, ``field``: what to set, and ``value``: to what.
     """
-    if kind_of(target.job) in SSH_KINDS:
+    if has_trait(target.job, "ssh"):
         yield from _iter_leftover_pods(target)
 
 
@@ -181,36 +186,27 @@ def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
     Values: as of ``leaves_gpus``.
     """
-    if kind_of(target.job) not in SSH_KINDS and not has_isolated_replicas(target.job):
+    if not has_trait(target.job, "ssh") and not has_isolated_replicas(target.job):
         yield from _iter_leftover_pods(target)
 
 
 def _iter_leftover_pods(target: Target) -> Iterator[Violation]:
     """Pods with GPUs that the clean-up of a job leaves running."""
-    job, spec = target.job, spec_of(target.job)
+    job = target.job
     if is_mode_enabled(job, "debug"):
         return
     with_gpus = find_gpu_pods(job)
     leftover = [group for group in find_training_pods(job) if group in with_gpus]
     pod_count, gpu_count = count_pods_and_gpus(leftover)
-    if kind_of(job) == "DeepSpeedJob" and leftover:  # worker-0 runs deepspeed, and ends with it
+    if has_trait(job, "deepspeed-by-controller") and leftover:  # worker-0 runs deepspeed, and ends with it
         pod_count, gpu_count = pod_count - 1, gpu_count - count_gpus(leftover[0])
-    if kind_of(job) == "ColossalAIJob":
-        path: Path = ("spec", "runPolicy", "cleanUpWorkers")
-        field, value, is_kept = "runPolicy.cleanUpWorkers", "true", pod_count > 0
-        is_kept = is_kept and get_mapping(spec, "runPolicy").get("cleanUpWorkers") is not True
-    else:
-        within = () if kind_of(job) == "GenericJob" else ("runPolicy",)
-        section = get_mapping(spec, "runPolicy") if within else spec
-        path = ("spec", *within, "cleanUpPolicy")
-        field, value = ".".join((*within, "cleanUpPolicy")), "Unfinished"
-        is_kept = (
-            pod_count > (0 if kind_of(job) == "DeepSpeedJob" else 1)
-            and section.get("cleanUpPolicy", "None") == "None"
-        )
-    if is_kept:
+    clean_up = find_clean_up(job)
+    # Of replicas that train together one at least has failed or completed when the job ends.
+    kept_count = pod_count if has_trait(job, "ssh") else pod_count - 1
+    if clean_up is not None and kept_count > 0 and leaves_replicas(job, clean_up):
         counts = {"pods": format_count(pod_count, "Pod"), "gpus": format_count(gpu_count, "GPU")}
-        yield Violation(find_written_path(target.data, *path), {**counts, "field": field, "value": value})
+        values = {**counts, "field": ".".join(clean_up.field), "value": clean_up.ending_value}
+        yield Violation(find_written_path(target.data, "spec", *clean_up.field), values)
 
 
 def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:

@@ -8,7 +8,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_texts
 from podplan.launchers.mpirun import MpirunCommand
-from podplan.lint.analysis.jobs import kind_of
+from podplan.lint.analysis.jobs import has_trait
 from podplan.lint.analysis.launches import find_invocations
 from podplan.lint.analysis.ssh_names import is_exported_automatically
 from podplan.lint.analysis.training import iter_env
@@ -27,7 +27,7 @@ _LIBRARY_VARIABLE = compile_lazily(
 
 def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Lines of Open MPI that start processes on other hosts without the variables; value ``names``."""
-    if kind_of(target.job) != "GenericJob":
+    if not has_trait(target.job, "self-launched"):
         return
     names = [name for _, name, _ in iter_env(target.data) if not is_exported_automatically(name)]
     referenced_names = _find_referenced_variables(target.data)

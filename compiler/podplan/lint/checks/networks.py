@@ -11,11 +11,10 @@ from podplan.kubernetes import accessors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.inventory import get_entry, get_section
 from podplan.lint.analysis.jobs import (
-    SSH_KINDS,
     count_pods,
     format_list,
     has_isolated_replicas,
-    kind_of,
+    has_trait,
     namespace_of,
     spec_of,
 )
@@ -53,7 +52,7 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
     if group is None or spec.get("hostNetwork") is not True or job.cr is None:
         return
     declared_ports = _list_declared_ports(spec)
-    if kind_of(job) in SSH_KINDS:
+    if has_trait(job, "ssh"):
         reason = "the sshd of each Pod wants port 22, which the sshd of the node has"
     elif (
         count_pods(job) < 2
@@ -73,7 +72,7 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
             f"the containers declare no port, so that two of the {count_pods(job)} Pods may share a node and"
             " open the same port, such as that of the rendezvous"
         )
-    instead = SECOND_NETWORK_ADVICE if kind_of(job) in SSH_KINDS else ANTI_AFFINITY_ADVICE
+    instead = SECOND_NETWORK_ADVICE if has_trait(job, "ssh") else ANTI_AFFINITY_ADVICE
     yield Violation(("spec", "hostNetwork"), {"why": reason, "instead": instead})
 
 

@@ -15,7 +15,7 @@ from podplan.launchers.accelerate import AccelerateCommand
 from podplan.launchers.deepspeed import DEFAULT_HOSTFILE, DeepSpeedCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, list_replica_places
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -68,10 +68,10 @@ def trains_alone(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     job = target.job
     launch_counts = _find_launch_node_counts(job)
     total = sum(launch.group.replicas for launch, _ in launch_counts)
-    is_generic = kind_of(job) == "GenericJob"
+    is_self_launched = has_trait(job, "self-launched")
     for launch, node_count in launch_counts:
-        pods = launch.group.replicas if is_generic else total
-        if node_count.maximum != 1 or pods < 2 or (is_generic and _varies_by_replica(launch)):
+        pods = launch.group.replicas if is_self_launched else total
+        if node_count.maximum != 1 or pods < 2 or (is_self_launched and _varies_by_replica(launch)):
             continue
         values = {
             "by": launch.invocation.launcher,

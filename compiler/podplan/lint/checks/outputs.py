@@ -18,7 +18,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.processes import Process
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
@@ -134,7 +134,7 @@ def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, Where]]:
     worker = next((group for group in job.pods if group.replica_type == "worker"), None)
     for launch in find_launches(job):
         where = Where(launch.group, launch.path, launch.container)
-        if kind_of(job) == "ColossalAIJob":
+        if has_trait(job, "launcher-replica"):
             found = find_training_container(worker) if worker is not None else None
             if worker is None or found is None:
                 continue

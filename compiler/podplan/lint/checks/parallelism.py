@@ -13,7 +13,7 @@ from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, list_replica_places
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.target import Target, Violation
 
@@ -33,7 +33,7 @@ def indivisible_world(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     job = target.job
     if is_mode_enabled(job, "debug"):
         return
-    if kind_of(job) == "DeepSpeedJob":
+    if has_trait(job, "deepspeed-by-controller"):
         line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
         if line is None or line.is_custom or not is_plain(line.command_line):
             return

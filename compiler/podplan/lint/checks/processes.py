@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path, value_at
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.t9k.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
+from podplan.kinds.t9k.deepspeed_job.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.accelerate import AccelerateCommand
@@ -20,7 +20,7 @@ from podplan.launchers.deepspeed import DeepSpeedCommand
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import count_pods, is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launches,
@@ -111,7 +111,7 @@ def _build_process_change(target: Target, count: ProcessCount) -> tuple[str, Pat
 def _suggest_processes(target: Target, count: ProcessCount) -> str:
     """What to do so that each GPU has a process: the field or the option to write, where there is one."""
     gpus, from_profile = count.gpus, target.job.profile is not None
-    if count.launcher == "python" and kind_of(target.job) == "DeepSpeedJob":
+    if count.launcher == "python" and has_trait(target.job, "deepspeed-by-controller"):
         return f"start it by deepspeed --hostfile={HOSTFILE_PATH.value} with slotsPerWorker: {gpus}"
     if count.launcher == "python":
         field = f'torchrunConfig: {{enabled: true, procPerNode: "{gpus}"}}'
@@ -218,7 +218,7 @@ def threads_beyond_cpus(subject: Target, params: Mapping[str, Any]) -> Iterator[
 
 def _process_counts(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Path, Mapping[str, Any], int]]:
     """The training containers of a job with the number of processes that are started in them."""
-    if kind_of(job) == "DeepSpeedJob" and not _is_custom_on_single_worker(job):
+    if has_trait(job, "deepspeed-by-controller") and not _is_custom_on_single_worker(job):
         counts = list(_iter_hostfile_counts(job))
         found = find_training_container(counts[0].group) if counts else None
         if found is not None:
@@ -229,7 +229,7 @@ def _process_counts(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Path, Mappi
         if (
             launch.invocation.is_conditional
             or launch.invocation.started_by
-            or kind_of(job) == "ColossalAIJob"
+            or has_trait(job, "launcher-replica")
         ):
             continue
         number = _count_processes(launch, pods) or (1 if is_single_process(launch, allow_modules=True) else 0)
@@ -250,10 +250,9 @@ def _build_violation(target: Target, count: ProcessCount, values: Mapping[str, A
 
 def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
     """The processes that launchers start, of each container and of each kind of Pod."""
-    kind = kind_of(job)
     if is_mode_enabled(job, "debug"):
         return
-    if kind == "DeepSpeedJob" and not _is_custom_on_single_worker(job):
+    if has_trait(job, "deepspeed-by-controller") and not _is_custom_on_single_worker(job):
         yield from _iter_hostfile_counts(job)
         return
     pods = sum(each.replicas for each in job.pods)
@@ -264,7 +263,7 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
             continue
         path = launch.locate_word(_find_process_word(launch))
         group = launch.group
-        if kind == "ColossalAIJob":
+        if has_trait(job, "launcher-replica"):
             group = next((each for each in job.pods if each.replica_type == "worker"), group)
         gpus = _find_training_gpus(group)
         if gpus is None:
@@ -329,7 +328,7 @@ def _iter_hostfile_counts(job: LoweredJob) -> Iterator[ProcessCount]:
 def _is_custom_on_single_worker(job: LoweredJob) -> bool:
     """Whether the customCommand of a DeepSpeedJob of one worker starts something else than deepspeed."""
     return (
-        kind_of(job) == "DeepSpeedJob"
+        has_trait(job, "deepspeed-by-controller")
         and len(job.pods) == 1
         and count_pods(job) == 1
         and find_deepspeed_line(job) is None
@@ -377,11 +376,9 @@ def _find_process_word(launch: ContainerLaunch) -> Any:
 def _iter_unlaunched_counts(job: LoweredJob) -> Iterator[ProcessCount]:
     """One process of python that no launcher starts, in a job whose Pods all have GPUs.
 
-    It is a PyTorchTrainingJob, or a DeepSpeedJob with a customCommand.
+    Its controller sets the variables of torch, or runs a customCommand instead of deepspeed.
     """
-    if is_mode_enabled(job, "debug") or not (
-        kind_of(job) == "PyTorchTrainingJob" or _is_custom_on_single_worker(job)
-    ):
+    if is_mode_enabled(job, "debug") or not (has_trait(job, "torch-env") or _is_custom_on_single_worker(job)):
         return
     if any(_find_training_gpus(group) is None for group in job.pods):
         return

@@ -18,7 +18,7 @@ from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, list_replica_places, spec_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places, spec_of
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     assignment_place,
@@ -172,7 +172,7 @@ def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
     """The hosts that more than one Pod of a job is told."""
     if is_mode_enabled(job, "debug"):
         return
-    if kind_of(job) == "DeepSpeedJob":
+    if has_trait(job, "deepspeed-by-controller"):
         yield from _iter_deepspeed_hosts(job)
         return
     # The controller gives the host itself, which --standalone replaces.
@@ -283,8 +283,8 @@ def _iter_deepspeed_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
 
 
 def _iter_variable_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
-    """MASTER_ADDR of a GenericJob whose scripts read it themselves."""
-    if kind_of(job) != "GenericJob":
+    """MASTER_ADDR of a job whose controller sets none, and whose scripts read it themselves."""
+    if not has_trait(job, "self-launched"):
         return
     pods = sum(each.replicas for each in job.pods if _sets_variable(each, _MASTER_VARIABLE))
     for launch in find_launches(job) if pods > 1 else ():

@@ -9,30 +9,19 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
-from podplan.lint.analysis.jobs import get_replica_specs, kind_of, spec_of
+from podplan.lint.analysis.jobs import find_kind_spec, get_replica_specs, spec_of
 from podplan.lint.target import LoweredJob, Target, Violation
-
-# The types that a kind must have, and what happens without one.
-_REQUIRED_TYPES: dict[str, dict[str, str]] = {
-    "DeepSpeedJob": {"worker": "nothing runs deepspeed"},
-    "ColossalAIJob": {
-        "worker": "the launcher has no host to start the training on",
-        "launcher": "nothing starts the training on the workers",
-    },
-}
-# A launcher that is not written is created all the same.
-_DEFAULTED_TYPES = {("ColossalAIJob", "launcher")}
 
 
 def no_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A type that must have replicas and has none, or a job without any. Value ``what``."""
-    job = target.job
-    if _is_elastic(job):
+    job, kind_spec = target.job, find_kind_spec(target.job)
+    if kind_spec is None or _is_elastic(job):
         return
-    replica_specs, required_types = get_replica_specs(job), _REQUIRED_TYPES.get(kind_of(job), {})
-    for type_, effect in required_types.items():
+    replica_specs, required_types = get_replica_specs(job), kind_spec.required_replica_types
+    for type_, (effect, is_defaulted) in required_types.items():
         matching_specs = [role for role in replica_specs if role.type == type_]
-        if not matching_specs and (kind_of(job), type_) not in _DEFAULTED_TYPES:
+        if not matching_specs and not is_defaulted:
             yield Violation(("spec", "replicaSpecs"), {"what": f"the job has no {type_}, so {effect}"})
         elif matching_specs and all(role.data.get("replicas") == 0 for role in matching_specs):
             message = f"{type_} has 0 replicas, so {effect}"

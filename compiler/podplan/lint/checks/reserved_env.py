@@ -12,7 +12,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.lint.analysis import env_sources
 from podplan.lint.analysis.colossalai_line import find_colossalai_line
-from podplan.lint.analysis.jobs import count_pods, is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -37,7 +37,7 @@ def reserved_env(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
     ``name``, ``value`` (of the controller) and ``written``.
     """
     group, job = target.group, target.job
-    if group is None or kind_of(job) != "PyTorchTrainingJob" or _find_launcher(job):
+    if group is None or not has_trait(job, "torch-env") or _find_launcher(job):
         return
     for path, container in _iter_containers(target.data):
         controller_entries = dict[str, tuple[int, Mapping[str, Any]]]()
@@ -119,12 +119,12 @@ def is_set_by_launcher(job: LoweredJob, name: str) -> bool:
 
 def _find_launcher(job: LoweredJob) -> str:
     """The launcher that sets the variables of the processes, "" where there is none."""
-    kind, spec = kind_of(job), spec_of(job)
-    if kind == "PyTorchTrainingJob":
+    spec = spec_of(job)
+    if has_trait(job, "torchrun-by-controller"):
         return "torchrun" if get_mapping(spec, "torchrunConfig").get("enabled") is True else ""
-    if kind == "DeepSpeedJob":
+    if has_trait(job, "deepspeed-by-controller"):
         return "" if get_mapping(spec, "config").get("customCommand") else "deepspeed"
-    return "torchrun" if kind == "ColossalAIJob" else ""
+    return "torchrun" if has_trait(job, "colossalai-by-controller") else ""  # colossalai run starts torchrun
 
 
 def _find_torchrun_options(job: LoweredJob, container: Mapping[str, Any]) -> dict[str, str]:

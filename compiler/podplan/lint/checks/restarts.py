@@ -17,6 +17,7 @@ from podplan.lint.analysis.jobs import (
     count_pods,
     find_written_path,
     get_replica_specs,
+    has_trait,
     is_mode_enabled,
     kind_of,
     spec_of,
@@ -24,11 +25,6 @@ from podplan.lint.analysis.jobs import (
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.target import LoweredJob, Target, Violation
-
-ADVICE_BY_KIND = {
-    "ColossalAIJob": "leave it out: a ColossalAIJob restarts no Pod",
-    "GenericJob": "write restartPolicy: {policy: POLICY, limit: 3} beside the template instead",
-}
 
 # Names by which a script says with which exit code it wants to be started again.
 _REQUEUE = compile_lazily(
@@ -63,7 +59,7 @@ def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterat
 
 
 def is_launched_by_torchrun(job: LoweredJob) -> bool:
-    """Whether the controller starts a PyTorchTrainingJob by torchrun."""
+    """Whether the CR asks the controller to start torchrun."""
     return get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True
 
 
@@ -76,6 +72,8 @@ def find_shared_retries(spec: Mapping[str, Any], default: int) -> tuple[int, str
 def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, and ``instead`` of it."""
     kind = kind_of(target.job)
+    # Pods get Never, whatever the template says; this is documented where all replicas share the retries.
+    is_documented = has_trait(target.job, "shared-retries")
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("restartPolicy")
         if isinstance(policy, str) and policy != "Never":
@@ -83,14 +81,22 @@ def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Itera
             values = {
                 "policy": policy,
                 "kind": kind,
-                "instead": ADVICE_BY_KIND.get(kind, "").replace("POLICY", policy),
+                "instead": _suggest_restart_policy(target.job, policy),
             }
-            # Pods get Never, whatever the template says; of the kinds in INSTEAD that is not documented.
-            yield Violation(path, values, change=("remove", path, None), safe=kind not in ADVICE_BY_KIND)
+            yield Violation(path, values, change=("remove", path, None), safe=is_documented)
+
+
+def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
+    """Where a restart policy belongs, in a kind that does not restart as its template says."""
+    if has_trait(job, "restart-limit"):
+        return f"write restartPolicy: {{policy: {policy}, limit: 3}} beside the template instead"
+    if not has_trait(job, "restarts-by-controller"):
+        return f"leave it out: a {kind_of(job)} restarts no Pod"
+    return ""
 
 
 def colossalai_restart(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart setting of a ColossalAIJob, which restarts nothing. Values: ``type``."""
+    """A restart setting of a kind that restarts nothing. Values: ``type``."""
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(replica_spec.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:

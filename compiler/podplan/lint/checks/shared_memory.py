@@ -17,7 +17,7 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import SSH_KINDS, format_list, kind_of
+from podplan.lint.analysis.jobs import format_list, has_trait
 from podplan.lint.analysis.launches import find_launches, find_replica_launches, is_single_process
 from podplan.lint.analysis.resources import (
     count_accelerators,
@@ -143,7 +143,7 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
             is_number = value.isascii() and value.isdecimal() and value.strip("0")
             if is_number and (amount.number or not _is_pool(job, group, words, at)):
                 number = number or value
-                loaders += [(words[at].path, "its data loaders")] if kind_of(job) not in SSH_KINDS else []
+                loaders += [(words[at].path, "its data loaders")] if not has_trait(job, "ssh") else []
     if amount.number > 1 and not _has_single_process(group):
         gpus = [(amount.path, "its GPUs")] if amount.path is not None else []
         return Why(f"has {amount.number} GPUs", gpus + loaders)
@@ -154,7 +154,7 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
 def _is_pool(job: LoweredJob, group: ReplicaGroup, words: Sequence[Word], at: int) -> bool:
     """Whether an option of a Pod without GPUs may be the size of a pool that prepares data."""
     named = any(_OF_ANY_POOL.fullmatch(words[number].text) for number in (at, at - 1) if number >= 0)
-    if kind_of(job) != "GenericJob" or not named:
+    if not has_trait(job, "self-launched") or not named:
         return False
     started = find_replica_launches(group, group.start)
     names = [launch.invocation.script.base_name for launch in started if launch.invocation.script is not None]
@@ -167,11 +167,11 @@ def _iter_command_lines(
     job: LoweredJob, group: ReplicaGroup, container: Mapping[str, Any]
 ) -> Iterator[tuple[Word, ...]]:
     """The words with which programs are started in a training container, over ssh or by its command."""
-    if kind_of(job) in SSH_KINDS:
+    if has_trait(job, "ssh"):
         line = find_deepspeed_line(job)
         if line is not None:
             yield line.command_line.command_line.arguments
-        elif kind_of(job) == "ColossalAIJob" and group.replica_type != "launcher":
+        elif has_trait(job, "launcher-replica") and group.replica_type != "launcher":
             yield from (launch.invocation.arguments for launch in find_launches(job) if launch.is_launcher)
     elif any("workers" in word for key in ("command", "args") for _, word in get_texts(container, key)):
         yield from (launch.invocation.words for launch in find_replica_launches(group, group.start))

@@ -11,7 +11,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.kubelet import expand_references, resolve_environment
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import kind_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.over_ssh import list_worker_count_places, starts_over_ssh
 from podplan.lint.analysis.remote_arguments import (
     COLOSSALAI_REGIME,
@@ -108,7 +108,7 @@ def _iter_sent_words(job: LoweredJob) -> Iterator[SentWord]:
         return
     path, words, container = _find_program(job)
     regimes: tuple[QuotingRegime, ...] = (COLOSSALAI_REGIME,)
-    if kind_of(job) == "DeepSpeedJob":
+    if has_trait(job, "deepspeed-by-controller"):
         regimes = find_regimes(parse_deepspeed_version(container.data.get("image")) if container else None)
     script = SCRIPT_REGIME._replace(uses_pdsh=regimes[0].uses_pdsh)
     variables = resolve_environment(container.data) if container else {}
@@ -137,10 +137,10 @@ def _find_program(job: LoweredJob) -> tuple[Path, list[Any], WrittenContainer | 
     """The script with its arguments, and the container that launches it."""
     spec = spec_of(job)
     worker, launcher = find_replica_spec(job, "worker"), find_replica_spec(job, "launcher")
-    starter = launcher if kind_of(job) == "ColossalAIJob" else worker
+    starter = launcher if has_trait(job, "launcher-replica") else worker
     container = find_written_training_container(job, starter) if starter else None
     places: list[Path] = [("torchConfig", "script"), ("worker", "command")]
-    if kind_of(job) == "DeepSpeedJob":
+    if has_trait(job, "deepspeed-by-controller"):
         config = get_mapping(spec, "config")
         places = (
             [] if config.get("customCommand") else [("config", "run", f) for f in config.get("run") or ()]

@@ -11,7 +11,7 @@ from podplan.core.path_syntax import format_path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.kubelet import resolve_environment
-from podplan.lint.analysis.jobs import is_mode_enabled, kind_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.over_ssh import list_worker_count_places, starts_over_ssh
 from podplan.lint.analysis.remote_arguments import (
     COLOSSALAI_REGIME,
@@ -48,7 +48,7 @@ def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
         return
     related_path: Path = ("spec",)
     launcher_env, read_by_training = "", None
-    if kind_of(job) == "ColossalAIJob":
+    if has_trait(job, "colossalai-by-controller"):
         launcher = find_replica_spec(job, "launcher")
         launcher_container = find_written_training_container(job, launcher) if launcher else None
         exported_names = (
@@ -71,7 +71,7 @@ def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
     else:
         return
     name_pattern = re.compile(params["names"])
-    is_colossalai = kind_of(job) == "ColossalAIJob"
+    is_colossalai = has_trait(job, "colossalai-by-controller")
     for index, name, entry in iter_env(container.data):
         if name in exported_names or is_runtime_variable(name) or is_set_by_launcher(job, name):
             continue
@@ -130,7 +130,7 @@ def ssh_env_values(target: Target, params: Mapping[str, Any]) -> Iterator[Violat
     job = target.job
     if not starts_over_ssh(job):
         return
-    is_colossalai = kind_of(job) == "ColossalAIJob"
+    is_colossalai = has_trait(job, "colossalai-by-controller")
     replica_spec = find_replica_spec(job, "launcher" if is_colossalai else "worker")
     container = find_written_training_container(job, replica_spec) if replica_spec else None
     if container is None or spec_of(job).get("disableCustomEnv") is True:

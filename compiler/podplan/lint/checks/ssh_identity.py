@@ -9,7 +9,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.lint.analysis.jobs import SSH_KINDS, is_mode_enabled, kind_of, namespace_of, spec_of
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, namespace_of, spec_of
 from podplan.lint.rule_selection import find_enforced_level
 from podplan.lint.target import Target, Violation
 
@@ -130,7 +130,7 @@ def _sets_user(container_context: Mapping[str, Any], pod_context: Mapping[str, A
 def _find_container_with_keys(target: Target) -> tuple[Path, Mapping[str, Any], str] | None:
     """The training container of a Pod that has its ssh keys below /root, and where they are."""
     job, group = target.job, target.group
-    if group is None or kind_of(job) not in SSH_KINDS or is_mode_enabled(job, "debug"):
+    if group is None or not has_trait(job, "ssh") or is_mode_enabled(job, "debug"):
         return None
     for index, container in get_entries(get_mapping(target.data, "spec"), "containers"):
         if index != (group.training_container_index or 0):

@@ -24,13 +24,11 @@ from podplan.tools.graph.pods import (
     shorten_image,
 )
 
-_GROUP_NAME_LABEL = "scheduler.tensorstack.dev/group-name"
-
 
 def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str = "") -> Graph:
     """The picture of a CR that lowers to ``groups``; ``variant`` is the environment and matrix instance.
 
-    Raises BoundExceeded for a job of more parts than anybody could look at.
+    Raises LimitExceeded for a job of more parts than anybody could look at.
     """
     by_kind: dict[str, list[ReplicaGroup]] = {}
     _require_drawable(cr, len(groups))
@@ -38,11 +36,13 @@ def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str
         by_kind.setdefault(group.doc.data["kind"], []).append(group)
     cards_of_pods = group_pod_cards(by_kind.get("Pod", []))
     gang = by_kind.get("PodGroup", [])
+    kind_spec = _find_kind_spec(cr.data)
+    group_label = kind_spec.pod_group_label if kind_spec is not None else ""
     tensorboards = by_kind.get("TensorBoard", [])
     calls, peers = _build_calls(cards_of_pods, by_kind)
     cards = (
         *(
-            _build_card(i, role, cards_of_pods, gang, peers.get(i, ()))
+            _build_card(i, role, cards_of_pods, gang, peers.get(i, ()), group_label)
             for i, role in enumerate(cards_of_pods)
         ),
         *(_build_tensorboard_card(i, board) for i, board in enumerate(tensorboards)),
@@ -144,7 +144,12 @@ def _sum_gpus(pod_cards: Sequence[PodCard]) -> dict[str, int]:
 
 
 def _build_card(
-    i: int, role: PodCard, pod_cards: Sequence[PodCard], gang: Sequence[ReplicaGroup], peers: Sequence[str]
+    i: int,
+    role: PodCard,
+    pod_cards: Sequence[PodCard],
+    gang: Sequence[ReplicaGroup],
+    peers: Sequence[str],
+    pod_group_label: str,
 ) -> Card:
     first = role.groups[0]
     is_unique = [other.name for other in pod_cards].count(role.name) == 1
@@ -165,7 +170,7 @@ def _build_card(
         tuple(fields),
         card_rows,
         bool(gang)
-        and labels.get(_GROUP_NAME_LABEL, format_object_names(gang[0])) == format_object_names(gang[0]),
+        and labels.get(pod_group_label, format_object_names(gang[0])) == format_object_names(gang[0]),
         role.replicas > 1,
     )
 

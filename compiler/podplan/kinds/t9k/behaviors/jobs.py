@@ -299,3 +299,18 @@ SERVICE_SELECTOR = Behavior(
     },
     placeholders=REPLICA_WORDS,
 )
+ELASTIC_REPLICAS = Behavior(
+    "elastic.replicas",
+    "an elastic job has expectedReplicas Pods",
+    "documented",
+    "docs/evidence/t9k-pytorchtrainingjob.md#elastic-replica-count",
+)
+ELASTIC_MISSING_BOUND = Behavior(
+    "elastic.missing-bound",
+    "minReplicas or maxReplicas that is not written is the number of replicas that are created",
+    "assumed",
+    "the API reference names no default; Kubeflow's training operator takes the other bound instead: "
+    "https://github.com/kubeflow/training-operator/blob/v1.9.0/pkg/apis/kubeflow.org/v1/pytorch_defaults.go",
+    "replicas",
+    ("replicas", "other-bound"),
+)

@@ -7,9 +7,6 @@ from podplan.kinds.common.decompile import (
     as_list,
     as_mapping,
     decompile_processes,
-    decompile_restart_policy,
-    decompile_run_mode,
-    decompile_schedule,
     is_same_json,
     is_string_list,
     order_profile_fields,
@@ -18,6 +15,7 @@ from podplan.kinds.common.decompile import (
 from podplan.kinds.common.decompile_run import decompile_nothing
 from podplan.kinds.common.decompile_template import decompile_pod_template
 from podplan.kinds.t9k.colossalai_job.compile import LAUNCHER_INHERITED_FIELDS
+from podplan.kinds.t9k.decompile import decompile_restart_policy, decompile_run_mode, decompile_schedule
 
 # Fields of the spec that a launcher replaces by its own; the others it inherits are laid over each other.
 _REPLACED_FIELDS = ("image", "workingDir", "debug", "resume")

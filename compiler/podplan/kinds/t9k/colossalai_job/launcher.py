@@ -5,8 +5,8 @@ from __future__ import annotations
 from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any
 from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
-from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.child_metadata import TracedMap, record_replaced
+from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings
 from podplan.kinds.t9k.job import JobContext
 from podplan.kinds.t9k.services import build_host_name
@@ -19,7 +19,10 @@ def build_launcher_container(
     launcher_fields = settings.launcher_fields
     name, resources = (
         job.options.resolve_behavior(fact)
-        for fact in (behaviors.COLOSSALAI_LAUNCHER_CONTAINER, behaviors.COLOSSALAI_LAUNCHER_RESOURCES)
+        for fact in (
+            kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER,
+            kind_behaviors.COLOSSALAI_LAUNCHER_RESOURCES,
+        )
     )
     edit_cursor = settings.launcher_cursor
     image = worker_container.get("image")
@@ -35,7 +38,7 @@ def build_launcher_container(
     }
     tree.pop("args", None)
     if "image" not in launcher_fields and image.exists:
-        tree["image"] = attribute_to((image, behaviors.COLOSSALAI_LAUNCHER_IMAGE), image.value)
+        tree["image"] = attribute_to((image, kind_behaviors.COLOSSALAI_LAUNCHER_IMAGE), image.value)
     if "resources" not in launcher_fields:
         tree["resources"] = attribute_to((resources, edit_cursor), resources.value)
     return tree
@@ -51,8 +54,8 @@ def _build_colossalai_command(job: JobContext, settings: ColossalAISettings) -> 
     Source: docs/evidence/t9k-colossalaijob.md#launch-command.
     """
     behavior, hostfile_path = (
-        job.options.resolve_behavior(behaviors.COLOSSALAI_RUN),
-        job.options.resolve_behavior(behaviors.COLOSSALAI_HOSTFILE_PATH),
+        job.options.resolve_behavior(kind_behaviors.COLOSSALAI_RUN),
+        job.options.resolve_behavior(kind_behaviors.COLOSSALAI_HOSTFILE_PATH),
     )
     traced_words = {
         "{hostfile}": attribute_to((hostfile_path, job.spec), hostfile_path.value),
@@ -81,11 +84,11 @@ def _join_torchrun_options(options: Cursor) -> Traced | None:
     if not options.value:
         return None
     words = (str(option.value).removeprefix("--") for option in options.entries())
-    return attribute_to((options, behaviors.COLOSSALAI_LAUNCH_ARGUMENTS), ",".join(words))
+    return attribute_to((options, kind_behaviors.COLOSSALAI_LAUNCH_ARGUMENTS), ",".join(words))
 
 
 def _build_processes(job: JobContext, processes_field: Cursor) -> Traced:
     if processes_field.exists:
         return compute_traced(str, processes_field)
-    behavior = job.options.resolve_behavior(behaviors.COLOSSALAI_PROCESSES)
+    behavior = job.options.resolve_behavior(kind_behaviors.COLOSSALAI_PROCESSES)
     return attribute_to((behavior, processes_field), str(behavior.value))

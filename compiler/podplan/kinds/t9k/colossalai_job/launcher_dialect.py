@@ -5,7 +5,7 @@ Source: docs/evidence/t9k-colossalaijob.md#fields-of-the-launcher-dialect.
 
 from __future__ import annotations
 
-from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings, build_absent_cursor
 from podplan.kinds.t9k.job import JobContext, ReplicaType, parse_replica_type
 
@@ -22,7 +22,7 @@ def parse_settings(job: JobContext) -> ColossalAISettings:
             "launcher",
             launcher,
             1,
-            (behaviors.COLOSSALAI_LAUNCHER, launcher),
+            (kind_behaviors.COLOSSALAI_LAUNCHER, launcher),
             build_absent_cursor(launcher, "template"),
         ),
         launcher_fields=dict(launcher_fields),

@@ -8,6 +8,7 @@ from podplan.core.typing import Any
 from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors, ssh_setup
 from podplan.kinds.t9k.child_metadata import TracedMap
+from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.colossalai_job import launcher_dialect, replica_dialect
 from podplan.kinds.t9k.colossalai_job.launcher import build_launcher_container as launcher_container
 from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings
@@ -44,7 +45,7 @@ def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     permanent_objects = [
         ssh_setup.build_secret(job),
         ssh_setup.build_config_map(
-            job, ssh_setup.build_hostfile(job, settings.workers, behaviors.COLOSSALAI_HOSTFILE_LINE)
+            job, ssh_setup.build_hostfile(job, settings.workers, kind_behaviors.COLOSSALAI_HOSTFILE_LINE)
         ),
         *build_discovery_services(job, [settings.workers], [ssh_setup.build_service_port(job)]),
     ]
@@ -61,7 +62,7 @@ def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
 
 def _count_needed_pods(job: JobContext, settings: ColossalAISettings) -> tuple[int, tuple[Cause, ...]]:
     """How many Pods the job needs to start, and where the number comes from."""
-    behavior = job.options.resolve_behavior(behaviors.COLOSSALAI_MIN_MEMBER)
+    behavior = job.options.resolve_behavior(kind_behaviors.COLOSSALAI_MIN_MEMBER)
     roles = [settings.workers] if behavior.value == "workers" else [settings.launcher, settings.workers]
     return count_min_members(roles, behavior=behavior)
 
@@ -74,10 +75,12 @@ def _build_launcher_pods(
     mounts = [
         *ssh_setup.build_keys_mounts(job, ssh_mounts),
         ssh_setup.build_file_mount(
-            job, ssh_mounts, behaviors.SSH_HOSTFILE_KEY, behaviors.COLOSSALAI_HOSTFILE_PATH
+            job, ssh_mounts, behaviors.SSH_HOSTFILE_KEY, kind_behaviors.COLOSSALAI_HOSTFILE_PATH
         ),
     ]
-    worker_container = find_training_container(job, settings.workers, behaviors.COLOSSALAI_TRAINING_CONTAINER)
+    worker_container = find_training_container(
+        job, settings.workers, kind_behaviors.COLOSSALAI_TRAINING_CONTAINER
+    )
     launcher_fields = launcher_container(job, settings, worker_container, mounts)
     # A launcher that nobody wrote lacks what the worker lacks.
     edit_cursor = (
@@ -86,14 +89,14 @@ def _build_launcher_pods(
         else worker_container
     )
     choice_behavior = job.options.first_configured(
-        behaviors.COLOSSALAI_LAUNCHER, behaviors.COLOSSALAI_LAUNCHER_CONTAINER
+        kind_behaviors.COLOSSALAI_LAUNCHER, kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER
     )
     launcher = attribute_to(
         (edit_cursor, choice_behavior), apply_launch_overrides(launcher_fields, launch_overrides)
     )
     containers: list[Cursor | Traced] = [*launcher_type.template.get("spec", "containers").entries()]
     containers[settings.launcher_index : settings.launcher_index + 1] = [launcher]
-    name_behavior = job.options.resolve_behavior(behaviors.COLOSSALAI_LAUNCHER)
+    name_behavior = job.options.resolve_behavior(kind_behaviors.COLOSSALAI_LAUNCHER)
     return _build_type_pods(
         job,
         launcher_type,
@@ -119,8 +122,8 @@ def _build_worker_pods(
             ssh_setup.replace_container_command(job, container, command, mounts), launch_overrides
         )
 
-    choice_behavior = find_configured_behavior(job, behaviors.COLOSSALAI_TRAINING_CONTAINER)
-    training_index = find_training_index(job, replica_type, behaviors.COLOSSALAI_TRAINING_CONTAINER)
+    choice_behavior = find_configured_behavior(job, kind_behaviors.COLOSSALAI_TRAINING_CONTAINER)
+    training_index = find_training_index(job, replica_type, kind_behaviors.COLOSSALAI_TRAINING_CONTAINER)
     containers = map_containers(replica_type, training_index, build_training, choice_behavior=choice_behavior)
     volumes, subdomain_fields = (
         ssh_setup.build_ssh_volumes(job, ssh_mounts, with_files=False),
@@ -160,7 +163,7 @@ def _build_type_pods(
         volumes=volumes,
         extra_fields=extra_fields,
     )
-    labels = build_replica_labels(job, replica_type, behaviors.COLOSSALAI_LABELS)
+    labels = build_replica_labels(job, replica_type, kind_behaviors.COLOSSALAI_LABELS)
     return build_pods(
         job,
         replica_type,

@@ -6,6 +6,7 @@ Source: docs/evidence/t9k-colossalaijob.md#fields-of-the-replica-dialect.
 from __future__ import annotations
 
 from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings, build_absent_cursor
 from podplan.kinds.t9k.job import JobContext, ReplicaType, parse_replica_types
 from podplan.kinds.t9k.pods import find_training_index
@@ -24,7 +25,7 @@ def parse_settings(job: JobContext) -> ColossalAISettings:
     )
     workers = next((role for role in roles if role.name == "worker"), _build_missing_type(job, "worker", 0))
     containers = launcher.template.get("spec", "containers")
-    training_index = find_training_index(job, launcher, behaviors.COLOSSALAI_LAUNCHER_CONTAINER)
+    training_index = find_training_index(job, launcher, kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER)
     config = job.spec.get("torchConfig")
     return ColossalAISettings(
         workers=workers,

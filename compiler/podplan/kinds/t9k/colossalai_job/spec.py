@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 from podplan.core.findings import Diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kinds.spec import KindSpec, ProposedOptions, ReplicaTypesField
+from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField, RequiredReplicaType
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k import spec as family
+from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
+from podplan.kinds.t9k.traits import COMMON_TRAITS
 
 if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
@@ -31,7 +33,7 @@ SPEC = KindSpec(
     plural="colossalaijobs",
     option_prefix="colossalai",
     dialects={"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
-    training_container=behaviors.COLOSSALAI_TRAINING_CONTAINER,
+    training_container=kind_behaviors.COLOSSALAI_TRAINING_CONTAINER,
     replica_types=(
         ReplicaTypesField(("spec", "replicaSpecs")),
         ReplicaTypesField(("spec", "launcher"), "entry"),
@@ -46,6 +48,7 @@ SPEC = KindSpec(
     profile_fields=frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai")),
     role_fields=frozenset(("restart", "retries")),
     owner_label=family.OWNER_LABEL,
+    pod_group_label=family.POD_GROUP_LABEL,
     pod_group_api_version=str(behaviors.POD_GROUP_API.value),
     load_job_names=family.load_job_names,
     proposed_options=ProposedOptions(
@@ -60,4 +63,21 @@ SPEC = KindSpec(
     ),
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
+    traits=COMMON_TRAITS
+    | {
+        "colossalai-by-controller",
+        "command-by-controller",
+        "container-contract",
+        "launcher-replica",
+        "ssh",
+        "ssh-mount-path",
+        "launched-over-ssh",
+    },
+    launcher_container=kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER,
+    reserved_mounts=(behaviors.SSH_MOUNT_PATH,),
+    clean_up=CleanUp(("runPolicy", "cleanUpWorkers"), False, "true"),
+    required_replica_types={
+        "worker": RequiredReplicaType("the launcher has no host to start the training on"),
+        "launcher": RequiredReplicaType("nothing starts the training on the workers", is_defaulted=True),
+    },
 )

@@ -10,7 +10,7 @@ from podplan.kinds.common.merge import drop_absent
 from podplan.kinds.common.profile import parse_fixed_roles, stringify_list
 from podplan.kinds.common.run import parse_run
 from podplan.kinds.common.template import build_pod_template
-from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.run_policy import (
     build_elastic,
     build_run_mode,
@@ -20,7 +20,7 @@ from podplan.kinds.t9k.run_policy import (
     require_choice,
 )
 
-PREFERRED_CONTAINER = str(behaviors.DEEPSPEED_TRAINING_CONTAINER.value)
+PREFERRED_CONTAINER = str(kind_behaviors.DEEPSPEED_TRAINING_CONTAINER.value)
 RUN_FORMS = ("python", "module", "exec")
 
 

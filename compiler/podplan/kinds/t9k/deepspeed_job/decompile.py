@@ -6,16 +6,18 @@ from podplan.kinds.common.decompile import (
     Fields,
     as_mapping,
     build_role_fields,
-    decompile_elastic,
     decompile_processes,
-    decompile_run_mode,
-    decompile_run_policy,
-    decompile_schedule,
     is_string_list,
     pick_renamed,
 )
 from podplan.kinds.common.decompile_run import decompile_nothing
 from podplan.kinds.common.decompile_template import decompile_pod_template
+from podplan.kinds.t9k.decompile import (
+    decompile_elastic,
+    decompile_run_mode,
+    decompile_run_policy,
+    decompile_schedule,
+)
 from podplan.kinds.t9k.deepspeed_job.compile import PREFERRED_CONTAINER
 
 _SECTION_FIELDS = ("customCommand", "localRank", "autotune", "otherArgs")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.kinds.common.name_patterns import fill_pattern
-from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.child_metadata import TracedMap
+from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.job import JobContext
 
 
 def get_env_file_key(job: JobContext) -> str:
     """What the env file is called in the ConfigMap."""
-    return str(job.options.resolve_behavior(behaviors.DEEPSPEED_ENV_FILE_KEY).value)
+    return str(job.options.resolve_behavior(kind_behaviors.DEEPSPEED_ENV_FILE_KEY).value)
 
 
 def build_env_file(job: JobContext, container: Cursor) -> TracedMap:
@@ -19,13 +19,13 @@ def build_env_file(job: JobContext, container: Cursor) -> TracedMap:
 
     Variables with valueFrom are left out: their values are not known offline, and may be secret.
     """
-    env, behavior = container.get("env"), job.options.resolve_behavior(behaviors.DEEPSPEED_ENV_FILE)
+    env, behavior = container.get("env"), job.options.resolve_behavior(kind_behaviors.DEEPSPEED_ENV_FILE)
     lines = [
         _format_line(behavior.value, entry) for entry in env.entries() if not entry.get("valueFrom").exists
     ]
     if job.spec.get("disableCustomEnv").value is True or not lines:
         return {}
-    combined_behavior = job.options.first_configured(behavior, behaviors.DEEPSPEED_ENV_FILE_KEY)
+    combined_behavior = job.options.first_configured(behavior, kind_behaviors.DEEPSPEED_ENV_FILE_KEY)
     return {get_env_file_key(job): attribute_to((env, combined_behavior), "".join(lines))}
 
 

@@ -8,6 +8,7 @@ from shlex import join, quote
 from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.kinds.common.name_patterns import build_name_words, fill_options, fill_pattern
 from podplan.kinds.t9k import behaviors, ssh_setup
+from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.job import JobContext, ReplicaType
 from podplan.kinds.t9k.services import build_host_name
 
@@ -22,8 +23,8 @@ def build_launcher_command(job: JobContext, workers: ReplicaType, container: Cur
     as in any command of a container.
     """
     line_behavior, shell_behavior = (
-        job.options.resolve_behavior(behaviors.DEEPSPEED_COMMAND),
-        job.options.resolve_behavior(behaviors.DEEPSPEED_SHELL),
+        job.options.resolve_behavior(kind_behaviors.DEEPSPEED_COMMAND),
+        job.options.resolve_behavior(kind_behaviors.DEEPSPEED_SHELL),
     )
     line = fill_pattern(
         line_behavior.value, {"sshd": _format_sshd(job), "deepspeed": _format_deepspeed(job, workers)}
@@ -45,20 +46,22 @@ def _format_deepspeed(job: JobContext, workers: ReplicaType) -> str:
     if custom_command:
         return str(custom_command)
     word_values = build_name_words(job.name_words) | {
-        "hostfile": job.options.resolve_behavior(behaviors.DEEPSPEED_HOSTFILE_PATH).value,
+        "hostfile": job.options.resolve_behavior(kind_behaviors.DEEPSPEED_HOSTFILE_PATH).value,
         "master-addr": build_host_name(job, workers).text_at(0),
         "replicas": workers.replicas,
         "slots": config.get("slotsPerWorker").value_or(
-            job.options.resolve_behavior(behaviors.DEEPSPEED_SLOTS).value
+            job.options.resolve_behavior(kind_behaviors.DEEPSPEED_SLOTS).value
         ),
     }
     launcher_words = (
         str(word)
-        for word in fill_options(job.options.resolve_behavior(behaviors.DEEPSPEED_OPTIONS).value, word_values)
+        for word in fill_options(
+            job.options.resolve_behavior(kind_behaviors.DEEPSPEED_OPTIONS).value, word_values
+        )
     )
     quote_word = (
         _quote_double
-        if job.options.resolve_behavior(behaviors.DEEPSPEED_QUOTING).value == "double"
+        if job.options.resolve_behavior(kind_behaviors.DEEPSPEED_QUOTING).value == "double"
         else quote
     )
     return " ".join(["deepspeed", *map(quote_word, [*launcher_words, *_build_options(config)])])
@@ -99,15 +102,15 @@ def _find_command_origins(job: JobContext) -> tuple[Cause, ...]:
     config = job.spec.get("config")
     custom_command = config.get("customCommand")
     if custom_command.value:
-        return (custom_command, behaviors.DEEPSPEED_CUSTOM_COMMAND)
+        return (custom_command, kind_behaviors.DEEPSPEED_CUSTOM_COMMAND)
     line_fields = (
         _find_program(config)[1],
         *(config.get(key) for key in ("otherArgs", "autotune", "localRank")),
     )
     combined_behavior = job.options.first_configured(
-        behaviors.DEEPSPEED_COMMAND,
-        behaviors.DEEPSPEED_OPTIONS,
-        behaviors.DEEPSPEED_QUOTING,
+        kind_behaviors.DEEPSPEED_COMMAND,
+        kind_behaviors.DEEPSPEED_OPTIONS,
+        kind_behaviors.DEEPSPEED_QUOTING,
         behaviors.SSHD_ARGUMENTS,
     )
     return (*(part for part in line_fields if part.exists), config, combined_behavior)

@@ -6,6 +6,7 @@ from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.t9k import behaviors, ssh_setup
 from podplan.kinds.t9k.child_metadata import TracedMap
+from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.deepspeed_job import env_file
 from podplan.kinds.t9k.deepspeed_job.launcher import build_launcher_command
 from podplan.kinds.t9k.elastic import resolve_elastic_bounds
@@ -37,14 +38,14 @@ def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     job = build_job_context(cr, options)
     workers = _resolve_workers(job)
     slots = job.spec.get("config", "slotsPerWorker")
-    default_slots = job.options.resolve_behavior(behaviors.DEEPSPEED_SLOTS)
+    default_slots = job.options.resolve_behavior(kind_behaviors.DEEPSPEED_SLOTS)
     slot_count, slots_origins = (
         (slots.value, (slots,)) if slots.exists else (default_slots.value, (slots, default_slots))
     )
     files = ssh_setup.build_hostfile(
-        job, workers, behaviors.DEEPSPEED_HOSTFILE_LINE, slot_count, *slots_origins
+        job, workers, kind_behaviors.DEEPSPEED_HOSTFILE_LINE, slot_count, *slots_origins
     )
-    training_container = find_training_container(job, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    training_container = find_training_container(job, workers, kind_behaviors.DEEPSPEED_TRAINING_CONTAINER)
     files |= env_file.build_env_file(job, training_container)
     permanent_objects = [
         ssh_setup.build_secret(job),
@@ -73,7 +74,7 @@ def _resolve_workers(job: JobContext) -> ReplicaType:
 
 def _build_worker_pods(job: JobContext, workers: ReplicaType, files: TracedMap) -> list[ReplicaGroup]:
     """Worker-0, and the others as a group of their own: they run only sshd."""
-    training_index = find_training_index(job, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    training_index = find_training_index(job, workers, kind_behaviors.DEEPSPEED_TRAINING_CONTAINER)
     ssh_mounts = ssh_setup.resolve_ssh_mounts(job, None)
     master_spec, other_spec = (
         _build_worker_spec(job, workers, files, ssh_mounts, leads) for leads in (True, False)
@@ -84,16 +85,16 @@ def _build_worker_pods(job: JobContext, workers: ReplicaType, files: TracedMap) 
 def _build_worker_spec(
     job: JobContext, workers: ReplicaType, files: TracedMap, ssh_mounts: ssh_setup.SshMounts, is_master: bool
 ) -> TracedMap:
-    launch_overrides = resolve_launch_overrides(job, workers.name, behaviors.DEEPSPEED_DEBUG)
+    launch_overrides = resolve_launch_overrides(job, workers.name, kind_behaviors.DEEPSPEED_DEBUG)
     sshd_path = ssh_setup.resolve_setting(job, behaviors.SSHD_PATH, None)
     mounts = [
         *ssh_setup.build_keys_mounts(job, ssh_mounts),
         ssh_setup.build_file_mount(
-            job, ssh_mounts, behaviors.SSH_HOSTFILE_KEY, behaviors.DEEPSPEED_HOSTFILE_PATH
+            job, ssh_mounts, behaviors.SSH_HOSTFILE_KEY, kind_behaviors.DEEPSPEED_HOSTFILE_PATH
         ),
     ]
     if env_file.get_env_file_key(job) in files:
-        key, path = behaviors.DEEPSPEED_ENV_FILE_KEY, behaviors.DEEPSPEED_ENV_FILE_PATH
+        key, path = kind_behaviors.DEEPSPEED_ENV_FILE_KEY, kind_behaviors.DEEPSPEED_ENV_FILE_PATH
         mounts.append(ssh_setup.build_file_mount(job, ssh_mounts, key, path))
 
     def build_training(container: Cursor) -> TracedMap:
@@ -106,8 +107,8 @@ def _build_worker_spec(
             ssh_setup.replace_container_command(job, container, command, mounts), launch_overrides
         )
 
-    choice_behavior = find_configured_behavior(job, behaviors.DEEPSPEED_TRAINING_CONTAINER)
-    training_index = find_training_index(job, workers, behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    choice_behavior = find_configured_behavior(job, kind_behaviors.DEEPSPEED_TRAINING_CONTAINER)
+    training_index = find_training_index(job, workers, kind_behaviors.DEEPSPEED_TRAINING_CONTAINER)
     containers = map_containers(workers, training_index, build_training, choice_behavior=choice_behavior)
     ssh_volumes = ssh_setup.build_ssh_volumes(job, ssh_mounts, with_files=True)
     subdomain_fields = build_subdomain_fields(job, workers)

@@ -8,14 +8,12 @@ from podplan.kinds.common.decompile import (
     as_list,
     as_mapping,
     build_role_fields,
-    decompile_restart_policy,
-    decompile_run_mode,
-    decompile_schedule,
     is_same_json,
     pick_renamed,
 )
 from podplan.kinds.common.decompile_run import decompile_command
 from podplan.kinds.common.decompile_template import decompile_pod_template
+from podplan.kinds.t9k.decompile import decompile_restart_policy, decompile_run_mode, decompile_schedule
 
 
 def decompile(spec: Fields) -> Fields:

@@ -7,6 +7,7 @@ from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.child_metadata import TracedMap
+from podplan.kinds.t9k.generic_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.generic_job.variables import JobVariables, collect_variables, substitute_variables
 from podplan.kinds.t9k.job import (
     JobContext,
@@ -39,7 +40,11 @@ def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
         for role in roles
         if ports.exists
         for group in build_replica_services(
-            job, role, ports, selector_behavior=behaviors.GENERIC_SELECTOR, behavior=behaviors.GENERIC_SERVICE
+            job,
+            role,
+            ports,
+            selector_behavior=kind_behaviors.GENERIC_SELECTOR,
+            behavior=kind_behaviors.GENERIC_SERVICE,
         )
     ]
     scheduling_objects = build_pod_groups(job, *count_min_members(roles))
@@ -64,9 +69,9 @@ def _build_type_pods(
     )
     labels: TracedMap = {
         **job.labels,
-        "genericjob": attribute_to((behaviors.GENERIC_LABELS, *job.name_origins), job.name),
+        "genericjob": attribute_to((kind_behaviors.GENERIC_LABELS, *job.name_origins), job.name),
         "genericjob-replica": attribute_to(
-            (behaviors.GENERIC_LABELS, replica_type.entry), _build_replica_label(job, replica_type)
+            (kind_behaviors.GENERIC_LABELS, replica_type.entry), _build_replica_label(job, replica_type)
         ),
         **build_scheduler_labels(job),
     }
@@ -86,7 +91,7 @@ def _replace_init_containers(
 ) -> TracedMap:
     """The init containers of a role with their variables replaced, where the configuration says so."""
     behavior, init_containers = (
-        job.options.resolve_behavior(behaviors.GENERIC_INIT_SUBSTITUTION),
+        job.options.resolve_behavior(kind_behaviors.GENERIC_INIT_SUBSTITUTION),
         replica_type.template.get("spec", _INIT_CONTAINERS),
     )
     if not behavior.value or not init_containers.exists:

@@ -16,6 +16,7 @@ from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.child_metadata import TracedMap, record_replaced
+from podplan.kinds.t9k.generic_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.job import JobContext, ReplicaType, index_entries
 from podplan.kinds.t9k.pods import REPLICA_INDEX, build_replica_name
 
@@ -103,9 +104,11 @@ def _substitute_text(job_variables: JobVariables, replica_type: ReplicaType, cur
     parts.append(cursor.value[end:])
     if any(isinstance(part, int) for part in parts):
         return compute_traced(
-            lambda _: Indexed(tuple(parts)), cursor, behavior=behaviors.GENERIC_SUBSTITUTION
+            lambda _: Indexed(tuple(parts)), cursor, behavior=kind_behaviors.GENERIC_SUBSTITUTION
         )
-    return compute_traced(lambda _: "".join(map(str, parts)), cursor, behavior=behaviors.GENERIC_SUBSTITUTION)
+    return compute_traced(
+        lambda _: "".join(map(str, parts)), cursor, behavior=kind_behaviors.GENERIC_SUBSTITUTION
+    )
 
 
 def _resolve_variable(

@@ -24,6 +24,7 @@ from podplan.kinds.common.run import (
 )
 from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.t9k import behaviors
+from podplan.kinds.t9k.pytorch_training_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.run_policy import (
     build_elastic,
     build_run_mode,
@@ -35,7 +36,7 @@ from podplan.kinds.t9k.run_policy import (
 )
 
 DEFAULT_CONTAINER = "pytorch"
-PREFERRED_CONTAINER = str(behaviors.PYTORCH_TRAINING_CONTAINER.value)
+PREFERRED_CONTAINER = str(kind_behaviors.PYTORCH_TRAINING_CONTAINER.value)
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:

@@ -8,15 +8,17 @@ from podplan.kinds.common.decompile import (
     as_list,
     as_mapping,
     build_role_fields,
-    decompile_elastic,
     decompile_processes,
-    decompile_run_mode,
-    decompile_run_policy,
-    decompile_schedule,
     pick_renamed,
 )
 from podplan.kinds.common.decompile_run import decompile_command, decompile_torchrun_args
 from podplan.kinds.common.decompile_template import decompile_pod_template
+from podplan.kinds.t9k.decompile import (
+    decompile_elastic,
+    decompile_run_mode,
+    decompile_run_policy,
+    decompile_schedule,
+)
 from podplan.kinds.t9k.pytorch_training_job.compile import DEFAULT_CONTAINER, PREFERRED_CONTAINER
 
 _COUNT_PATTERN = compile_lazily("[1-9][0-9]{0,8}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan.core.provenance import Behavior, Cause, Cursor
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.job import JobContext, ReplicaType
+from podplan.kinds.t9k.pytorch_training_job import behaviors as kind_behaviors
 
 
 def is_elastic(job: JobContext) -> bool:
@@ -23,7 +24,7 @@ def distribute_replicas(job: JobContext, replica_types: list[ReplicaType]) -> li
     expected = job.spec.get("elastic", "expectedReplicas")
     if not is_elastic(job) or not expected.exists or not replica_types:
         return replica_types
-    rounding = job.options.resolve_behavior(behaviors.ELASTIC_SHARES)
+    rounding = job.options.resolve_behavior(kind_behaviors.ELASTIC_SHARES)
     weights = [role.entry.get("scalingWeight").value_or(1) for role in replica_types]
     return [
         role._replace(

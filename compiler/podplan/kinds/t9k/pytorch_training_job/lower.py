@@ -5,7 +5,6 @@ from __future__ import annotations
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import CONFIGURED_BASIS, LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.child_metadata import TracedMap, build_child_metadata
 from podplan.kinds.t9k.elastic import resolve_elastic_bounds
 from podplan.kinds.t9k.job import (
@@ -27,6 +26,7 @@ from podplan.kinds.t9k.pods import (
     find_training_index,
     map_containers,
 )
+from podplan.kinds.t9k.pytorch_training_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.pytorch_training_job.elastic import distribute_replicas, is_elastic
 from podplan.kinds.t9k.pytorch_training_job.rendezvous import (
     RendezvousWords,
@@ -73,7 +73,7 @@ def _build_type_pods(
 ) -> list[ReplicaGroup]:
     """The Pods of one role; the replica of rank 0 is a group of its own, for its label."""
     spec = _build_type_spec(job, rendezvous_words, port, replica_type, first_rank)
-    training_index = find_training_index(job, replica_type, behaviors.PYTORCH_TRAINING_CONTAINER)
+    training_index = find_training_index(job, replica_type, kind_behaviors.PYTORCH_TRAINING_CONTAINER)
     if first_rank == 0:
         return build_pods_with_master(job, replica_type, spec, spec, training_index=training_index)
     return build_pods(
@@ -95,7 +95,7 @@ def _build_type_spec(
             build_environment(job, rendezvous_words, replica_type, first_rank),
             container.get("env").entries(),
         )
-        order_behavior = job.options.resolve_behavior(behaviors.PYTORCH_ENV_ORDER)
+        order_behavior = job.options.resolve_behavior(kind_behaviors.PYTORCH_ENV_ORDER)
         env: Any = (
             [*controller_env, *container_env]
             if order_behavior.value == "before"
@@ -116,10 +116,10 @@ def _build_type_spec(
             tree["command"] = build_torchrun_command(job, rendezvous_words, replica_type, container)
         return apply_launch_overrides(tree, launch_overrides)
 
-    is_training_only = job.options.resolve_behavior(behaviors.PYTORCH_ENV_CONTAINERS).value == "training"
+    is_training_only = job.options.resolve_behavior(kind_behaviors.PYTORCH_ENV_CONTAINERS).value == "training"
     build_other = None if is_training_only else add_environment
-    choice_behavior = find_configured_behavior(job, behaviors.PYTORCH_TRAINING_CONTAINER)
-    training_index = find_training_index(job, replica_type, behaviors.PYTORCH_TRAINING_CONTAINER)
+    choice_behavior = find_configured_behavior(job, kind_behaviors.PYTORCH_TRAINING_CONTAINER)
+    training_index = find_training_index(job, replica_type, kind_behaviors.PYTORCH_TRAINING_CONTAINER)
     containers = map_containers(replica_type, training_index, build_training, build_other, choice_behavior)
     return build_pod_spec(
         job,
@@ -132,7 +132,7 @@ def _build_type_spec(
 
 def _build_port_entries(job: JobContext, port: Traced, container: Cursor) -> list[object]:
     """The rendezvous port, unless the container declares it (or its name) itself."""
-    if not job.options.resolve_behavior(behaviors.PYTORCH_DECLARES_PORT).value:
+    if not job.options.resolve_behavior(kind_behaviors.PYTORCH_DECLARES_PORT).value:
         return []
     port_entry = build_named_port(job, port, "containerPort")
     for container_port in container.get("ports").entries():
@@ -148,7 +148,7 @@ def _build_tensorboard(job: JobContext) -> list[ReplicaGroup]:
     if not spec.exists:
         return []
     tree = attribute_to(
-        (spec, behaviors.TENSORBOARD),
+        (spec, kind_behaviors.TENSORBOARD),
         {
             "apiVersion": "tensorstack.dev/v1beta1",
             "kind": "TensorBoard",

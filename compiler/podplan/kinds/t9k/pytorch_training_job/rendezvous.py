@@ -7,10 +7,10 @@ from podplan.core.provenance import Behavior, Cause, Cursor, Traced, attribute_t
 from podplan.core.replica_groups import CONFIGURED_BASIS
 from podplan.core.typing import Any
 from podplan.kinds.common.name_patterns import INDEX_TEXT, WORD_PATTERN, fill_pattern
-from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.elastic import ElasticBounds
 from podplan.kinds.t9k.job import JobContext, ReplicaType, trace_job_name
 from podplan.kinds.t9k.pods import find_training_container
+from podplan.kinds.t9k.pytorch_training_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.services import NAMING_BEHAVIORS, build_host_name
 
 
@@ -30,12 +30,12 @@ def build_rendezvous_words(
     The host is the replica of rank 0. ``bounds`` are those of an elastic job.
     """
     first_type = _find_first_type(replica_types)
-    address_behavior = job.options.first_configured(behaviors.PYTORCH_MASTER_ADDR, *NAMING_BEHAVIORS)
-    default_backend = job.options.resolve_behavior(behaviors.RDZV_BACKEND)
+    address_behavior = job.options.first_configured(kind_behaviors.PYTORCH_MASTER_ADDR, *NAMING_BEHAVIORS)
+    default_backend = job.options.resolve_behavior(kind_behaviors.RDZV_BACKEND)
     replica_count = sum(role.replicas for role in replica_types)
     replica_origins = tuple(why for role in replica_types for why in role.replica_origins)
     config = job.spec.get("torchrunConfig")
-    replicas = attribute_to((behaviors.TORCHRUN_ARGUMENTS, *replica_origins), str(replica_count))
+    replicas = attribute_to((kind_behaviors.TORCHRUN_ARGUMENTS, *replica_origins), str(replica_count))
     return {
         "master-addr": attribute_to(
             (first_type.entry.get("type"), address_behavior), build_host_name(job, first_type).text_at(0)
@@ -61,7 +61,7 @@ def _trace_text(cursor: Cursor) -> Traced | None:
 def _build_world_size(job: JobContext, replica_count: int, replica_origins: tuple[Cause, ...]) -> Traced:
     """The number of replicas, or of processes where a setting says so and a replica has several."""
     behavior, processes = (
-        job.options.resolve_behavior(behaviors.PYTORCH_WORLD_SIZE),
+        job.options.resolve_behavior(kind_behaviors.PYTORCH_WORLD_SIZE),
         job.spec.get("torchrunConfig", "procPerNode"),
     )
     processes_text = str(processes.value_or(""))
@@ -74,7 +74,7 @@ def _build_node_range(bounds: ElasticBounds | None) -> Traced | None:
     """The fewest and the most nodes of an elastic job; None where nothing bounds them."""
     if bounds is None or not bounds.is_written:
         return None
-    origins = (*bounds.minimum_origins, *bounds.maximum_origins, behaviors.TORCHRUN_ARGUMENTS)
+    origins = (*bounds.minimum_origins, *bounds.maximum_origins, kind_behaviors.TORCHRUN_ARGUMENTS)
     return attribute_to(origins, f"{bounds.minimum}:{bounds.maximum}")
 
 
@@ -83,9 +83,9 @@ def build_environment(
 ) -> list[Traced]:
     """The variables that the controller sets; ranks only where torchrun does not give them."""
     behavior = job.options.resolve_behavior(
-        behaviors.PYTORCH_TORCHRUN_ENV if uses_torchrun(job) else behaviors.PYTORCH_ENV
+        kind_behaviors.PYTORCH_TORCHRUN_ENV if uses_torchrun(job) else kind_behaviors.PYTORCH_ENV
     )
-    rank = attribute_to((behaviors.PYTORCH_RANK, job.spec), Indexed((first_rank,)))
+    rank = attribute_to((kind_behaviors.PYTORCH_RANK, job.spec), Indexed((first_rank,)))
     words = (
         rendezvous_words
         | _build_type_words(replica_type)
@@ -103,7 +103,7 @@ def build_environment(
 def _build_type_words(replica_type: ReplicaType) -> RendezvousWords:
     return {
         "type": attribute_to(
-            (replica_type.entry.get("type"), behaviors.TORCHRUN_ARGUMENTS), replica_type.name
+            (replica_type.entry.get("type"), kind_behaviors.TORCHRUN_ARGUMENTS), replica_type.name
         )
     }
 
@@ -128,8 +128,8 @@ def _fill_traced_pattern(
 def resolve_rendezvous_port(job: JobContext, replica_types: list[ReplicaType]) -> Traced:
     """The number of the port: what rank 0 declares under its name, else the one of the controller."""
     port_behavior, by_name_behavior = (
-        job.options.resolve_behavior(behaviors.PYTORCH_MASTER_PORT),
-        job.options.resolve_behavior(behaviors.PYTORCH_PORT_BY_NAME),
+        job.options.resolve_behavior(kind_behaviors.PYTORCH_MASTER_PORT),
+        job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_BY_NAME),
     )
     declared_port = _find_declared_port(job, _find_first_type(replica_types)) if replica_types else None
     if declared_port is None:
@@ -137,15 +137,15 @@ def resolve_rendezvous_port(job: JobContext, replica_types: list[ReplicaType]) -
     if by_name_behavior.value:
         return attribute_to((declared_port, by_name_behavior), declared_port.value)
     combined_behavior = job.options.first_configured(
-        behaviors.PYTORCH_MASTER_PORT, behaviors.PYTORCH_PORT_BY_NAME
+        kind_behaviors.PYTORCH_MASTER_PORT, kind_behaviors.PYTORCH_PORT_BY_NAME
     )
     return attribute_to((combined_behavior, job.spec), port_behavior.value)
 
 
 def _find_declared_port(job: JobContext, replica_type: ReplicaType) -> Cursor | None:
     """The number that the training container declares under the name of the rendezvous port."""
-    name = job.options.resolve_behavior(behaviors.PYTORCH_PORT_NAME).value
-    container = find_training_container(job, replica_type, behaviors.PYTORCH_TRAINING_CONTAINER)
+    name = job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_NAME).value
+    container = find_training_container(job, replica_type, kind_behaviors.PYTORCH_TRAINING_CONTAINER)
     numbers = (
         port.get("containerPort")
         for port in container.get("ports").entries()
@@ -156,7 +156,7 @@ def _find_declared_port(job: JobContext, replica_type: ReplicaType) -> Cursor | 
 
 def build_named_port(job: JobContext, port: Traced, key: str) -> Traced:
     """The port of the rendezvous as an entry of ``ports``; ``key`` is port or containerPort."""
-    name = job.options.resolve_behavior(behaviors.PYTORCH_PORT_NAME)
+    name = job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_NAME)
     return attribute_to((name, job.spec), {"name": name.value, key: port})
 
 
@@ -171,7 +171,7 @@ def build_torchrun_command(
     """The command of the training container: torchrun and its options; the args of the container follow."""
     config, behavior = (
         job.spec.get("torchrunConfig"),
-        job.options.resolve_behavior(behaviors.TORCHRUN_ARGUMENTS),
+        job.options.resolve_behavior(kind_behaviors.TORCHRUN_ARGUMENTS),
     )
     available_words = rendezvous_words | _build_type_words(replica_type)
     words: list[Any] = []
@@ -181,7 +181,9 @@ def build_torchrun_command(
         ]
         words += [word for word in option_words if word is not None] if None not in option_words else []
     words += config.get("extraOptions").entries()
-    combined_behavior = job.options.first_configured(behaviors.TORCHRUN, behaviors.TORCHRUN_ARGUMENTS)
+    combined_behavior = job.options.first_configured(
+        kind_behaviors.TORCHRUN, kind_behaviors.TORCHRUN_ARGUMENTS
+    )
     return attribute_to((config, combined_behavior), words, overridden=(container.get("command"),))
 
 

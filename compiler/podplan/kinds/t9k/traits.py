@@ -1,0 +1,12 @@
+"""The traits that all kinds of T9k have."""
+
+COMMON_TRAITS = frozenset(
+    {
+        "training",
+        "pod-templates",
+        "replica-types",
+        "debug-mode",
+        "pause-mode",
+        "template-restart-policy-ignored",
+    }
+)

@@ -1,0 +1,43 @@
+"""Traits: what kinds have in common, by name; policies and checks ask for a trait, never for a kind.
+
+A kind lists its traits in its ``KindSpec``. A trait states one property of the CR or of its controller, which
+a policy may need or may not apply to. A new kind gets every rule whose traits it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TRAITS: Mapping[str, str] = {
+    # What the CR states.
+    "training": "The Pods of a job may train one model together, so that ranks, rendezvous and GPUs matter",
+    "pod-templates": "The CR has the Pod templates of its replicas",
+    "replica-types": "The CR has replica types, each with a number of replicas and a Pod template",
+    "debug-mode": "The CR can turn on a debug mode, in which the Pods idle instead of training",
+    "pause-mode": "The CR can turn on a pause mode, in which the job has no Pods",
+    "deadline": "The CR can state after how many seconds the job ends (runPolicy.activeDeadlineSeconds)",
+    "success-rules": "The CR states which replicas must complete for the job to succeed or to fail",
+    "service-on-request": "The replicas have a Service only where the CR asks for one",
+    "env-expressions": "The controller replaces variables such as $(rank) in commands and values of env",
+    "elastic": "The CR can state bounds within which the number of replicas changes (elastic)",
+    "scaling-weights": "Replica types can state their share of the replicas of an elastic job",
+    # What starts the training.
+    "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",
+    "torch-env": "The controller sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in each Pod",
+    "torchrun-by-controller": "The controller can start torchrun in each Pod (torchrunConfig)",
+    "deepspeed-by-controller": "The controller writes the deepspeed command line, from the section config",
+    "colossalai-by-controller": "The controller writes the colossalai run command line",
+    "command-by-controller": "The controller can replace the command of the training container",
+    "training-container-by-name": "The training container is the one of a fixed name, else the first one",
+    "container-contract": "Pods need containers of fixed names",
+    "launcher-replica": "A replica of the type launcher only starts the processes of the other replicas",
+    "ssh": "The controller gives the Pods ssh keys and starts sshd in them",
+    "ssh-mount-path": "The CR can state where the ssh keys are mounted (ssh.authMountPath)",
+    "launched-over-ssh": "A launcher that the controller starts reaches the other replicas over ssh",
+    # What happens when a replica ends.
+    "restarts-by-controller": "The controller restarts replicas that fail",
+    "shared-retries": "One number limits the restarts of all replicas together (runPolicy.backoffLimit)",
+    "restart-limit": "Each replica type limits its restarts itself (restartPolicy.limit)",
+    "exit-code-restarts": "A restart policy ExitCode restarts replicas by their exit codes",
+    "template-restart-policy-ignored": "The restart policy inside a Pod template has no effect",
+}

@@ -1,0 +1,18 @@
+"""The table of docs/traits.md: the traits with their meaning and the kinds that have them."""
+
+from __future__ import annotations
+
+from podplan.kinds.registry import PACKAGES, load_spec
+from podplan.kinds.traits import TRAITS
+
+TABLE_HEAD = "| trait | meaning | kinds |\n|---|---|---|\n"
+
+
+def render_trait_table() -> str:
+    """The table, in Markdown."""
+    rows = [f"| `{trait}` | {meaning} | {_list_kinds(trait)} |\n" for trait, meaning in TRAITS.items()]
+    return TABLE_HEAD + "".join(rows)
+
+
+def _list_kinds(trait: str) -> str:
+    return ", ".join(kind.kind for kind in PACKAGES if trait in load_spec(kind).traits)

@@ -1,0 +1,175 @@
+"""podplan rules --kind: which rules a kind gets, and why it does not get the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from podplan.kinds.registry import PACKAGES, GroupVersionKind
+from podplan.lint.policy_scope import (
+    CR_LEVELS,
+    PolicyScope,
+    list_help_by_kind,
+    list_kind_names,
+    matches_kind,
+    matches_traits,
+)
+from podplan.lint.registry import load_builtin_policies
+from podplan.lint.vap_export import export_vap
+from tests.command import podplan
+from tests.golden import FIXTURES
+
+JOB = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: GenericJob
+metadata: {name: a}
+spec:
+  replicaSpecs:
+  - type: worker
+    template: {spec: {containers: [{name: main, image: 'busybox:1.36'}]}}
+"""
+POLICY = """\
+id: ACME001
+name: no-jobs
+severity: warning
+basis: documented
+summary: No job of this kind is wanted here.
+why: We have no quota for jobs of this kind.
+scope: {level: cr, SCOPE}
+schema: {not: {}}
+message: no job of this kind
+examples:
+- {name: a job, verdict: bad, object: {}}
+"""
+
+
+def test_the_rules_of_a_kind(file_regression: FileRegressionFixture) -> None:
+    said = podplan("rules", "--isolated", "--kind", "GenericJob")
+    assert (said.code, said.err) == (0, "")
+    file = FIXTURES / "rules" / "GenericJob.txt"
+    file_regression.check(said.out, fullpath=file, encoding="utf-8", newline="")
+
+
+@pytest.mark.parametrize("kind", PACKAGES, ids=lambda kind: kind.kind)
+def test_a_rule_is_for_a_kind_or_says_why_not(kind: GroupVersionKind) -> None:
+    answer = json.loads(podplan("rules", "--isolated", "--kind", kind.kind, "--format", "json").out)
+    for row in answer["rules"]:
+        assert row["applies"] is not bool(row["lacks"] or row["unwanted"]), row["code"]
+        if row["level"] in CR_LEVELS and row["kinds"]:
+            assert row["applies"] is (kind.kind in row["kinds"]), row["code"]
+
+
+@pytest.mark.parametrize("name", ["GenericJob", "batch.tensorstack.dev/v1beta1/GenericJob"])
+def test_the_same_for_programs(name: str) -> None:
+    answer = json.loads(podplan("rules", "--isolated", "--kind", name, "--format", "json").out)
+    assert (answer["format"], answer["kind"]["kind"]) == (1, "GenericJob")
+    assert "env-expressions" in answer["kind"]["traits"]
+    lacking = {row["code"]: row["lacks"] for row in answer["rules"] if not row["applies"] and row["lacks"]}
+    unwanted = {row["code"]: row["unwanted"] for row in answer["rules"] if row["unwanted"]}
+    assert lacking["DS001"] == ["deepspeed-by-controller"]
+    assert unwanted == {"LIFE005": ["restarts-by-controller"]}
+    text = podplan("rules", "--isolated", "--kind", name).out
+    applying, _, others = text.partition("rules do not apply:")
+    for row in answer["rules"]:
+        assert f"  {row['code']} " in (applying if row["applies"] else others)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kind", "GenericJobb"), 'podplan checks no kind "GenericJobb"; did you mean "GenericJob"?'),
+        (("--kind", "kubeflow.org/GenericJob"), 'podplan checks no kind "kubeflow.org/GenericJob"'),
+        (("--kind", "GenericJob", "--format", "md"), "--kind works with --format text or json"),
+        (("--kind", "GenericJob", "--export", "vap"), "--kind works with --format text or json"),
+    ],
+)
+def test_a_wrong_request_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    said = podplan("rules", "--isolated", *arguments)
+    assert said.code == 2
+    assert message in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("GenericJob", True),
+        ("batch.tensorstack.dev/GenericJob", True),
+        ("batch.tensorstack.dev/v1beta1/GenericJob", True),
+        ("batch.tensorstack.dev/v1/GenericJob", False),
+        ("kubeflow.org/GenericJob", False),
+        ("v1beta1/GenericJob", False),
+        ("DeepSpeedJob", False),
+    ],
+)
+def test_a_kind_is_named_with_or_without_its_group(name: str, fits: bool) -> None:
+    data = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJob"}
+    assert matches_kind(PolicyScope("cr", (name,)), data) is fits
+
+
+def test_a_kind_of_the_core_group_is_named_by_its_version() -> None:
+    assert matches_kind(PolicyScope("lowered", ("v1/Pod",)), {"apiVersion": "v1", "kind": "Pod"})
+    assert not matches_kind(PolicyScope("lowered", ("batch/v1/Pod",)), {"apiVersion": "v1", "kind": "Pod"})
+
+
+def test_traits_are_those_of_the_kind_with_the_group() -> None:
+    scope = PolicyScope("cr", needs=frozenset({"self-launched"}), without=frozenset({"ssh"}))
+    assert list_kind_names(scope) == ["GenericJob"]
+    assert matches_traits(scope, {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJob"})
+    assert not matches_traits(scope, {"apiVersion": "kubeflow.org/v1", "kind": "GenericJob"})
+    assert not matches_traits(scope._replace(needs=frozenset()), None)
+
+
+@pytest.mark.parametrize(
+    ("scope", "found"),
+    [
+        ("kinds: [GenericJob]", True),
+        ("kinds: [batch.tensorstack.dev/GenericJob]", True),
+        ("kinds: [DeepSpeedJob]", False),
+        ("traits: {needs: [env-expressions]}", True),
+        ("traits: {needs: [env-expressions], without: [success-rules]}", False),
+        ("traits: {without: [ssh]}", True),
+        ("kinds: [GenericJob, DeepSpeedJob], traits: {needs: [ssh]}", False),
+    ],
+)
+def test_a_policy_of_ones_own_selects_by_kinds_or_traits(tmp_path: Path, scope: str, found: bool) -> None:
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "acme.yaml").write_text(POLICY.replace("SCOPE", scope))
+    (tmp_path / "podplan.toml").write_text('policies = ["policies"]\n')
+    (tmp_path / "job.yaml").write_text(JOB)
+    said = podplan("check", "--select", "ACME", "job.yaml", cwd=tmp_path)
+    assert ("ACME001" in said.out) is found, said.out + said.err
+
+
+def test_an_unknown_trait_is_reported_with_the_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "policies").mkdir()
+    policy = POLICY.replace("SCOPE", "traits: {needs: [env-expresions]}")
+    (tmp_path / "policies" / "acme.yaml").write_text(policy)
+    (tmp_path / "podplan.toml").write_text('policies = ["policies"]\n')
+    (tmp_path / "job.yaml").write_text(JOB)
+    said = podplan("check", "job.yaml", cwd=tmp_path)
+    assert "POLICY001" in said.out
+    assert "env-expressions" in said.out
+
+
+def test_help_for_a_trait_is_help_for_its_kinds() -> None:
+    texts = {"ssh": "of ssh", "DeepSpeedJob": "later", "self-launched": "not in scope", "TFJob": "of a name"}
+    scope = PolicyScope("job", without=frozenset({"self-launched"}))
+    assert list_help_by_kind(scope, texts) == {
+        "DeepSpeedJob": "of ssh",
+        "ColossalAIJob": "of ssh",
+        "TFJob": "of a name",
+    }
+
+
+def test_exported_policies_match_the_kinds_with_the_traits() -> None:
+    plurals = {
+        one["metadata"]["name"]: one["spec"]["matchConstraints"]["resourceRules"][0]["resources"]
+        for one in export_vap(load_builtin_policies())
+        if one["kind"] == "ValidatingAdmissionPolicy"
+    }
+    assert plurals["podplan-gen005"] == ["genericjobs"]
+    assert plurals["podplan-ssh004"] == ["deepspeedjobs", "colossalaijobs"]
+    assert plurals["podplan-life002"] == ["pytorchtrainingjobs", "deepspeedjobs"]
