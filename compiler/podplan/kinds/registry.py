@@ -43,9 +43,9 @@ class Family(NamedTuple):
     in which others have kinds too, such as batch: there an unknown kind is no mistake.
     ``behavior_modules`` define what several controllers do when they create objects, and
     ``status_behavior_modules`` what becomes of a job that runs; what one controller does is in the module
-    ``behaviors`` of its kind. ``change_rules_module`` says what a change
-    does to the kinds in ``not_lowered``. ``operator_versions`` are those of the operator that a configuration may
-    state, the default first.
+    ``behaviors`` of its kind. ``change_rules_module`` says what a change does to the kinds in
+    ``not_lowered``. ``operator_versions`` are those of the operator that a configuration may state, the
+    default first.
     """
 
     group: str
