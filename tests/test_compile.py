@@ -11,11 +11,11 @@ import pytest
 
 from podplan.core.findings import to_json_pointer
 from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.kinds.common.durations import parse_duration
 from podplan.kinds.common.hardware import halve_quantity
 from podplan.kinds.common.profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
 from podplan.kinds.compilation import CompileResult, compile_profile
 from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_spec
-from podplan.kinds.t9k.run_policy import parse_duration
 from podplan.schema import validate_against, validate_cr
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
