@@ -152,3 +152,23 @@ MPI_GPU_VARIABLES = _verified(
     "a launcher without GPUs gets empty NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES",
     "objects-of-mpijob",
 )
+
+# How a profile becomes a job.
+SPLIT = Behavior(
+    "profile.training-operator-split",
+    "replicas of a profile are one replica of the main type and workers for the rest",
+    "documented",
+    "docs/profile-fields.md",
+)
+SINGLE_REPLICA = Behavior(
+    "profile.training-operator-single",
+    "a replica type of which there is one has replicas: 1, which its webhook requires",
+    "documented",
+    "docs/evidence/training-operator.md#refusals",
+)
+TORCHRUN_PROGRAM = Behavior(
+    "profile.training-operator-program",
+    "torchrun takes a program that is no Python script with --no-python",
+    "documented",
+    "https://docs.pytorch.org/docs/stable/elastic/run.html",
+)

@@ -13,9 +13,9 @@ class TrainingForm(NamedTuple):
     ``types`` are its replica types as the operator writes them, in the order in which it names them.
     ``main_types`` are those whose Pod decides over the job. ``container`` is the name of the container that
     trains, "" for a kind in which that is the first, and ``port_name`` and ``port`` the port that it gets.
-    ``has_main_worker``: without a main type worker 0 decides. ``has_open_types``: the operator takes types in
-    any case, and others too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another
-    controller.
+    ``splits_replicas``: a profile without roles has one replica of the main type. ``has_main_worker``:
+    without a main type worker 0 decides. ``has_open_types``: the operator takes types in any case, and others
+    too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller.
 
     What is refused: ``has_webhook`` tells whether a webhook does so or the operator. ``required_types`` must
     be there, ``exclusive_types`` not together, ``single_types`` have one replica, ``written_single_types``
@@ -33,6 +33,7 @@ class TrainingForm(NamedTuple):
     restart_policy: str = "Never"
     default_replicas: Mapping[str, int] = {}
     has_main_worker: bool = True
+    splits_replicas: bool = False
     has_open_types: bool = False
     has_manager: bool = True
     has_webhook: bool = True

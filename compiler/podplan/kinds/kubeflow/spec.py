@@ -11,6 +11,7 @@ from podplan.kinds.kubeflow.form import TrainingForm
 from podplan.kinds.spec import KindSpec, ReplicaTypesField
 
 DROPPED_FIELD_RULE = "SCHEMA012"
+PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
 
 
 def build_spec(form: TrainingForm, plural: str, **answers: Any) -> KindSpec:
@@ -39,6 +40,8 @@ def build_spec(form: TrainingForm, plural: str, **answers: Any) -> KindSpec:
             "queue_path": ("spec", "runPolicy", "schedulingPolicy", "queue"),
             "priority_path": ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
             "run_policy_path": ("spec", "runPolicy"),
+            "profile_fields": PROFILE_FIELDS,
+            "role_fields": frozenset(("restart",)),
             "owner_label": "training.kubeflow.org/job-name",
             **answers,
         }

@@ -1,6 +1,11 @@
 """What the rest of podplan may ask about PaddleJob."""
 
 from podplan.kinds.kubeflow.paddle_job.form import FORM
-from podplan.kinds.kubeflow.spec import build_spec
+from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, build_spec
 
-SPEC = build_spec(FORM, "paddlejobs", elastic_path=("spec", "elasticPolicy"))
+SPEC = build_spec(
+    FORM,
+    "paddlejobs",
+    elastic_path=("spec", "elasticPolicy"),
+    profile_fields=PROFILE_FIELDS | {"elastic"},
+)

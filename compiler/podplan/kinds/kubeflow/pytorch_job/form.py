@@ -15,4 +15,5 @@ FORM = TrainingForm(
     written_single_types=("Master",),
     counted_types=("Worker",),
     has_elastic_policy=True,
+    splits_replicas=True,
 )

@@ -13,4 +13,5 @@ FORM = TrainingForm(
     required_types=("Master",),
     single_types=("Master",),
     written_single_types=("Master",),
+    splits_replicas=True,
 )
