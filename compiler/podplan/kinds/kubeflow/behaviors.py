@@ -91,7 +91,7 @@ DEFAULT_PORT = _verified(
 SERVICE = _verified(
     "training-operator.service", "the operator creates a headless Service for each Pod", "services"
 )
-QUANTITY = _verified("training-operator.quantity", "quantities are written in their shortest form", "pods")
+QUANTITY = _verified("training-operator.quantity", "quantities are written in their shortest kind", "pods")
 PROTOCOL = _verified("training-operator.protocol", "the API server sets protocol: TCP on ports", "defaults")
 ENVIRONMENT = _verified(
     "training-operator.environment",

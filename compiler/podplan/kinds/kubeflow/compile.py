@@ -27,7 +27,7 @@ from podplan.kinds.common.run import (
 )
 from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 TracedMap = dict[str, Any]
 _RESTARTS = ("Always", "OnFailure", "Never", "ExitCode")
@@ -43,13 +43,13 @@ class RoleReplicas(NamedTuple):
     replicas: Any
 
 
-SplitRoles = Callable[[Cursor, TrainingForm], list[RoleReplicas]]
+SplitRoles = Callable[[Cursor, TrainingKind], list[RoleReplicas]]
 
 
 def compile_job(
     profile: Cursor,
     inventory: Cursor,
-    form: TrainingForm,
+    kind: TrainingKind,
     split_roles: SplitRoles,
     *,
     processes_field: str = "",
@@ -65,51 +65,51 @@ def compile_job(
     diagnostics: list[Diagnostic] = _reject_start_modes(spec)
     launcher = require_choice(spec.get("launcher"), _LAUNCHERS, spec, diagnostics) if takes_torchrun else None
     with_torchrun = launcher is not None and launcher.value == "torchrun"
-    roles = _list_roles(spec, form, split_roles, diagnostics)
+    roles = _list_roles(spec, kind, split_roles, diagnostics)
     requests = [(one.role, resolve_node_request(one.role, inventory, diagnostics)) for one in roles]
     entries: TracedMap = {}
     for one, (_, request) in zip(roles, requests, strict=True):
-        run = parse_run(one.role.get_field("run"), run_forms, form.kind, diagnostics)
+        run = parse_run(one.role.get_field("run"), run_forms, kind.name, diagnostics)
         command = _build_torchrun_command(spec, run) if with_torchrun else build_command(run)
-        entries[one.role.name] = _build_replica_spec(form, one, command, request, diagnostics)
+        entries[one.role.name] = _build_replica_spec(kind, one, command, request, diagnostics)
     tree: TracedMap = {
-        "elasticPolicy": _build_elastic_policy(spec) if form.has_elastic_policy else None,
+        "elasticPolicy": _build_elastic_policy(spec) if kind.has_elastic_policy else None,
         processes_field or "nprocPerNode": _build_processes(spec, processes_field, requests, diagnostics),
         "runPolicy": _build_run_policy(spec, diagnostics),
-        form.specs_field: attribute_to(spec, entries),
+        kind.specs_field: attribute_to(spec, entries),
     }
     return attribute_to(spec, drop_absent(tree)), diagnostics
 
 
 def _list_roles(
-    spec: Cursor, form: TrainingForm, split_roles: SplitRoles, diagnostics: list[Diagnostic]
+    spec: Cursor, kind: TrainingKind, split_roles: SplitRoles, diagnostics: list[Diagnostic]
 ) -> list[RoleReplicas]:
     """The roles that are written, or those that the kind makes of a profile without any."""
     if not spec.get("roles").value:
-        return split_roles(spec, form)
-    known = parse_fixed_roles(spec, form.types, diagnostics)
-    return [RoleReplicas(role, _count_role(role, form)) for role in known if role.entry.exists]
+        return split_roles(spec, kind)
+    known = parse_fixed_roles(spec, kind.types, diagnostics)
+    return [RoleReplicas(role, _count_role(role, kind)) for role in known if role.entry.exists]
 
 
-def _count_role(role: ProfileRole, form: TrainingForm) -> Any:
+def _count_role(role: ProfileRole, kind: TrainingKind) -> Any:
     """The replicas of a role; a type that may have only one does not take the number of the job."""
     own = role.entry.get("replicas")
-    if role.name not in form.single_types or own.exists:
+    if role.name not in kind.single_types or own.exists:
         return role.get_field("replicas") if role.get_field("replicas").exists else None
     return attribute_to((behaviors.SINGLE_REPLICA, role.entry), 1)
 
 
-def split_main_and_workers(spec: Cursor, form: TrainingForm) -> list[RoleReplicas]:
+def split_main_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
     """One replica of the main type, and workers for the rest of ``replicas``."""
     count = spec.get("replicas")
-    main = RoleReplicas(_build_role(spec, form.main_types[0]), attribute_to((behaviors.SPLIT, count), 1))
+    main = RoleReplicas(_build_role(spec, kind.main_types[0]), attribute_to((behaviors.SPLIT, count), 1))
     if not isinstance(count.value, int) or count.value < 2:
         return [main]
     workers = compute_traced(lambda replicas: replicas - 1, count, behavior=behaviors.SPLIT)
     return [main, RoleReplicas(_build_role(spec, "Worker"), workers)]
 
 
-def keep_workers(spec: Cursor, _form: TrainingForm) -> list[RoleReplicas]:
+def keep_workers(spec: Cursor, _kind: TrainingKind) -> list[RoleReplicas]:
     """Workers alone."""
     count = spec.get("replicas")
     return [RoleReplicas(_build_role(spec, "Worker"), count if count.exists else None)]
@@ -119,10 +119,10 @@ def _build_role(spec: Cursor, name: str, inherited_fields: frozenset[str] | None
     return ProfileRole(name, spec.get("roles", 0), spec, inherited_fields)
 
 
-def split_launcher_and_workers(spec: Cursor, form: TrainingForm) -> list[RoleReplicas]:
+def split_launcher_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
     """A launcher that runs the command, and workers with the hardware."""
     shared = frozenset(("image", "env", "data", "workingDir", "container", "pod", "restart"))
-    launcher = _build_role(spec, form.main_types[0], shared | {"run"})
+    launcher = _build_role(spec, kind.main_types[0], shared | {"run"})
     workers = _build_role(spec, "Worker", shared | {"replicas", "hardware", "resources", "shm", "ports"})
     count = spec.get("replicas")
     worker_count = count if count.exists else attribute_to((behaviors.SPLIT, spec), 1)
@@ -133,7 +133,7 @@ def split_launcher_and_workers(spec: Cursor, form: TrainingForm) -> list[RoleRep
 
 
 def _build_replica_spec(
-    form: TrainingForm,
+    kind: TrainingKind,
     one: RoleReplicas,
     command: TracedMap,
     request: NodeRequest,
@@ -144,7 +144,7 @@ def _build_replica_spec(
         "replicas": one.replicas,
         "restartPolicy": require_choice(role.get_field("restart"), _RESTARTS, role.spec, diagnostics),
         "template": build_pod_template(
-            role, form.container or "main", command, request, diagnostics, form.container
+            role, kind.container or "main", command, request, diagnostics, kind.container
         ),
     }
     return attribute_to(role.origin_cursor, drop_absent(tree))

@@ -15,27 +15,27 @@ from podplan.kinds.common.decompile_run import decompile_command
 from podplan.kinds.common.decompile_template import decompile_pod_template
 from podplan.kinds.common.durations import format_duration
 from podplan.kinds.kubeflow.compile import CLEAN_UPS
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 _CLEAN_UP_NAMES = {value: name for name, value in CLEAN_UPS.items()}
 _PROCESS_WORDS = ("auto", "cpu", "gpu")
 
 
 def decompile_job(
-    spec: Fields, form: TrainingForm, *, processes_field: str = "", takes_torchrun: bool = False
+    spec: Fields, kind: TrainingKind, *, processes_field: str = "", takes_torchrun: bool = False
 ) -> Fields:
     """The fields of the shortest profile that comes near to ``spec``."""
     roles = [
-        _decompile_role(form, name, as_mapping(entry))
-        for name, entry in as_mapping(spec.get(form.specs_field)).items()
+        _decompile_role(kind, name, as_mapping(entry))
+        for name, entry in as_mapping(spec.get(kind.specs_field)).items()
     ]
     with_torchrun = takes_torchrun and bool(roles) and all(map(_runs_torchrun, roles))
     if with_torchrun:
         for role in roles:
             role["run"] = _remove_torchrun(role["run"]["exec"])
-    elastic = _decompile_elastic(spec) if form.has_elastic_policy else {}
+    elastic = _decompile_elastic(spec) if kind.has_elastic_policy else {}
     return {
-        **_merge_roles(form, roles, is_elastic=bool(elastic)),
+        **_merge_roles(kind, roles, is_elastic=bool(elastic)),
         **({"launcher": "torchrun"} if with_torchrun else {}),
         **_decompile_processes(spec.get(processes_field), roles),
         **elastic,
@@ -43,24 +43,24 @@ def decompile_job(
     }
 
 
-def _decompile_role(form: TrainingForm, name: str, entry: Fields) -> Fields:
+def _decompile_role(kind: TrainingKind, name: str, entry: Fields) -> Fields:
     return {
         "name": name,
         **pick_renamed(entry, {"replicas": "replicas", "restartPolicy": "restart"}),
         **decompile_pod_template(
-            entry.get("template"), form.container or "main", decompile_command, form.container
+            entry.get("template"), kind.container or "main", decompile_command, kind.container
         ),
     }
 
 
-def _merge_roles(form: TrainingForm, roles: list[Fields], is_elastic: bool) -> Fields:
+def _merge_roles(kind: TrainingKind, roles: list[Fields], is_elastic: bool) -> Fields:
     """``replicas`` alone where the types are those that compiling makes of it, else ``roles``."""
     fields = [
         {key: value for key, value in role.items() if key not in ("name", "replicas")} for role in roles
     ]
     names = [role["name"] for role in roles]
     counts: list[Any] = [role.get("replicas") for role in roles]
-    first_type = form.main_types[0] if form.splits_replicas and not is_elastic else "Worker"
+    first_type = kind.main_types[0] if kind.splits_replicas and not is_elastic else "Worker"
     if names == [first_type] and (first_type == "Worker" or counts == [1]):
         return fields[0] | ({"replicas": counts[0]} if counts[0] is not None else {})
     is_split = names == [first_type, "Worker"] and counts[0] == 1 and isinstance(counts[1], int)
@@ -68,7 +68,7 @@ def _merge_roles(form: TrainingForm, roles: list[Fields], is_elastic: bool) -> F
         return fields[0] | {"replicas": counts[1] + 1}
     merged = build_role_fields(roles, "")
     for role in merged.get("roles", ()):
-        if role["name"] in form.single_types and role.get("replicas") == 1:
+        if role["name"] in kind.single_types and role.get("replicas") == 1:
             del role["replicas"]  # which compiling writes
     return merged
 

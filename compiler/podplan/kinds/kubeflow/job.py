@@ -9,7 +9,7 @@ from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.replica_groups import UID_FLAG, LoweringOptions
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 GENERATED_SUFFIX = "xxxxx"  # the five characters that the API server adds to generateName
 OWN_MANAGER = "kubeflow.org/training-operator"
@@ -40,7 +40,7 @@ class Job(NamedTuple):
 
     cr: Cursor
     spec: Cursor
-    form: TrainingForm
+    kind: TrainingKind
     name: str
     name_origins: tuple[Cause, ...]
     namespace: str
@@ -61,7 +61,7 @@ class Job(NamedTuple):
         return next((one for name in names for one in self.types if one.name == name), None)
 
 
-def build_job(cr: Cursor, form: TrainingForm, options: LoweringOptions) -> Job:
+def build_job(cr: Cursor, kind: TrainingKind, options: LoweringOptions) -> Job:
     """The job of a CR that its schema accepts."""
     metadata, spec = cr.get("metadata"), cr.get("spec")
     name, prefix = metadata.get("name"), metadata.get("generateName")
@@ -69,23 +69,23 @@ def build_job(cr: Cursor, form: TrainingForm, options: LoweringOptions) -> Job:
     return Job(
         cr,
         spec,
-        form,
+        kind,
         job_name,
         (name if name.exists else prefix,),
         str(metadata.get("namespace").value_or("default")),
-        tuple(_iter_types(spec.get(form.specs_field), form)),
+        tuple(_iter_types(spec.get(kind.specs_field), kind)),
         options,
     )
 
 
-def _iter_types(specs: Cursor, form: TrainingForm) -> Iterator[ReplicaType]:
+def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[ReplicaType]:
     for key, entry in specs.fields().items():
-        name = form.normalize_type(key)
-        replicas, default = entry.get("replicas"), form.default_replicas.get(name, 1)
+        name = kind.normalize_type(key)
+        replicas, default = entry.get("replicas"), kind.default_replicas.get(name, 1)
         why = behaviors.DEFAULT_REPLICAS if default else behaviors.DEFAULT_WORKERS_MPI
         count = int(replicas.value_or(default))
         # The operator creates the Pod of a main type also for replicas: 0, and is done then.
-        pod_count = max(count, 1) if name in form.main_types else max(count, 0)
+        pod_count = max(count, 1) if name in kind.main_types else max(count, 0)
         yield ReplicaType(
             name, key.lower(), entry, count, (replicas,) if replicas.exists else (why, entry), pod_count
         )
@@ -99,7 +99,7 @@ def is_ignored(job: Job) -> bool:
     if int(policy.get("backoffLimit").value_or(0)) < 0:
         return True
     manager = policy.get("managedBy")
-    return job.form.has_manager and manager.exists and manager.value != OWN_MANAGER
+    return job.kind.has_manager and manager.exists and manager.value != OWN_MANAGER
 
 
 def build_name(job: Job, replica_type: ReplicaType) -> Indexed:
@@ -111,7 +111,7 @@ def build_labels(job: Job, replica_type: ReplicaType, index: Indexed | None) -> 
     """The labels of the Pods of a type, and by which Services find them."""
     labels: dict[str, Any] = {
         "operator-name": attribute_to(
-            (behaviors.LABELS, job.cr.get("kind")), f"{job.form.kind.lower()}-controller"
+            (behaviors.LABELS, job.cr.get("kind")), f"{job.kind.name.lower()}-controller"
         ),
         "job-name": attribute_to((behaviors.LABELS, *job.name_origins), job.name),
         "replica-type": attribute_to((behaviors.LABELS, replica_type.entry), replica_type.label),

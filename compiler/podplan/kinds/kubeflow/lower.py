@@ -7,24 +7,24 @@ from functools import partial
 
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
-from podplan.kinds.kubeflow.form import TrainingForm
 from podplan.kinds.kubeflow.job import Job, ReplicaType, build_job, is_ignored
 from podplan.kinds.kubeflow.pod_group import build_pod_groups
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_pods
 from podplan.kinds.kubeflow.services import build_services
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 BuildParts = Callable[[Job, ReplicaType, PodRange], PodParts]
 
 
 def lower_job(
     cr: Cursor,
-    form: TrainingForm,
+    kind: TrainingKind,
     options: LoweringOptions,
     build_parts: BuildParts,
     build_others: Callable[[Job], list[ReplicaGroup]] | None = None,
 ) -> list[ReplicaGroup]:
     """The PodGroup, the Services and the Pods of a job, and what ``build_others`` makes."""
-    job = build_job(cr, form, options)
+    job = build_job(cr, kind, options)
     if is_ignored(job) or not job.types:
         return []
     groups = [*build_pod_groups(job), *(build_others(job) if build_others else ())]

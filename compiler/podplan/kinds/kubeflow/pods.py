@@ -50,10 +50,10 @@ class PodParts(NamedTuple):
 
 def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
     """The Pods of a type as ranges: of the leading type, the first is one of its own."""
-    count, is_main_type = replica_type.pod_count, replica_type.name in job.form.main_types
+    count, is_main_type = replica_type.pod_count, replica_type.name in job.kind.main_types
     if replica_type is not find_leading_type(job):
         return [PodRange(0, count, is_main=is_main_type)] if count else []
-    is_main = is_main_type or job.form.has_main_worker
+    is_main = is_main_type or job.kind.has_main_worker
     ranges = [
         PodRange(0, min(count, 1), is_first=True, is_main=is_main),
         PodRange(1, count - 1, is_main=is_main_type),
@@ -63,7 +63,7 @@ def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
 
 def find_leading_type(job: Job) -> ReplicaType | None:
     """The type whose first Pod the others depend on: a main one, else the workers."""
-    return job.find_type(*job.form.main_types, "Worker")
+    return job.find_type(*job.kind.main_types, "Worker")
 
 
 def build_pods(
@@ -122,7 +122,7 @@ def build_pod_group(
 def find_training_index(job: Job, replica_type: ReplicaType) -> int:
     """The index of the container with the name of the kind, else the first."""
     containers = replica_type.template.get("spec", "containers").entries()
-    return next((i for i, one in enumerate(containers) if one.get("name").value == job.form.container), 0)
+    return next((i for i, one in enumerate(containers) if one.get("name").value == job.kind.container), 0)
 
 
 def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> list[Any]:
@@ -133,14 +133,14 @@ def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> li
         tree = write_container(container)
         if parts.env and (index == training_index or not parts.only_training):
             tree["env"] = [*write_env(container), *parts.env]
-        if index == training_index and job.form.port and find_port(job, replica_type) is None:
+        if index == training_index and job.kind.port and find_port(job, replica_type) is None:
             tree["ports"] = [*write_ports(container), build_default_port(job, replica_type)]
         containers.append(attribute_to(container, order_container_fields(tree)))
     return containers
 
 
 def write_container(container: Cursor) -> TracedMap:
-    """A container as it leaves the operator: with defaults of the CRD, quantities in shortest form."""
+    """A container as it leaves the operator: with defaults of the CRD, quantities in shortest kind."""
     tree: TracedMap = dict(container.fields())
     if "ports" in tree:
         tree["ports"] = write_ports(container)
@@ -174,7 +174,7 @@ def write_ports(container: Cursor) -> list[Any]:
 
 
 def write_resources(resources: Cursor) -> Any:
-    """Resources with their quantities in the shortest form."""
+    """Resources with their quantities in the shortest kind."""
     if not isinstance(resources.value, dict):
         return resources
     tree: TracedMap = dict(resources.fields())
@@ -188,7 +188,7 @@ def write_resources(resources: Cursor) -> Any:
 
 
 def write_quantity(cursor: Cursor) -> Cursor | Traced:
-    """A quantity in its shortest form."""
+    """A quantity in its shortest kind."""
     if canonicalize_quantity(cursor.value) == cursor.value:
         return cursor
     return compute_traced(canonicalize_quantity, cursor, behavior=behaviors.QUANTITY)
@@ -198,7 +198,7 @@ def find_port(job: Job, replica_type: ReplicaType) -> Cursor | None:
     """The port of the training container that has the name of the kind's port."""
     index = find_training_index(job, replica_type)
     container = replica_type.template.get("spec", "containers", index)
-    ports = (one for one in container.get("ports").entries() if one.get("name").value == job.form.port_name)
+    ports = (one for one in container.get("ports").entries() if one.get("name").value == job.kind.port_name)
     return next(ports, None)
 
 
@@ -209,14 +209,14 @@ def resolve_port(job: Job, replica_type: ReplicaType) -> Traced:
         return attribute_to(
             (port.get("containerPort"), behaviors.DEFAULT_PORT), port.get("containerPort").value
         )
-    return attribute_to((behaviors.DEFAULT_PORT, replica_type.entry), job.form.port)
+    return attribute_to((behaviors.DEFAULT_PORT, replica_type.entry), job.kind.port)
 
 
 def build_default_port(job: Job, replica_type: ReplicaType) -> Traced:
     """The port that the operator adds to the training container."""
     return attribute_to(
         (behaviors.DEFAULT_PORT, replica_type.entry),
-        {"name": job.form.port_name, "containerPort": job.form.port},
+        {"name": job.kind.port_name, "containerPort": job.kind.port},
     )
 
 
@@ -245,7 +245,7 @@ def build_pod_spec(
 
 def _build_restart_policy(job: Job, replica_type: ReplicaType) -> Traced:
     policy = replica_type.entry.get("restartPolicy")
-    value = str(policy.value or job.form.restart_policy)
+    value = str(policy.value or job.kind.restart_policy)
     return attribute_to(
         (policy if policy.value else replica_type.entry, behaviors.RESTART_POLICY),
         "Never" if value == "ExitCode" else value,

@@ -34,7 +34,7 @@ def _build_ports(job: Job, replica_type: ReplicaType) -> list[Any]:
     """
     by_name: dict[Any, Traced] = {}
     for container in replica_type.template.get("spec", "containers").entries():
-        if container.get("name").value != job.form.container:
+        if container.get("name").value != job.kind.container:
             continue
         for port in container.get("ports").entries():
             fields = {"name": port.get("name"), "port": port.get("containerPort")}
@@ -42,7 +42,7 @@ def _build_ports(job: Job, replica_type: ReplicaType) -> list[Any]:
         break
     if find_port(job, replica_type) is None:
         default = build_default_port(job, replica_type)
-        by_name[job.form.port_name] = attribute_to(
+        by_name[job.kind.port_name] = attribute_to(
             (behaviors.DEFAULT_PORT, replica_type.entry),
             {"name": default.value["name"], "port": default.value["containerPort"]},
         )

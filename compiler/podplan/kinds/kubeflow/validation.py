@@ -12,7 +12,7 @@ from podplan.core.findings import Diagnostic, Path
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.structural_template import validate_template
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 from podplan.kubernetes import names
 
 MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
@@ -30,33 +30,33 @@ class _Entry(NamedTuple):
     data: Mapping[str, Any]
 
 
-def validate_job(form: TrainingForm, cr: Mapping[str, Any]) -> list[Diagnostic]:
+def validate_job(kind: TrainingKind, cr: Mapping[str, Any]) -> list[Diagnostic]:
     """The problems of a CR."""
     spec = cr.get("spec")
     if not isinstance(spec, dict):
         return []
-    specs = spec.get(form.specs_field)
+    specs = spec.get(kind.specs_field)
     entries = [
-        _Entry(form.normalize_type(key) if form.has_open_types else key, ("spec", form.specs_field, key), one)
+        _Entry(kind.normalize_type(key) if kind.has_open_types else key, ("spec", kind.specs_field, key), one)
         for key, one in (specs.items() if isinstance(specs, dict) else ())
         if isinstance(key, str) and isinstance(one, dict)
     ]
-    diagnostics = [*_validate_name(form, cr.get("metadata")), *_validate_types(form, spec, entries)]
+    diagnostics = [*_validate_name(kind, cr.get("metadata")), *_validate_types(kind, spec, entries)]
     for entry in entries:
-        diagnostics += _validate_entry(form, entry)
+        diagnostics += _validate_entry(kind, entry)
         diagnostics += validate_template(entry.data.get("template"), (*entry.path, "template"))
-    diagnostics += _validate_manager(form, spec)
-    diagnostics += _validate_elastic_policy(form, spec, entries)
+    diagnostics += _validate_manager(kind, spec)
+    diagnostics += _validate_elastic_policy(kind, spec, entries)
     return diagnostics
 
 
-def _refusal(form: TrainingForm) -> str:
-    return _WEBHOOK if form.has_webhook else _OPERATOR
+def _refusal(kind: TrainingKind) -> str:
+    return _WEBHOOK if kind.has_webhook else _OPERATOR
 
 
-def _validate_name(form: TrainingForm, metadata: Any) -> Iterator[Diagnostic]:
+def _validate_name(kind: TrainingKind, metadata: Any) -> Iterator[Diagnostic]:
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not form.has_webhook or not isinstance(name, str) or names.matches_form("dns-1035-label", name):
+    if not kind.has_webhook or not isinstance(name, str) or names.matches_form("dns-1035-label", name):
         return
     if not names.matches_form("dns-subdomain", name):
         return  # the API server refuses it already
@@ -65,32 +65,32 @@ def _validate_name(form: TrainingForm, metadata: Any) -> Iterator[Diagnostic]:
 
 
 def _validate_types(
-    form: TrainingForm, spec: Mapping[str, Any], entries: list[_Entry]
+    kind: TrainingKind, spec: Mapping[str, Any], entries: list[_Entry]
 ) -> Iterator[Diagnostic]:
     present = {entry.type: entry for entry in entries}
-    specs_path = ("spec", form.specs_field)
+    specs_path = ("spec", kind.specs_field)
     for entry in entries:
-        if entry.type not in form.types and not form.has_open_types:
+        if entry.type not in kind.types and not kind.has_open_types:
             written = entry.path[-1]
-            near = suggest_name(str(written), list(form.types)) or form.normalize_type(str(written))
-            hint = f"; write {near}" if near in form.types else ""
-            known = " or ".join(form.types)
-            message = f'a {form.kind} has no replica type "{written}", only {known}{hint}; {_refusal(form)}'
+            near = suggest_name(str(written), list(kind.types)) or kind.normalize_type(str(written))
+            hint = f"; write {near}" if near in kind.types else ""
+            known = " or ".join(kind.types)
+            message = f'a {kind.name} has no replica type "{written}", only {known}{hint}; {_refusal(kind)}'
             yield Diagnostic("SCHEMA004", message, entry.path, on_key=True)
-    if isinstance(spec.get(form.specs_field), dict):
-        for name in form.required_types:
+    if isinstance(spec.get(kind.specs_field), dict):
+        for name in kind.required_types:
             if name not in present:
-                message = f"a {form.kind} needs the replica type {name}; {_refusal(form)}"
+                message = f"a {kind.name} needs the replica type {name}; {_refusal(kind)}"
                 yield Diagnostic("SCHEMA003", message, specs_path, on_key=True)
-    exclusive = [present[name] for name in form.exclusive_types if name in present]
+    exclusive = [present[name] for name in kind.exclusive_types if name in present]
     for entry in exclusive[1:]:
         message = f"{exclusive[0].type} and {entry.type} may not stand together; {_WEBHOOK}"
         related = ((exclusive[0].path, f"{exclusive[0].type} is here"),)
         yield Diagnostic("SCHEMA009", message, entry.path, on_key=True, related=related)
 
 
-def _validate_entry(form: TrainingForm, entry: _Entry) -> Iterator[Diagnostic]:
-    yield from _validate_replicas(form, entry)
+def _validate_entry(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
+    yield from _validate_replicas(kind, entry)
     template = entry.data.get("template")
     spec = template.get("spec") if isinstance(template, dict) else None
     containers = spec.get("containers") if isinstance(spec, dict) else None
@@ -98,57 +98,57 @@ def _validate_entry(form: TrainingForm, entry: _Entry) -> Iterator[Diagnostic]:
         return
     path = (*entry.path, "template", "spec", "containers")
     written = [one.get("name") for one in containers if isinstance(one, dict)]
-    if form.container and form.container not in written:
-        message = f'no container of {entry.type} is called "{form.container}", as one must be; {_WEBHOOK}'
-        help = f"write name: {form.container}"
+    if kind.container and kind.container not in written:
+        message = f'no container of {entry.type} is called "{kind.container}", as one must be; {_WEBHOOK}'
+        help = f"write name: {kind.container}"
         single_path = (*path, 0, "name") if len(written) == 1 and written[0] else path
         yield Diagnostic("SCHEMA004", message, single_path, on_key=single_path == path, help=help)
     for index, container in enumerate(containers):
         if isinstance(container, dict) and container.get("image") == "":
-            yield Diagnostic("SCHEMA005", f"image is empty; {_refusal(form)}", (*path, index, "image"))
+            yield Diagnostic("SCHEMA005", f"image is empty; {_refusal(kind)}", (*path, index, "image"))
 
 
-def _validate_replicas(form: TrainingForm, entry: _Entry) -> Iterator[Diagnostic]:
+def _validate_replicas(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
     replicas, path = entry.data.get("replicas"), (*entry.path, "replicas")
     if replicas is None:
-        if entry.type in form.written_single_types:
+        if entry.type in kind.written_single_types:
             message = f"{entry.type} must state replicas: 1, in spite of the default; {_WEBHOOK}"
             yield Diagnostic("SCHEMA003", message, entry.path, on_key=True, help="write replicas: 1")
         return
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         return
-    if entry.type in form.single_types and replicas != 1:
-        message = f"{entry.type} must have 1 replica, not {replicas}; {_refusal(form)}"
+    if entry.type in kind.single_types and replicas != 1:
+        message = f"{entry.type} must have 1 replica, not {replicas}; {_refusal(kind)}"
         yield Diagnostic("SCHEMA005", message, path, help="write replicas: 1")
-    elif replicas < 1 and entry.type in form.counted_types:
+    elif replicas < 1 and entry.type in kind.counted_types:
         message = f"{entry.type} must have at least 1 replica, not {replicas}; {_WEBHOOK}"
         yield Diagnostic("SCHEMA005", message, path)
-    elif replicas < 0 and form.panics_below_zero:
+    elif replicas < 0 and kind.panics_below_zero:
         yield Diagnostic("SCHEMA005", f"replicas may not be negative: {_CRASH} each time", path)
-    elif replicas < 1 and form.container and entry.type not in form.main_types:
+    elif replicas < 1 and kind.container and entry.type not in kind.main_types:
         message = f"{entry.type} must have at least 1 replica, not {replicas}: {_LOOP}"
         help = f"remove {entry.type}, or write replicas: 1 or more"
         yield Diagnostic("SCHEMA005", message, path, help=help)
 
 
-def _validate_manager(form: TrainingForm, spec: Mapping[str, Any]) -> Iterator[Diagnostic]:
+def _validate_manager(kind: TrainingKind, spec: Mapping[str, Any]) -> Iterator[Diagnostic]:
     policy = spec.get("runPolicy")
     manager = policy.get("managedBy") if isinstance(policy, dict) else None
-    if form.has_webhook and form.has_manager and isinstance(manager, str) and manager not in MANAGERS:
+    if kind.has_webhook and kind.has_manager and isinstance(manager, str) and manager not in MANAGERS:
         message = f'managedBy may be {" or ".join(MANAGERS)}, not "{manager}"; {_WEBHOOK}'
         yield Diagnostic("SCHEMA004", message, ("spec", "runPolicy", "managedBy"))
 
 
 def _validate_elastic_policy(
-    form: TrainingForm, spec: Mapping[str, Any], entries: list[_Entry]
+    kind: TrainingKind, spec: Mapping[str, Any], entries: list[_Entry]
 ) -> Iterator[Diagnostic]:
     policy, path = spec.get("elasticPolicy"), ("spec", "elasticPolicy")
-    if not form.has_elastic_policy or not isinstance(policy, dict):
+    if not kind.has_elastic_policy or not isinstance(policy, dict):
         return
     if not any(entry.type == "Worker" for entry in entries):
         effect = (
             _CRASH + ", and with it every job of the cluster stops"
-            if form.panics_without_worker
+            if kind.panics_without_worker
             else _WEBHOOK
         )
         yield Diagnostic(

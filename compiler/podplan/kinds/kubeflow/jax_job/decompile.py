@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from podplan.kinds.common.decompile import Fields
 from podplan.kinds.kubeflow.decompile import decompile_job
-from podplan.kinds.kubeflow.jax_job.form import FORM
+from podplan.kinds.kubeflow.jax_job.kind import KIND
 
 
 def decompile(spec: Fields) -> Fields:
     """The fields of the shortest profile that comes near to ``spec``."""
-    return decompile_job(spec, FORM)
+    return decompile_job(spec, KIND)

@@ -6,7 +6,7 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.jax_job.form import FORM
+from podplan.kinds.kubeflow.jax_job.kind import KIND
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
@@ -14,7 +14,7 @@ from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variab
 
 def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a JAXJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
-    return lower_job(cr, FORM, options, _build_parts)
+    return lower_job(cr, KIND, options, _build_parts)
 
 
 def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:

@@ -6,7 +6,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow.compile import compile_job, split_launcher_and_workers
-from podplan.kinds.kubeflow.mpi_job.form import FORM
+from podplan.kinds.kubeflow.mpi_job.kind import KIND
 
 _RUN_FORMS = ("exec", "command")  # the launcher runs mpirun, not the script
 
@@ -16,7 +16,7 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     return compile_job(
         profile,
         inventory,
-        FORM,
+        KIND,
         split_launcher_and_workers,
         processes_field="slotsPerWorker",
         run_forms=_RUN_FORMS,

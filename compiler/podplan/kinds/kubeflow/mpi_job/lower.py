@@ -20,7 +20,7 @@ from podplan.kinds.kubeflow.job import (
     build_name,
     is_ignored,
 )
-from podplan.kinds.kubeflow.mpi_job.form import FORM
+from podplan.kinds.kubeflow.mpi_job.kind import KIND
 from podplan.kinds.kubeflow.pod_group import build_pod_groups
 from podplan.kinds.kubeflow.pods import (
     INDEX,
@@ -41,7 +41,7 @@ _INTEL_VARIABLES = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC"
 
 def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of an MPIJob (docs/evidence/training-operator.md): Pods, and what the launcher needs."""
-    job = build_job(cr, FORM, options)
+    job = build_job(cr, KIND, options)
     launcher, workers = job.find_type("Launcher"), job.find_type("Worker")
     if is_ignored(job) or launcher is None:
         return []

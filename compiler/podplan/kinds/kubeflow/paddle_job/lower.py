@@ -7,7 +7,7 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.paddle_job.form import FORM
+from podplan.kinds.kubeflow.paddle_job.kind import KIND
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, find_leading_type, resolve_port, variable
 
 _OWN_ADDRESS = "POD_IP_DUMMY"
@@ -15,7 +15,7 @@ _OWN_ADDRESS = "POD_IP_DUMMY"
 
 def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a PaddleJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
-    return lower_job(cr, FORM, options, _build_parts)
+    return lower_job(cr, KIND, options, _build_parts)
 
 
 def _build_parts(job: Job, replica_type: ReplicaType, pods: PodRange) -> PodParts:

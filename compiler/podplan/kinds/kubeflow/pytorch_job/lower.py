@@ -12,15 +12,15 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable, write_quantity
-from podplan.kinds.kubeflow.pytorch_job.form import FORM
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
+from podplan.kinds.kubeflow.pytorch_job.kind import KIND
 
 _INTEGER = r"[+-]?[0-9]+"
 
 
 def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a PyTorchJob (docs/evidence/training-operator.md): PodGroup, HPA, Services, Pods."""
-    return lower_job(cr, FORM, options, _build_parts, _build_autoscalers)
+    return lower_job(cr, KIND, options, _build_parts, _build_autoscalers)
 
 
 def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:
@@ -70,7 +70,7 @@ def _build_master_variables(job: Job, replica_type: ReplicaType, master: Replica
 def _build_elastic_variables(job: Job, elastic: Cursor) -> list[Traced]:
     worker = job.find_type("Worker")
     host, port = elastic.get("rdzvHost"), elastic.get("rdzvPort")
-    default_port = str(resolve_port(job, worker).value) if worker else str(FORM.port)
+    default_port = str(resolve_port(job, worker).value) if worker else str(KIND.port)
     endpoint = f"{host.value_or(f'{job.name}-worker-0')}:{port.value_or(default_port)}"
     minimum, maximum = resolve_elastic_bounds(job)
     backend, behavior = elastic.get("rdzvBackend"), behaviors.ENVIRONMENT
@@ -138,7 +138,7 @@ def _build_autoscalers(job: Job) -> list[ReplicaGroup]:
 
 
 def _write_metric(cursor: Cursor) -> Any:
-    """A metric with its quantities in the shortest form."""
+    """A metric with its quantities in the shortest kind."""
     if not isinstance(cursor.value, dict):
         return cursor
     return attribute_to(

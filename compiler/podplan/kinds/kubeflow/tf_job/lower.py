@@ -9,14 +9,14 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
-from podplan.kinds.kubeflow.tf_job.form import FORM
+from podplan.kinds.kubeflow.tf_job.kind import KIND
 
 _Pieces = list[str | RepeatedLine | Indexed]
 
 
 def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a TFJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
-    return lower_job(cr, FORM, options, _build_parts)
+    return lower_job(cr, KIND, options, _build_parts)
 
 
 def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:

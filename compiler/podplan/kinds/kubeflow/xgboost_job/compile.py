@@ -6,9 +6,9 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow.compile import compile_job, split_main_and_workers
-from podplan.kinds.kubeflow.xgboost_job.form import FORM
+from podplan.kinds.kubeflow.xgboost_job.kind import KIND
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     """The spec of an XGBoostJob as a marked tree, and what is wrong with the profile."""
-    return compile_job(profile, inventory, FORM, split_main_and_workers)
+    return compile_job(profile, inventory, KIND, split_main_and_workers)

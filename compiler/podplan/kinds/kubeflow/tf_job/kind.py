@@ -1,9 +1,9 @@
 """How the operator treats TFJob."""
 
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
-FORM = TrainingForm(
-    kind="TFJob",
+KIND = TrainingKind(
+    name="TFJob",
     specs_field="tfReplicaSpecs",
     types=("Chief", "Master", "Worker", "PS", "Evaluator"),
     main_types=("Chief", "Master"),

@@ -1,9 +1,9 @@
 """How the operator treats JAXJob."""
 
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
-FORM = TrainingForm(
-    kind="JAXJob",
+KIND = TrainingKind(
+    name="JAXJob",
     specs_field="jaxReplicaSpecs",
     types=("Worker",),
     main_types=(),

@@ -1,9 +1,9 @@
 """How the operator treats PyTorchJob."""
 
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
-FORM = TrainingForm(
-    kind="PyTorchJob",
+KIND = TrainingKind(
+    name="PyTorchJob",
     specs_field="pytorchReplicaSpecs",
     types=("Master", "Worker"),
     main_types=("Master",),

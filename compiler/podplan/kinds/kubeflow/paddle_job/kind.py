@@ -1,9 +1,9 @@
 """How the operator treats PaddleJob."""
 
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
-FORM = TrainingForm(
-    kind="PaddleJob",
+KIND = TrainingKind(
+    name="PaddleJob",
     specs_field="paddleReplicaSpecs",
     types=("Master", "Worker"),
     main_types=("Master",),

@@ -1,9 +1,9 @@
 """How the operator treats MPIJob of kubeflow.org/v1."""
 
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
-FORM = TrainingForm(
-    kind="MPIJob",
+KIND = TrainingKind(
+    name="MPIJob",
     specs_field="mpiReplicaSpecs",
     types=("Launcher", "Worker"),
     main_types=("Launcher",),

@@ -1,9 +1,9 @@
 """How the operator treats XGBoostJob."""
 
-from podplan.kinds.kubeflow.form import TrainingForm
+from podplan.kinds.kubeflow.training_kind import TrainingKind
 
-FORM = TrainingForm(
-    kind="XGBoostJob",
+KIND = TrainingKind(
+    name="XGBoostJob",
     specs_field="xgbReplicaSpecs",
     types=("Master", "Worker"),
     main_types=("Master",),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from podplan.core.typing import NamedTuple
 
 
-class TrainingForm(NamedTuple):
+class TrainingKind(NamedTuple):
     """One kind: the names and defaults by which the operator treats it.
 
     ``types`` are its replica types as the operator writes them, in the order in which it names them.
@@ -23,7 +23,7 @@ class TrainingForm(NamedTuple):
     with ``panics_below_zero``, an elasticPolicy alone with ``panics_without_worker``.
     """
 
-    kind: str
+    name: str
     specs_field: str
     types: tuple[str, ...]
     main_types: tuple[str, ...]
