@@ -28,6 +28,7 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.checks.registration import check
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import Target, Violation
 
@@ -40,6 +41,7 @@ ELASTIC_FIELDS = {
 }
 
 
+@check()
 def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Bounds of an elastic job that contradict each other. Values: ``what``, ``fields`` in their order."""
     elastic = get_mapping(spec_of(target.job), "elastic")
@@ -68,6 +70,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             break
 
 
+@check()
 def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic section that lacks numbers, so that replicas counts. Value ``what``."""
     job = target.job
@@ -125,6 +128,7 @@ def _build_bounds_violation(
     return Violation((*ELASTIC_PATH, field), {"what": message, "fields": fields}, related)
 
 
+@check()
 def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic PyTorchTrainingJob that torchrun does not start."""
     spec = spec_of(target.job)
@@ -132,6 +136,7 @@ def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterat
         yield Violation((*ELASTIC_PATH, "enabled"))
 
 
+@check()
 def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic job whose nodes meet in a static rendezvous. Value ``nodes``: how many it waits for."""
     job = target.job
@@ -147,6 +152,7 @@ def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             return
 
 
+@check()
 def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
     spec = spec_of(target.job)
@@ -167,6 +173,7 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(replicas_path, values, related=related, change=change, safe=True)
 
 
+@check()
 def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods with GPUs that run sshd and go on when the job has ended.
 
@@ -176,6 +183,7 @@ def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
         yield from _iter_leftover_pods(target)
 
 
+@check()
 def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
@@ -213,6 +221,7 @@ def _iter_leftover_pods(target: Target) -> Iterator[Violation]:
         yield Violation(find_written_path(target.data, *path), {**counts, "field": field, "value": value})
 
 
+@check()
 def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs. Values: ``pods``, ``gpus``."""
     if not is_mode_enabled(target.job, "debug"):
@@ -223,6 +232,7 @@ def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(("spec", "runMode", "debug", "enabled"), counts)
 
 
+@check()
 def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs in several Pods that no deadline ends. Values: ``pods``, ``gpus``."""
     job = subject.job
@@ -238,6 +248,7 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
 
 
+@check()
 def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
     job = target.job
@@ -250,6 +261,7 @@ def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iter
             yield Violation(path, {"seconds": seconds, "type": replica_spec.type})
 
 
+@check()
 def no_deadline(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
     deadline = get_mapping(spec_of(target.job), "runPolicy").get("activeDeadlineSeconds")

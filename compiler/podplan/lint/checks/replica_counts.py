@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import get_replica_specs, kind_of, spec_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # The types that a kind must have, and what happens without one.
@@ -24,6 +25,7 @@ _REQUIRED_TYPES: dict[str, dict[str, str]] = {
 _DEFAULTED_TYPES = {("ColossalAIJob", "launcher")}
 
 
+@check()
 def no_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A type that must have replicas and has none, or a job without any. Value ``what``."""
     job = target.job
