@@ -13,7 +13,7 @@ from podplan.lint.admission_variables import ADMISSION_VARIABLES
 from podplan.lint.api_resources import API_RESOURCES, ApiResource
 from podplan.lint.cel.text import iter_variables, rename_variable
 from podplan.lint.pod_security import parse_minor_version
-from podplan.lint.policy import Policy, PolicyScope
+from podplan.lint.policy import PLACEHOLDER, Policy, PolicyScope
 
 # Whose Pods they are is in the labels that the controller sets, and in their owner.
 _JOB_POD_CONDITION = (
@@ -31,7 +31,7 @@ def resolve_admission_policy(policy: Policy, version: str) -> Policy:
     """
     if policy.admission is None or isinstance(policy.admission, str):
         return policy
-    admission = policy.admission
+    admission = _fill_params(policy.admission, policy.params)
     kinds = (
         policy.scope.kinds if (admission["level"] == "lowered") is (policy.scope.level == "lowered") else ()
     )
@@ -100,6 +100,23 @@ def find_policy_resources(policy: Policy) -> list[ApiResource]:
         and (not policy.scope.kinds or resource.kind in policy.scope.kinds)
         and (not policy.scope.containers or resource.kind == "Pod")
     ]
+
+
+def _fill_params(value: Any, params: Mapping[str, Any]) -> Any:
+    """The admission section with the params of the rule in its texts, so that no number has two places."""
+    if isinstance(value, dict):
+        return {key: _fill_params(below, params) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_fill_params(below, params) for below in value]
+    if not isinstance(value, str):
+        return value
+    return PLACEHOLDER.sub(
+        lambda match: _format_param(params[match[1]]) if match[1] in params else match[0], value
+    )
+
+
+def _format_param(value: Any) -> str:
+    return "|".join(value) if isinstance(value, list) else str(value)
 
 
 def _applies_to_version(validation: Mapping[str, Any], version: str) -> bool:
