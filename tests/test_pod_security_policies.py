@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from podplan.core.bundled import find_bundled_folder
 from podplan.core.findings import to_json_pointer
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.pod_security import CONTROLS, find_violations_beyond_baseline
+from podplan.lint.registry import load_policy_document
 from tests.lowering import Object
 
 
 @cache
 def policy(file: Path) -> Object:
-    data: Object = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
-    return data
+    return load_policy_document(file.stem)
 
 
 POLICIES = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -102,6 +103,33 @@ def test_every_policy_is_exported_or_says_why_not() -> None:
     assert [code for code, row in listed.items() if row["exported"]] == EXPORTED
     lines = {line[:10].strip(): line[10] for line in podplan("rules").out.splitlines()}
     assert [code for code, mark in lines.items() if mark == "*"] == EXPORTED
+
+
+def test_params_of_a_rule_have_no_second_place() -> None:
+    """A number or name of the rule stands in its admission section as a placeholder."""
+    repeated = {
+        (policy.rule.code, name)
+        for policy in load_builtin_policies()
+        if isinstance(policy.admission, dict) and policy.params and policy.body != "pod-security"
+        for name in policy.params
+        if f"{{{name}}}" not in str(policy.admission)
+    }
+    # A boolean of the check; and a shorter pattern for the same names, because CEL counts its characters.
+    assert repeated == {("SSH001", "others"), ("SSH001", "names"), ("SSH005", "names")}
+    assert not [one for one in export_vap(load_builtin_policies()) if "{percent}" in str(one)]
+
+
+@pytest.mark.parametrize("code", ["SSH001", "SSH005"])
+def test_the_shorter_pattern_is_for_the_same_names(code: str) -> None:
+    [policy] = [policy for policy in load_builtin_policies() if policy.rule.code == code]
+    assert isinstance(policy.admission, dict)
+    [pattern] = set(re.findall(r"'\^\((NCCL_\.\*[^']*)\)\$'", str(policy.admission)))
+    schemes = ("http", "https", "no", "all", "ftp")
+    proxies = (f"{scheme}_proxy" for scheme in schemes)
+    upper_proxies = (f"{scheme.upper()}_PROXY" for scheme in schemes)
+    names = ["NCCL_.*", "PYTHONPATH", "HF_.*", *proxies, *upper_proxies, "LD_.*"]
+    assert sorted(policy.params["names"].split("|")) == sorted(names)
+    assert all(re.fullmatch(pattern, name.replace(".*", "X")) for name in names)
 
 
 def test_what_is_done_follows_the_severity() -> None:

@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any
 
 from podplan.core.findings import Severity
+from podplan.lint.example_objects import apply_patch
 from podplan.lint.policy import Policy
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, select_policies
-from podplan.tools.repository_tests.examples import apply_merge_patch, find_violations
+from podplan.tools.repository_tests.examples import find_violations
 
 Job = dict[str, Any]
 MEET = ("--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):$(MASTER_PORT)")
@@ -157,7 +158,7 @@ def generic(*command: str, n: int = 2, **more: Any) -> Job:
 
 def changed(job: Job, patch: Mapping[str, Any]) -> Job:
     """A job with a JSON Merge Patch; a list is patched by a mapping of its indexes."""
-    patched: Job = apply_merge_patch(job, patch)
+    patched: Job = apply_patch(job, patch)
     return patched
 
 

@@ -32,6 +32,7 @@ from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import given
 from podplan.lint.checks.parallelism import is_plain, world_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
@@ -87,6 +88,7 @@ def batch_left(job: LoweredJob) -> Config | Use | None:
     return Use(namespace_of(job), name, key, world)
 
 
+@check(summarize=batch_left)
 def batch_sizes(left: Mapping[int, Config | Use], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """Sizes that do not multiply. Values: ``batch``, ``micro``, ``steps``, ``world``, ``product``."""
     configs = {

@@ -18,6 +18,7 @@ from podplan.launchers.kubelet import expand_references, is_service_variable, re
 from podplan.lint.analysis.jobs import has_trait
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.exec_words import find_executed_lines
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _REFERENCE_PATTERN = compile_lazily(r"\$\$|\$\((?P<name>[A-Za-z_][A-Za-z0-9_]*)\)")
@@ -39,6 +40,7 @@ _HOME_IN_LIST = compile_lazily(r"(?:\A|:)~/")
 _CONTROLLER_VARIABLES = ("rank", "type")
 
 
+@check()
 def unresolved_reference(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """References in command and args to variables that the container does not have; ``name`` and ``why``."""
     container = target.data
@@ -109,6 +111,7 @@ def _find_declared_names(container: Mapping[str, Any]) -> set[str]:
     return {get_text(entry, "name") for _, entry in get_entries(container, "env")}
 
 
+@check()
 def env_value_not_expanded(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Values of env that keep a reference as it is written; values ``name``, ``reference`` and ``why``."""
     container = target.data
@@ -181,6 +184,7 @@ def _is_reevaluated_by_shell(target: Target) -> bool:
     return any(_REEVALUATION.search(word) for line in lines for word in line.texts)
 
 
+@check()
 def value_read_by_shell(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """References in a script to values with quotes or operators; values ``name`` and ``shell``."""
     container = target.data
@@ -209,6 +213,7 @@ def _parse_operators(script: str, values: Mapping[str, str]) -> tuple[list[str],
     return [token.text for token in parsed_tokens if token.is_operator], error is not None
 
 
+@check()
 def reference_outside_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """References in fields of a container in which Kubernetes replaces none; ``reference`` and ``why``."""
     container = target.data

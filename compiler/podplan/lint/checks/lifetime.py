@@ -29,6 +29,7 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.checks.registration import check
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import Target, Violation
 
@@ -41,6 +42,7 @@ ELASTIC_FIELDS = {
 }
 
 
+@check()
 def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Bounds of an elastic job that contradict each other. Values: ``what``, ``fields`` in their order."""
     elastic = get_mapping(spec_of(target.job), "elastic")
@@ -69,6 +71,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             break
 
 
+@check()
 def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic section that lacks numbers, so that replicas counts. Value ``what``."""
     job = target.job
@@ -126,6 +129,7 @@ def _build_bounds_violation(
     return Violation((*ELASTIC_PATH, field), {"what": message, "fields": fields}, related)
 
 
+@check()
 def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic job that torchrun could start, and does not."""
     spec = spec_of(target.job)
@@ -133,6 +137,7 @@ def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterat
         yield Violation((*ELASTIC_PATH, "enabled"))
 
 
+@check()
 def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic job whose nodes meet in a static rendezvous. Value ``nodes``: how many it waits for."""
     job = target.job
@@ -148,6 +153,7 @@ def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             return
 
 
+@check()
 def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
     spec = spec_of(target.job)
@@ -172,6 +178,7 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(replicas_path, values, related=related, change=change, safe=True)
 
 
+@check()
 def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods with GPUs that run sshd and go on when the job has ended.
 
@@ -181,6 +188,7 @@ def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
         yield from _iter_leftover_pods(target)
 
 
+@check()
 def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
@@ -209,6 +217,7 @@ def _iter_leftover_pods(target: Target) -> Iterator[Violation]:
         yield Violation(find_written_path(target.data, "spec", *clean_up.field), values)
 
 
+@check()
 def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs. Values: ``pods``, ``gpus``."""
     if not is_mode_enabled(target.job, "debug"):
@@ -219,6 +228,7 @@ def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(("spec", "runMode", "debug", "enabled"), counts)
 
 
+@check()
 def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs in several Pods that no deadline ends. Values: ``pods``, ``gpus``."""
     job = subject.job
@@ -234,6 +244,7 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
 
 
+@check()
 def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
     job = target.job
@@ -246,6 +257,7 @@ def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iter
             yield Violation(path, {"seconds": seconds, "type": replica_spec.type})
 
 
+@check()
 def no_deadline(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
     deadline = get_mapping(spec_of(target.job), "runPolicy").get("activeDeadlineSeconds")

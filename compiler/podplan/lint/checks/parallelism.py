@@ -15,6 +15,7 @@ from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 ParallelSize = tuple[str, Word]  # what is split, and the word that says into how many
@@ -28,6 +29,7 @@ _SIZE_OPTIONS = {
 }
 
 
+@check()
 def indivisible_world(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Processes that are no multiple of the parallelism; values ``product``, ``world``, ``sizes``."""
     job = target.job

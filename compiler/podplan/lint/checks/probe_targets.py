@@ -12,6 +12,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.processes import programs_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _EFFECT = {
@@ -47,6 +48,7 @@ class Served(NamedTuple):
     for_health: bool
 
 
+@check()
 def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A probe of a port that nothing serves.
 

@@ -23,6 +23,7 @@ from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import find_pod, is_loopback, strip_cluster_domain
 from podplan.lint.analysis.processes import process_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _WAIT_LOOP = compile_lazily(
@@ -45,6 +46,7 @@ ENOUGH_RETRIES = 3
 _WAITING_COMMAND = compile_lazily(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
+@check()
 def waits_unbounded(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A loop that waits for another Pod and has no end; value ``asks``."""
     job = target.job
@@ -85,6 +87,7 @@ class Wait(NamedTuple):
     container: str
 
 
+@check()
 def waits_for_itself(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An init container that waits for a container which starts only after it.
 
@@ -190,6 +193,7 @@ def _without_options(words: list[str]) -> list[str]:
     return plain
 
 
+@check()
 def starts_without_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """mpirun on other Pods, which nobody has waited for; values ``by`` and ``hosts``."""
     for launch in find_launches(target.job):
