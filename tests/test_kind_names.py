@@ -26,7 +26,7 @@ OWN_MODULES = ("kinds/t9k/", "kinds/registry.py")
 PACKAGES_TO_DO = ("tools/cluster_diff/", "tools/migrator/", "tools/status/")
 # Fields of policies that describe what controllers do, and those that still name kinds for other reasons.
 DESCRIBING_FIELDS = {"examples", "links", "proof", "why"}
-FIELDS_TO_DO = {"admission", "help", "helpFor", "message", "placeholders", "summary"}
+FIELDS_TO_DO = {"admission", "help", "placeholders", "summary"}
 
 
 def iter_texts(node: ast.AST) -> Iterator[str]:
