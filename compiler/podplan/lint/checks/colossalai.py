@@ -20,7 +20,7 @@ from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.colossalai_line import ColossalAILine, find_colossalai_line, to_launch_argument
-from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_enabled
+from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_enabled, kind_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
@@ -224,9 +224,10 @@ def _spell_option(name: str) -> str:
 
 @check()
 def several_launchers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """More than one launcher; value ``replicas``."""
+    """More than one launcher; values ``replicas`` and ``kind``."""
     for replica_spec in get_replica_specs(target.job):
         replicas = replica_spec.data.get("replicas")
         if replica_spec.type == "launcher" and isinstance(replicas, int) and replicas > 1:
             path = (*replica_spec.path, "replicas")
-            yield Violation(path, {"replicas": replicas}, change=("set", path, 1))
+            values = {"replicas": replicas, "kind": kind_of(target.job)}
+            yield Violation(path, values, change=("set", path, 1))

@@ -100,12 +100,13 @@ def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
 
 @check()
 def colossalai_restart(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart setting of a kind that restarts nothing. Values: ``type``."""
+    """A restart setting of a kind that restarts nothing. Values: ``type``, ``kind``."""
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(replica_spec.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:
             path: Path = (*replica_spec.path, "restartPolicy")
-            yield Violation(path, {"type": replica_spec.type}, change=("remove", path, None), safe=True)
+            values = {"type": replica_spec.type, "kind": kind_of(target.job)}
+            yield Violation(path, values, change=("remove", path, None), safe=True)
 
 
 @check()
