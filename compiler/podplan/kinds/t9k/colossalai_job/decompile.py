@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podplan.core.structural_diff import is_same_data
 from podplan.kinds.common.decompile import (
     Fields,
     as_list,
@@ -10,7 +11,6 @@ from podplan.kinds.common.decompile import (
     decompile_restart_policy,
     decompile_run_mode,
     decompile_schedule,
-    is_same_json,
     is_string_list,
     order_profile_fields,
     pick_renamed,
@@ -99,7 +99,7 @@ def _share_role_fields(roles: list[Fields], inherited_fields: frozenset[str]) ->
         if field not in inherited_fields:
             spec_fields[field] = worker.pop(field)
         elif launcher is not None and field in launcher:
-            if is_same_json(launcher[field], worker[field]):
+            if is_same_data(launcher[field], worker[field]):
                 del launcher[field]
                 spec_fields[field] = worker.pop(field)
             elif field in _REPLACED_FIELDS:
