@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.core.structural_diff import is_same_data
-from podplan.tools.importer.layout import render_profile, render_scalar
+from podplan.tools.importer.layout import render_profile
+from podplan.yaml.writer import format_scalar
 from tests.effort import examples
 from tests.importing import document
 
@@ -107,4 +108,4 @@ def test_data_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
     ],
 )
 def test_scalars_are_as_plain_as_they_can_be(value: Any, text: str) -> None:
-    assert render_scalar(value) == text
+    assert format_scalar(value) == text
