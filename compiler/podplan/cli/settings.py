@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from podplan import kubernetes
 from podplan.config import Config
-from podplan.config.toml_writer import format_toml
 from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.typing import Any, NamedTuple
@@ -59,7 +58,12 @@ def resolve_settings(config: Config, flags: Mapping[str, Any], clock: str = "") 
 
 def format_settings(settings_by_key: Mapping[str, Setting]) -> str:
     """The settings as TOML, one a line, each with its source as a comment."""
-    lines = [(f"{key} = {_format_setting(one.value)}", one.source) for key, one in settings_by_key.items()]
+    from podplan.config.toml_writer import format_toml
+
+    lines = [
+        (f"{key} = {format_toml(_to_plain_data(one.value))}", one.source)
+        for key, one in settings_by_key.items()
+    ]
     width = min(max(len(text) for text, _ in lines), 60)
     return "".join(f"{text:{width}}  # {source}\n" for text, source in lines)
 
@@ -108,10 +112,6 @@ def _split_words(texts: Iterable[str]) -> tuple[str, ...]:
 
 # Of an entry of [[paths]], and of one of [[render]].
 SHOWN_FIELDS = ("match", "preset", "preview", *LIST_KEYS, "severity", "paths", "env", "output")
-
-
-def _format_setting(value: Any) -> str:
-    return format_toml(_to_plain_data(value))
 
 
 def _to_plain_data(value: Any) -> Any:

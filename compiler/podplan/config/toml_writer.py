@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE = compile_lazily(r"[A-Za-z0-9_-]+")
 
 
 def format_toml(value: Any) -> str:

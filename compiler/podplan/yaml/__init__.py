@@ -13,15 +13,13 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from itertools import pairwise
 
-from podplan.core.lazy_regex import compile_lazily, defer_compilation
+from yaml import YAMLError
+
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.limits import MAX_FILE_BYTES, MAX_FILE_DIAGNOSTICS, LimitExceeded, limit_exceeded
+from podplan.core.typing import NamedTuple
 from podplan.redaction.hints import may_hold_secret
 from podplan.redaction.secret_objects import is_secret_object, mentions_secret_object
-
-with defer_compilation():  # what PyYAML compiles is for its own parser, and libyaml is used here
-    from yaml import YAMLError
-
-from podplan.core.typing import NamedTuple
 from podplan.yaml.budget import ParseBudget
 from podplan.yaml.builder import DocumentBuilder
 from podplan.yaml.conflicts import find_conflict
