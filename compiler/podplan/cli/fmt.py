@@ -62,9 +62,7 @@ def command(
     documents stay as they are.
     """
     paths = default_paths(paths)
-    run_settings = resolve_run_settings(
-        paths, environments=(), sets=(), k8s_version="", fail_on=None, **flags
-    )
+    run_settings = resolve_run_settings(paths, **flags)
     from_input = list(paths) == ["-"]
     folders: list[str] = []
     loaded_files: Iterable[SourceFile | SkippedFile] = (
