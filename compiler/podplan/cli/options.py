@@ -128,7 +128,7 @@ def resolve_run_settings(
     with_policies: bool = False,
     **flags: Any,
 ) -> RunSettings:
-    """What flags and the nearest configuration ask for; flags win. Raises RequestError and OutsideRoot.
+    """What flags and the nearest configuration ask for; flags win. Raises UsageError and OutsideRoot.
 
     A flag that is left out, empty or false counts as not given. ``clock`` is the day where neither says
     which, for commands that may look at the clock.
@@ -161,7 +161,7 @@ def resolve_run_settings(
 def list_custom_policies(config: str = "", isolated: bool = False) -> list[Policy]:
     """The policies that the configuration here brings, an admission policy with several bindings once.
 
-    Raises RequestError.
+    Raises UsageError.
     """
     run_settings = resolve_run_settings(
         default_paths(()), "", False, True, environments=("all",), config=config, isolated=isolated
@@ -173,7 +173,7 @@ def list_custom_policies(config: str = "", isolated: bool = False) -> list[Polic
 
 
 def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -> Config:
-    """The configuration that is named, else the nearest to the first path. Raises RequestError."""
+    """The configuration that is named, else the nearest to the first path. Raises UsageError."""
     if config_path:
         return load_config_file(config_path)
     if isolated or not paths:
