@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.config import load_config_for
+from podplan.config.toml_writer import format_toml
 from podplan.core.errors import UsageError
-from podplan.tools.cluster_diff.config_writer import format_toml, set_options
+from podplan.tools.cluster_diff.config_writer import set_options
 from tests.golden import FIXTURES, copy, podplan
 
 KIND = "DeepSpeedJob"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Severity
 from podplan.core.provenance import TracedDocument
-from podplan.kinds.common.decompile import is_same_json
+from podplan.core.structural_diff import is_same_data
 from podplan.kinds.registry import KIND_NAMES, find_kind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
@@ -220,7 +220,7 @@ SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:
     cr = cr_of(kind, data.draw(SPECS[kind]))
     text, _ = import_cr(cr)
-    assert is_same_json(compiled(text), as_stored(cr))
+    assert is_same_data(compiled(text), as_stored(cr))
 
 
 def as_stored(cr: Any) -> Any:
@@ -257,7 +257,7 @@ def demand_same_job(cr: Any) -> None:
     assert errors == [], text
     (plan,) = made
     assert plan.cr is not None
-    assert is_same_json(plan.cr.data, as_stored(cr)), text
+    assert is_same_data(plan.cr.data, as_stored(cr)), text
 
 
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])

@@ -16,7 +16,7 @@ from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
 from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
@@ -161,9 +161,7 @@ def _add_policy_diagnostics(run: CheckRun) -> None:
         DocumentDiagnostic("file", doc, problem) for doc, problem in lint_config.policy_diagnostics
     )
     get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
-    run.findings += aggregate_findings(
-        (VariantDiagnostic(None, fault, None) for fault in policy_diagnostics), get_redactor
-    )
+    run.findings += aggregate_findings(policy_diagnostics, get_redactor)
     unique_findings = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
     run.findings = [
         found

@@ -14,7 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import trace_to_source
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.pipeline import iter_job_plans, validate_profile_document
 from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
@@ -142,10 +142,7 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
         document_diagnostics = [
             DocumentDiagnostic("profile", item.doc, problem) for problem in validate_profile_document(item)
         ]
-        yield from aggregate_findings(
-            (VariantDiagnostic("", one, None) for one in document_diagnostics),
-            make_redactor_getter([item.doc]),
-        )
+        yield from aggregate_findings(document_diagnostics, make_redactor_getter([item.doc]))
     elif item.category == "object":
         yield from check_plain_object(item, run, job_source)
     elif item.category == "cr" and (render_header := parse_header(item)) is not None:
@@ -153,10 +150,11 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
         stale_diagnostic = diagnose_stale_cr(item, render_header, run.settings, run.reader)
         if stale_diagnostic is not None:
             run.not_checked["rendered CR that is stale"] += 1
-            variant_diagnostic = VariantDiagnostic(
-                "", DocumentDiagnostic("cr", item.doc, stale_diagnostic), identify_object(item.doc.data)
+            yield from aggregate_findings(
+                [DocumentDiagnostic("cr", item.doc, stale_diagnostic)],
+                make_redactor_getter([item.doc]),
+                identify_object(item.doc.data),
             )
-            yield from aggregate_findings([variant_diagnostic], make_redactor_getter([item.doc]))
         else:
             run.rendered_crs.append((job_source, os.path.realpath(find_source_path(item, render_header))))
     else:

@@ -14,7 +14,7 @@ from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import Fold, aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.location import locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
 from podplan.lint.rule_selection import find_enforced_level
@@ -61,7 +61,7 @@ def check_plans(
             variants.add(job)
         policy_diagnostics = _apply_policies(job, file, run) if job is not None else ()
         for seen in (*plan.diagnostics, *policy_diagnostics):
-            fold.add(VariantDiagnostic(plan.variant_id, seen, object_identity))
+            fold.add(seen, plan.variant_id, object_identity)
         was = job.base_cr if job is not None else None
         docs = [plan.item.doc, plan.profile, plan.cr, was]
         docs += [seen.doc for seen in plan.diagnostics if plan.profile is None]
@@ -71,7 +71,7 @@ def check_plans(
     if variants is not None and jobs == len(variant_ids) and run.settings.environments == "all":
         for one in variants.seen():
             for id_ in variant_ids:
-                fold.add(VariantDiagnostic(id_, one, None))
+                fold.add(one, id_)
     if not fold:
         return []
     plan_findings = fold.findings(get_redactor.redactor(), variant_ids)
@@ -126,10 +126,7 @@ def check_plain_object(
     docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
     get_redactor = make_redactor_getter(docs, text=_find_complete_text(item.doc))
     document_diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
-    object_findings = aggregate_findings(
-        (VariantDiagnostic("", one, identify_object(item.doc.data)) for one in document_diagnostics),
-        get_redactor,
-    )
+    object_findings = aggregate_findings(document_diagnostics, get_redactor, identify_object(item.doc.data))
     run.store_secrets(object_findings, get_redactor)
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
 
@@ -165,8 +162,7 @@ def build_cross_job_findings(
         return []
     get_redactor = make_redactor_getter([cr, job.profile], run.settings.param_values)
     job_findings = aggregate_findings(
-        [VariantDiagnostic("", document_diagnostic._replace(rule=rule), identify_object(cr.data))],
-        get_redactor,
+        [document_diagnostic._replace(rule=rule)], get_redactor, identify_object(cr.data)
     )
     run.store_secrets(job_findings, get_redactor)
     related_files = tuple(

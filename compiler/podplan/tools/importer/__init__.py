@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common.decompile import Fields, is_same_json, order_profile_fields
+from podplan.kinds.common.decompile import Fields, order_profile_fields
 from podplan.kinds.common.profile import join_words
 from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import (
@@ -151,7 +152,7 @@ def drop_unknown_fields(cr: Data) -> tuple[Data, list[Diagnostic]]:
     for _ in range(MAX_PRUNING_ROUNDS):
         diagnostics = validate_cr(cr, DEFAULT_VERSION).diagnostics
         pruned_cr = prune_unknown_fields(TracedDocument("cr", cr), diagnostics).data
-        if is_same_json(pruned_cr, cr):
+        if is_same_data(pruned_cr, cr):
             break
         unknown += (
             problem for problem in diagnostics if problem.rule in UNKNOWN_FIELD_RULES and problem.on_key
@@ -214,7 +215,7 @@ def _accept_fields(cr: Data, fields: Fields) -> Data | None:
         reduced = fields
         for path in refused_paths:
             reduced = _remove_field(reduced, path[1:]) if path[:1] == ("spec",) else reduced
-        if is_same_json(reduced, fields):
+        if is_same_data(reduced, fields):
             return None
         fields = reduced
 
@@ -273,7 +274,7 @@ def compute_merge_patch(base: Any, target: Any) -> Any:
             nested_patch = compute_merge_patch(base[key], value)
             if nested_patch:
                 patch[key] = nested_patch
-        elif not is_same_json(base[key], value):
+        elif not is_same_data(base[key], value):
             patch[key] = value
     return patch
 

@@ -1,4 +1,4 @@
-"""A tree as YAML text: two blanks for a level, a line for an entry, brackets kept where they fit in the line.
+"""A tree as YAML text that people edit: two blanks for a level, brackets kept where they fit in the line.
 
 What stands in the data is not looked at but for its spelling: booleans, nulls and quotes.
 """
@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator
 
 from podplan.core.typing import NamedTuple
-from podplan.tools.importer.layout import render_scalar
 from podplan.yaml import scalars
 from podplan.yaml.tree import CstEntry, CstNode
-from podplan.yaml.writer import emit_document
+from podplan.yaml.writer import emit_document, format_scalar
 
 WIDTH = 110
 _LINE_BREAK = re.compile(r"\r\n?|\n")
@@ -142,8 +141,8 @@ def _format_key(key: CstNode, text: str) -> str:
         return key.value
     written_text = text[key.start : key.end]
     if _LINE_BREAK.search(written_text):  # which only a key in braces may have
-        return _append_words(key.prefix, render_scalar(key.value)).lstrip()
-    return render_scalar(key.value) if key.style and not key.prefix else written_text
+        return _append_words(key.prefix, format_scalar(key.value)).lstrip()
+    return format_scalar(key.value) if key.style and not key.prefix else written_text
 
 
 def _format_scalar(tree: CstNode, text: str, style: FormatStyle) -> list[str]:
