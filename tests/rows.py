@@ -20,7 +20,7 @@ FAILURES = (Exception, pytest.fail.Exception)
 
 Check = Callable[..., None]
 Rows = Iterable[Any] | Callable[[], Iterable[Any]]
-Ids = Sequence[str] | Callable[[Any], object] | None
+Ids = Iterable[str] | Callable[[Any], object] | None
 
 
 def each_row(names: str | Sequence[str], rows: Rows, ids: Ids = None) -> Callable[[Check], Check]:
@@ -43,19 +43,16 @@ def each_row(names: str | Sequence[str], rows: Rows, ids: Ids = None) -> Callabl
 
 def list_rows(columns: Sequence[str], rows: Iterable[Any], ids: Ids) -> dict[str, dict[str, Any]]:
     """The arguments of each row by its id; rows with the same id are numbered, as pytest does."""
+    given = [] if ids is None or callable(ids) else list(ids)
+    name_of = ids if callable(ids) else str
     table: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(rows):
         marked = isinstance(row, type(pytest.param()))
         values = row.values if marked else (row,) if len(columns) == 1 else row
-        name = (row.id if marked else None) or name_row(values, number, ids)
+        name = row.id if marked else given[number] if given else None
+        name = name or "-".join(str(name_of(value)) for value in values)
         table[name if name not in table else f"{name} #{number}"] = dict(zip(columns, values, strict=True))
     return table
-
-
-def name_row(values: Sequence[Any], number: int, ids: Ids) -> str:
-    if ids is None or callable(ids):
-        return "-".join(str((ids or str)(value)) for value in values)
-    return ids[number]
 
 
 def check_rows(check: Check, table: dict[str, dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.command import podplan
+from tests.rows import each_row
 
 AUDIT = Path(__file__).parent.parent / "fixtures" / "audit"
 SETS = sorted(path.parent for path in AUDIT.glob("*/mistakes.yaml"))
@@ -64,7 +65,7 @@ def is_at(finding: dict[str, Any], mistake: Mistake) -> bool:
     return not mistake.lines.isdisjoint(lines)
 
 
-@pytest.mark.parametrize("mistake", [one for folder in SETS for one in load_mistakes(folder)], ids=name_of)
+@each_row("mistake", [one for folder in SETS for one in load_mistakes(folder)], ids=name_of)
 def test_mistakes(mistake: Mistake) -> None:
     findings = report(mistake.file)
     is_found = any(is_at(finding, mistake) for finding in findings)
@@ -74,9 +75,7 @@ def test_mistakes(mistake: Mistake) -> None:
         assert is_found, [(one["rule"], one["line"], one["message"]) for one in findings]
 
 
-@pytest.mark.parametrize(
-    "file", [one["file"] for folder in SETS for one in load(folder, "clean")], ids=name_of
-)
+@each_row("file", [one["file"] for folder in SETS for one in load(folder, "clean")], ids=name_of)
 def test_clean_jobs(file: Path) -> None:
     assert [(one["rule"], one["line"], one["message"]) for one in report(file)] == []
 

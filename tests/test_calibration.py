@@ -31,6 +31,7 @@ from tests.golden import FIXTURES, Case, cases, copy, podplan
 from tests.lowering import Object, document, written_out
 from tests.lowering_changes import CHANGES, WITH, Change
 from tests.lowering_jobs import DEEPSPEED, PLAIN, UID
+from tests.rows import each_row
 from tests.served import dump, served
 from tests.strategies import crs
 
@@ -151,7 +152,7 @@ def test_what_is_lowered_and_served_is_equal(cr: Object, has_uid: bool) -> None:
     assert found.differences == []
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.id)
+@each_row("change", CHANGES, ids=lambda change: change.id)
 def test_every_setting_is_found_in_what_it_makes(change: Change) -> None:
     values = {**WITH.get(change.id, {}), change.id: change.value}
     before = compute_cluster_diff(

@@ -23,6 +23,7 @@ from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
 from tests.effort import examples
 from tests.importing import compiled, cr_of, pod
+from tests.rows import each_row
 from tests.wide_crs import wide_crs
 
 FIXTURES = File(__file__).parent.parent / "fixtures"
@@ -300,7 +301,7 @@ def test_states_that_a_profile_says_otherwise(kind: str, spec: dict[str, Any]) -
     demand_same_job(cr_of(kind, {**spec, **BEST_PRACTICE}))
 
 
-@pytest.mark.parametrize("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
+@each_row("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
 def test_the_crs_of_the_fixtures(file: File) -> None:
     source = parse_yaml(file.read_bytes(), str(file))
     for item in classify_documents(source):

@@ -12,6 +12,7 @@ from podplan.lint import checks
 from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.schema import validate_against
 from tests.policies import findings, fix_example, list_violation_paths, nagging
+from tests.rows import each_row
 
 POLICIES = {data["id"]: data for data in load_policy_documents()}
 EXAMPLES = [
@@ -22,7 +23,7 @@ EXAMPLES = [
 TOP = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("code", POLICIES)
+@each_row("code", POLICIES)
 def test_form(code: str) -> None:
     data = POLICIES[code]
     assert validate_against("Policy", data) == []
@@ -33,7 +34,7 @@ def test_form(code: str) -> None:
         checks.load_check(data["check"])
 
 
-@pytest.mark.parametrize(("code", "example"), EXAMPLES)
+@each_row(("code", "example"), EXAMPLES)
 def test_example(code: str, example: dict[str, Any]) -> None:
     found = findings(example, code)
     if example["verdict"] != "bad":
@@ -50,7 +51,7 @@ def test_example(code: str, example: dict[str, Any]) -> None:
     assert [line for line in nagging(found) if not line.startswith(expected)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "example"),
     [p for p in EXAMPLES if "mended" in p.values[1]],  # type: ignore[operator]
 )

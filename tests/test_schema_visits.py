@@ -17,6 +17,7 @@ from podplan.core.typing import Any
 from podplan.schema.custom_schemas import UnusableSchema, build_validator
 from podplan.schema.visit_limit import count_visits
 from tests.command import JOB, Run, podplan
+from tests.rows import each_row
 from tests.test_limits import by_schema, laid_out
 
 SELF = {"$ref": "#"}
@@ -211,7 +212,7 @@ def some_schema(chance: random.Random, below: int, later: list[str]) -> Any:
     return {name: keywords[name]() for name in chance.sample(sorted(keywords), chance.randint(1, 3))}
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_row("seed", range(150))
 def test_the_count_is_that_of_visits_made_one_by_one(seed: int) -> None:
     chance = random.Random(seed)
     names = ["a", "b", "c"]

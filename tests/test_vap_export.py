@@ -25,6 +25,7 @@ from podplan.lint.vap_import import build_rule_code as read_back
 from podplan.tools.repository_tests.examples import find_violations, fix_example
 from podplan.yaml.writer import emit_documents
 from tests.command import podplan
+from tests.rows import each_row
 
 RULES = {policy.rule.code: policy for policy in load_builtin_policies()}
 EXPORTED = [code for code, reason in find_export_obstacles(load_builtin_policies()).items() if not reason]
@@ -64,7 +65,7 @@ def fired(example: dict[str, Any], policies: list[Policy]) -> set[str]:
     return found & {policy.rule.code for policy in policies}
 
 
-@pytest.mark.parametrize("code", EXPORTED)
+@each_row("code", EXPORTED)
 def test_the_twin_refuses_the_bad_examples_and_no_others(code: str, twins: dict[str, Policy]) -> None:
     for example in EXAMPLES[code]:
         bad = example["verdict"] == "bad"
@@ -73,7 +74,7 @@ def test_the_twin_refuses_the_bad_examples_and_no_others(code: str, twins: dict[
             assert not fired(of_a_job(fix_example(example)), [twins[code]]), f"{example['name']}, mended"
 
 
-@pytest.mark.parametrize("code", EXAMPLES)
+@each_row("code", EXAMPLES)
 def test_the_twins_say_of_other_examples_what_the_rules_say(code: str, twins: dict[str, Policy]) -> None:
     for example in map(of_a_job, EXAMPLES[code][:1]):
         by_rule = fired(example, [RULES[one] for one in EXPORTED])
