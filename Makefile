@@ -27,7 +27,7 @@ test: $(STAMP)    ## run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 thorough: $(STAMP) ## what `make test` leaves out: tests that take long, and all examples of each property
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --thorough -m "hypothesis or long" --ignore=tests/test_faults_signals.py
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --thorough -m "hypothesis or long"
 
 lint: $(STAMP)    ## ruff and mypy
 	$(BIN)/ruff check .
@@ -117,7 +117,7 @@ fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--se
 FAULTS := tests/test_faults.py tests/test_faults_signals.py tests/test_endings.py tests/test_endings_signals.py tests/test_worker_faults.py
 
 faults: $(STAMP)  ## let every fault happen at every step of every command, and two runs at once many times
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough $(FAULTS)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough --every-step $(FAULTS)
 
 PEERS := build/peers
 bench: $(STAMP)   ## measure speed and memory beside peers; ARGS=--short for a first look, --smoke to see it run, --write

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tests.command import podplan
+from tests.golden import podplan
 from tests.rows import each_row
 
 AUDIT = Path(__file__).parent.parent / "fixtures" / "audit"
@@ -54,7 +55,8 @@ def name_of(entry: Mistake | Path) -> str:
 
 def report(file: Path) -> list[dict[str, Any]]:
     """The warnings and errors of podplan for one file by itself."""
-    run = podplan("check", "--isolated", "--no-cache", "--format", "json", file.name, cwd=file.parent)
+    with chdir(file.parent):
+        run = podplan("check", "--isolated", "--no-cache", "--format", "json", file.name)
     assert run.code in (0, 1), run.err
     return [one for one in json.loads(run.out)["findings"] if one["severity"] != "info"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import mark_long
 from tests.faulty import AGAIN, SIGNALS, UNCAUGHT, End, Faulty, faulty
 from tests.test_faults import COMMANDS, check_whole, made, tree, with_cache
 
@@ -32,7 +33,7 @@ def runs() -> Iterator[Faulty]:
 
 @pytest.fixture
 def moments(pytestconfig: pytest.Config) -> int:
-    return LONG if pytestconfig.getoption("thorough") else SHORT
+    return LONG if pytestconfig.getoption("every_step") else SHORT
 
 
 def spread(first: int, last: int, count: int) -> range:
@@ -63,13 +64,13 @@ def swept(runs: Faulty, command: str, folder: Path, steps: str, moments: range) 
     return codes
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("fmt", "check")))
 def test_signals_at_any_line(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     lines = runs.run(made(tmp_path / "counted"), COMMANDS[name].split(), steps="lines").steps
     swept(runs, COMMANDS[name], tmp_path, "lines", spread(0, lines - LAST, moments))
 
 
-@pytest.mark.parametrize("name", ["fmt", *(pytest.param(one, marks=pytest.mark.long) for one in LONGER)])
+@pytest.mark.parametrize("name", mark_long(["fmt", *LONGER], short=["fmt"]))
 def test_signals_at_any_bytecode_of_writing(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     """One between the making of a file and the keeping of its name left the file lying about."""
     count = runs.run(made(tmp_path / "counted"), COMMANDS[name].split(), steps="writing").steps
@@ -78,6 +79,7 @@ def test_signals_at_any_bytecode_of_writing(runs: Faulty, name: str, tmp_path: P
     assert 128 + SIGNALS["term"] in swept(runs, COMMANDS[name], tmp_path, "writing", steps)
 
 
+@pytest.mark.long
 def test_signals_at_any_bytecode_of_the_cache(runs: Faulty, tmp_path: Path, moments: int) -> None:
     """The next run has the same verdict, and finds a whole entry or none."""
     arguments = CACHED.split()
@@ -89,6 +91,7 @@ def test_signals_at_any_bytecode_of_the_cache(runs: Faulty, tmp_path: Path, mome
         assert runs.run(folder, arguments)[:3] == clean[:3]
 
 
+@pytest.mark.long
 def test_a_signal_that_comes_again_while_a_run_ends(runs: Faulty, tmp_path: Path) -> None:
     """Whoever is impatient leaves no more lying about than who is not."""
     arguments = COMMANDS["fix"].split()
@@ -101,7 +104,7 @@ def test_a_signal_that_comes_again_while_a_run_ends(runs: Faulty, tmp_path: Path
         check_whole(tree(folder), before, after, "term")
 
 
-@pytest.mark.parametrize("name", UNCAUGHT)
+@pytest.mark.parametrize("name", mark_long(UNCAUGHT, short=["pipe"]))
 def test_signals_that_nobody_catches(runs: Faulty, name: str, tmp_path: Path) -> None:
     """They are as SIGKILL, for when nothing else helps; a write to no reader is an error, and not SIGPIPE."""
     arguments = COMMANDS["fix"].split()

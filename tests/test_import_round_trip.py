@@ -261,7 +261,9 @@ def demand_same_job(cr: Any) -> None:
     assert is_same_json(plan.cr.data, as_stored(cr)), text
 
 
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(200, short=20), deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
 @given(wide_crs())
 def test_a_cr_that_is_taken_has_a_profile_that_is_taken(cr: dict[str, Any]) -> None:
     assume(is_taken(cr))
