@@ -25,15 +25,15 @@ from podplan.tools.cluster_diff.server_additions import is_added, is_omitted
 from podplan.tools.cluster_diff.uid_suffix import remove_name_suffix
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
+from tests.cluster_objects import dump, served
 from tests.command import Run
-from tests.effort import examples
-from tests.golden import FIXTURES, Case, cases, copy, podplan
-from tests.lowering import Object, document, written_out
+from tests.golden_cases import FIXTURES, Case, cases, copy, podplan
+from tests.lowered_objects import Object, document, written_out
 from tests.lowering_changes import CHANGES, WITH, Change
 from tests.lowering_jobs import DEEPSPEED, PLAIN, UID
 from tests.rows import each_row
-from tests.served import dump, served
 from tests.strategies import crs
+from tests.thoroughness import examples
 
 COMPARED = FIXTURES / "compare"
 FOLDERS = sorted(folder for folder in COMPARED.iterdir() if folder.is_dir())

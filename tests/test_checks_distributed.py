@@ -9,7 +9,7 @@ import pytest
 
 from podplan.core.indexed_text import Indexed
 from podplan.lint.analysis import pod_hosts
-from tests.policies import findings
+from tests.policy_examples import findings
 from tests.rows import each_row
 
 Data = dict[str, Any]

@@ -18,8 +18,8 @@ from podplan.core.limits import LimitExceeded
 from podplan.yaml import parse_yaml
 from podplan.yaml import writer as emitting
 from podplan.yaml.writer import emit_document, emit_documents
-from tests.effort import examples
 from tests.rows import each_row
+from tests.thoroughness import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "yaml"
 SCALARS: list[str] = [json.loads(line)[0] for line in (FIXTURES / "scalars.jsonl").open(encoding="utf-8")]

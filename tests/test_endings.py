@@ -17,7 +17,7 @@ import pytest
 
 from podplan.cli import commands
 from tests.command import BAD_JOB, JOB, PODPLAN, PROFILE, Run, podplan
-from tests.effort import mark_long
+from tests.thoroughness import mark_long
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 UNPINNED = JOB.replace("busybox:1.36", "busybox:latest")

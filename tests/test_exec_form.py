@@ -17,9 +17,9 @@ from podplan.launchers import exec_form
 from podplan.lint import checks
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.target import LoweredJob, Target, Violation
-from tests.policies import findings
+from tests.policy_examples import findings
 from tests.rows import each_row
-from tests.work import slowdown
+from tests.work_counts import slowdown
 
 PRINT = [sys.executable, "-c", "import sys; print(sys.argv[1:])"]
 RULES = [f"EXEC{number:03d}" for number in range(1, 13)]

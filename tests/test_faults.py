@@ -1,7 +1,7 @@
 """Something goes wrong at a step of a run: nothing is lost or half-written, and the exit code is honest.
 
-A step is anything that a run does to a file (tests/faulty.py). Each command has every fault once, at a random
-step: some commands in `make test`, all in `make thorough`. `make faults` has every fault at every step.
+A step is anything that a run does to a file (tests/fault_injection.py). Each command has every fault once, at
+a random step: some commands in `make test`, all in `make thorough`; `make faults` has them at every step.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from random import Random
 import pytest
 
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE
-from tests.effort import mark_long
-from tests.faulty import CHANGED, FAULTS, OTHERS, SIGNALS, End, Faulty, faulty
+from tests.fault_injection import CHANGED, FAULTS, OTHERS, SIGNALS, End, Faulty, faulty
+from tests.thoroughness import mark_long
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 FILES = {

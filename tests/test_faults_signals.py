@@ -1,7 +1,8 @@
 """Signals at any moment of a run, not only where it does something to a file (tests/test_faults.py).
 
-A moment is a line that is run, or a bytecode of the modules that write files (tests/faulty.py). `make test`
-has a few of them, spread over the run; `make faults` has each bytecode, and a hundred lines of each command.
+A moment is a line that is run, or a bytecode of the modules that write files (tests/fault_injection.py).
+`make test` and `make thorough` have a few of them, spread over the run; `make faults` has each bytecode, and
+a hundred lines of each command.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.effort import mark_long
-from tests.faulty import AGAIN, SIGNALS, UNCAUGHT, End, Faulty, faulty
+from tests.fault_injection import AGAIN, SIGNALS, UNCAUGHT, End, Faulty, faulty
 from tests.test_faults import COMMANDS, check_whole, made, tree, with_cache
+from tests.thoroughness import mark_long
 
 HEEDED = ("term", "hup", "int")
 CACHED = "check repository --cache-dir cache"

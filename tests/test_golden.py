@@ -10,7 +10,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests import command
 from tests.git import commit, git_in
-from tests.golden import KINDS, REPORTS, Case, cases, copy, finding_cases, mistake_cases, podplan
+from tests.golden_cases import KINDS, REPORTS, Case, cases, copy, finding_cases, mistake_cases, podplan
 from tests.rows import each_row
 
 # What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.

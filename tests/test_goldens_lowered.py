@@ -13,9 +13,9 @@ import yaml
 
 from podplan.cli.plan_loader import LoadedPlans
 from podplan.pipeline import JobPlan
-from tests import invariants
-from tests.golden import Case, cases, copy, produced
-from tests.lowering import Lowered, Object, written_out
+from tests import lowered_invariants
+from tests.golden_cases import Case, cases, copy, produced
+from tests.lowered_objects import Lowered, Object, written_out
 from tests.rows import each_row
 
 ALL = list(cases())
@@ -49,21 +49,21 @@ def _jobs(case: Case) -> list[tuple[Object, Lowered]]:
 @each_case
 def test_the_api_server_takes_every_object_and_the_parts_fit(case: Case) -> None:
     for cr, lowered in _jobs(case):
-        invariants.check_objects(lowered)
-        invariants.check_services(lowered)
-        invariants.check_hosts(lowered, invariants.base(cr))
-        invariants.check_gang(cr, lowered)
+        lowered_invariants.check_objects(lowered)
+        lowered_invariants.check_services(lowered)
+        lowered_invariants.check_hosts(lowered, lowered_invariants.base(cr))
+        lowered_invariants.check_gang(cr, lowered)
         if cr["kind"] == "PyTorchTrainingJob":
-            invariants.check_rendezvous(cr, lowered)
+            lowered_invariants.check_rendezvous(cr, lowered)
         if cr["kind"] in OVER_SSH:
-            invariants.check_hostfile(cr, lowered)
+            lowered_invariants.check_hostfile(cr, lowered)
 
 
 @each_case
 def test_every_part_goes_back_to_a_line_a_flag_or_a_fact(case: Case) -> None:
     for plan in lower_case(case)[0]:
         assert plan.cr is not None
-        invariants.check_origins([plan.cr, *(group.doc for group in plan.replica_groups)])
+        lowered_invariants.check_origins([plan.cr, *(group.doc for group in plan.replica_groups)])
 
 
 @each_case
@@ -83,7 +83,7 @@ def test_the_golden_holds_these_objects_each_name_once(case: Case) -> None:
 @each_case
 def test_every_volume_that_a_lowered_pod_mounts_from_a_child_is_lowered_too(case: Case) -> None:
     for cr, lowered in _jobs(case):
-        own = invariants.base(cr)
+        own = lowered_invariants.base(cr)
         for pod in lowered.of("Pod").values():
             for volume in pod["spec"].get("volumes", []):
                 secret = volume.get("secret", {}).get("secretName", "")

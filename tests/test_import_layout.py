@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from podplan.kinds.common.decompile import is_same_json
 from podplan.tools.importer.layout import render_profile, render_scalar
-from tests.effort import examples
-from tests.importing import document
+from tests.imported_profiles import document
+from tests.thoroughness import examples
 
 WORDS_OF_YAML = (
     "yes",

@@ -21,9 +21,9 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
-from tests.effort import examples
-from tests.importing import compiled, cr_of, pod
+from tests.imported_profiles import compiled, cr_of, pod
 from tests.rows import each_row
+from tests.thoroughness import examples
 from tests.wide_crs import wide_crs
 
 FIXTURES = File(__file__).parent.parent / "fixtures"

@@ -20,7 +20,7 @@ from podplan.core.limits import LIMITS, MAX_DEPTH, MAX_FILE_BYTES, MAX_FILE_DIAG
 from podplan.rendering import spool
 from podplan.yaml import parse_yaml
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
-from tests.golden import podplan as here
+from tests.golden_cases import podplan as here
 
 DOCS = Path(__file__).parent.parent / "docs"
 CEL_POLICY = """\

@@ -19,7 +19,7 @@ from podplan.kinds.lowering_options import (
     list_status_behavior_ids,
 )
 from podplan.kinds.registry import KIND_NAMES
-from tests.golden import FIXTURES, podplan
+from tests.golden_cases import FIXTURES, podplan
 from tests.lowering_changes import CHANGES, Change
 from tests.rows import each_row
 

@@ -13,7 +13,7 @@ from podplan.kinds.lowering_options import (
     list_lowering_options,
     list_status_behavior_ids,
 )
-from tests.lowering import Object, lower, names, objects
+from tests.lowered_objects import Object, lower, names, objects
 from tests.lowering_changes import ABSENT, BY_ID, CHANGES, TOLD_AT, WITH
 from tests.lowering_jobs import PLAIN, UID
 from tests.rows import each_row

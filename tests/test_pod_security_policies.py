@@ -14,7 +14,7 @@ from podplan.core.bundled import find_bundled_folder
 from podplan.core.findings import to_json_pointer
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.pod_security import CONTROLS, find_violations_beyond_baseline
-from tests.lowering import Object
+from tests.lowered_objects import Object
 from tests.rows import each_row
 
 

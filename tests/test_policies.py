@@ -11,7 +11,7 @@ import pytest
 from podplan.lint import checks
 from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.schema import validate_against
-from tests.policies import findings, fix_example, list_violation_paths, nagging
+from tests.policy_examples import findings, fix_example, list_violation_paths, nagging
 from tests.rows import each_row
 
 POLICIES = {data["id"]: data for data in load_policy_documents()}

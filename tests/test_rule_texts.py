@@ -15,8 +15,8 @@ from podplan.report import sarif
 from podplan.report.rule_page import render_rule_page, render_rules_table
 from podplan.report.rule_text import describe_policy, render_text
 from tests.command import podplan
-from tests.findings import FINDINGS
 from tests.rows import each_row
+from tests.sample_findings import FINDINGS
 
 # {name}, but not ${NAME} of Flux and shells.
 RAW = re.compile(r"(?<!\$)\{[A-Za-z_][A-Za-z0-9_]*\}")

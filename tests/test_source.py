@@ -8,7 +8,7 @@ import pytest
 
 from podplan.yaml import Path, parse_yaml
 from podplan.yaml.plain_scalars import SCALAR_KEYS, SCALAR_VALUES
-from tests.reading import one
+from tests.parsed_texts import one
 from tests.rows import each_row
 
 BLOCK = """\

@@ -11,7 +11,7 @@ import pytest
 from podplan.core import limits
 from podplan.core.limits import LimitExceeded
 from podplan.yaml import parse_yaml
-from tests.reading import data, faults, one
+from tests.parsed_texts import data, faults, one
 from tests.rows import each_row
 
 FAULTS = [

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rows import each_row
-from tests.variants import (
+from tests.job_variants import (
     MEET,
     Job,
     by_hand,
@@ -23,6 +22,7 @@ from tests.variants import (
     template,
     torchrun,
 )
+from tests.rows import each_row
 
 JSON = '--cfg={"lr":1}'
 RUN = "deepspeed --hostfile=/t9k/hostfile "

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import BAD_JOB, JOB, Run, heeding
-from tests.effort import mark_long
+from tests.thoroughness import mark_long
 
 PATIENCE = 60  # seconds that a run may take
 MANY = 200  # jobs, which are more than one process checks alone
