@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration bench bench-peers clean
+.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -25,6 +25,9 @@ demo: $(STAMP)    ## check, render and lower a gallery of jobs
 
 test: $(STAMP)    ## run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-fast: $(STAMP) ## run the tests in tests/fast.txt, in half a minute, while you edit
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile @tests/fast.txt
 
 thorough: $(STAMP) ## what `make test` leaves out: tests that take long, and all examples of each property
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --thorough -m "hypothesis or long"
