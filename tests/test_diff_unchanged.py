@@ -11,7 +11,7 @@ import pytest
 from podplan import pipeline
 from podplan.tools.diff.unchanged_files import Unchanged
 from tests.command import INVENTORY
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 BASE = """\
 apiVersion: podplan/v1

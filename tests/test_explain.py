@@ -13,7 +13,7 @@ from podplan.cli.shell_completion import complete_topics
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.report import field_page
 from podplan.report.terminal_style import Style
-from tests.golden import FIXTURES, podplan
+from tests.golden_cases import FIXTURES, podplan
 from tools import lowered_fields
 
 TOPICS = (

@@ -13,8 +13,8 @@ from podplan.schema import validate_against
 from podplan.tools.importer import find_shortest_profile, import_cr, strip_server_fields
 from podplan.tools.importer.layout import render_profile
 from podplan.yaml.writer import emit_document
-from tests.importing import GOLDEN, compiled, cr_of, document, imported, pod
-from tests.profiles import one
+from tests.imported_profiles import GOLDEN, compiled, cr_of, document, imported, pod
+from tests.profile_texts import one
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)

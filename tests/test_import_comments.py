@@ -18,7 +18,7 @@ from podplan.core.structural_diff import is_same_data
 from podplan.tools.importer import import_cr, strip_server_fields
 from podplan.tools.importer.comments import extract_comments
 from podplan.yaml import parse_yaml
-from tests.importing import GOLDEN, compiled, document, imported
+from tests.imported_profiles import GOLDEN, compiled, document, imported
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)

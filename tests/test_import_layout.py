@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from podplan.core.structural_diff import is_same_data
 from podplan.tools.importer.layout import render_profile
 from podplan.yaml.writer import format_scalar
-from tests.effort import examples
-from tests.importing import document
+from tests.imported_profiles import document
+from tests.thoroughness import examples
 
 WORDS_OF_YAML = (
     "yes",

@@ -21,8 +21,9 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
-from tests.effort import examples
-from tests.importing import compiled, cr_of, pod
+from tests.imported_profiles import compiled, cr_of, pod
+from tests.rows import each_row
+from tests.thoroughness import examples
 from tests.wide_crs import wide_crs
 
 FIXTURES = File(__file__).parent.parent / "fixtures"
@@ -260,7 +261,9 @@ def demand_same_job(cr: Any) -> None:
     assert is_same_data(plan.cr.data, as_stored(cr)), text
 
 
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(200, short=20), deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
 @given(wide_crs())
 def test_a_cr_that_is_taken_has_a_profile_that_is_taken(cr: dict[str, Any]) -> None:
     assume(is_taken(cr))
@@ -300,7 +303,7 @@ def test_states_that_a_profile_says_otherwise(kind: str, spec: dict[str, Any]) -
     demand_same_job(cr_of(kind, {**spec, **BEST_PRACTICE}))
 
 
-@pytest.mark.parametrize("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
+@each_row("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
 def test_the_crs_of_the_fixtures(file: File) -> None:
     source = parse_yaml(file.read_bytes(), str(file))
     for item in classify_documents(source):

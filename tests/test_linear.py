@@ -46,7 +46,7 @@ from podplan.yaml import Document, comments, parse_yaml
 from podplan.yaml.comments import DOCUMENT_MARKER, find_markers_around
 from podplan.yaml.positions import find_line_start
 from podplan.yaml.tree import parse_cst
-from tests.work import work
+from tests.work_counts import work
 
 DEEPSPEED = """\
 apiVersion: batch.tensorstack.dev/v1beta1

@@ -14,7 +14,8 @@ from podplan.core.findings import to_json_pointer
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.pod_security import CONTROLS, find_violations_beyond_baseline
 from podplan.lint.registry import load_policy_document
-from tests.lowering import Object
+from tests.lowered_objects import Object
+from tests.rows import each_row
 
 
 @cache
@@ -55,7 +56,7 @@ def test_a_policy_says_what_its_control_is(file: Path) -> None:
     assert {example["verdict"] for example in data["examples"]} == {"bad", "good", "near"}
 
 
-@pytest.mark.parametrize(("data", "example"), list(objects()))
+@each_row(("data", "example"), list(objects()))
 def test_examples(data: Object, example: Object) -> None:
     at = {}
     for control in CONTROLS:

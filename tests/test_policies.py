@@ -14,7 +14,8 @@ import podplan
 from podplan.lint import checks
 from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.schema import validate_against
-from tests.policies import findings, fix_example, list_violation_paths, nagging
+from tests.policy_examples import findings, fix_example, list_violation_paths, nagging
+from tests.rows import each_row
 
 POLICIES = {data["id"]: data for data in load_policy_documents()}
 EXAMPLES = [
@@ -26,7 +27,7 @@ TOP = Path(__file__).parents[1]
 PACKAGE = Path(podplan.__path__[0])
 
 
-@pytest.mark.parametrize("code", POLICIES)
+@each_row("code", POLICIES)
 def test_form(code: str) -> None:
     data = POLICIES[code]
     assert validate_against("Policy", data) == []
@@ -37,7 +38,7 @@ def test_form(code: str) -> None:
         checks.load_check(data["check"])
 
 
-@pytest.mark.parametrize(("code", "example"), EXAMPLES)
+@each_row(("code", "example"), EXAMPLES)
 def test_example(code: str, example: dict[str, Any]) -> None:
     found = findings(example, code)
     if example["verdict"] != "bad":
@@ -54,7 +55,7 @@ def test_example(code: str, example: dict[str, Any]) -> None:
     assert [line for line in nagging(found) if not line.startswith(expected)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "example"),
     [p for p in EXAMPLES if "mended" in p.values[1]],  # type: ignore[operator]
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import podplan
 from podplan.redaction.redactor import Redactor
-from tests.work import work
+from tests.work_counts import work
 
 TEXTS = st.text("abcd …", max_size=30)
 SECRETS = st.lists(st.text("abcd", min_size=4, max_size=9), max_size=5)

@@ -20,7 +20,7 @@ from podplan.lint.policy_scope import (
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.vap_export import export_vap
 from tests.command import podplan
-from tests.golden import FIXTURES
+from tests.golden_cases import FIXTURES
 
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1

@@ -24,9 +24,9 @@ from podplan.tools.status.replicas import REPLICA_PHASES, ObservedReplica, list_
 from podplan.tools.status.result import StatusResult
 from podplan.tools.status.serializer import build_status
 from podplan.yaml import parse_yaml
-from tests.effort import examples
-from tests.lowering import Object, document, job
+from tests.lowered_objects import Object, document, job
 from tests.strategies import odd_crs
+from tests.thoroughness import examples
 
 TEMPLATE = {"spec": {"containers": [{"name": "worker", "image": "registry.example.com/train:1"}]}}
 CODES = (1, 130, 137, 138, 143, 139, None)

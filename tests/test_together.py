@@ -29,8 +29,8 @@ from podplan.pipeline import PipelineSettings
 from podplan.workspace import Loader
 from podplan.yaml import Document, SourceFile, parse_yaml
 from podplan.yaml.writer import emit_documents
-from tests.alive import most_alive
-from tests.policies import build_inventory
+from tests.live_documents import most_alive
+from tests.policy_examples import build_inventory
 
 ABOUT_ALL = {"NAME002", "NAME003", "SCHED007", "SCHED012", "VOL004", "VOL013", "VOL014", "GIT008"}
 WAVE = "argocd.argoproj.io/sync-wave"

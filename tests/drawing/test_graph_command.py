@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.drawing.jobs import PICTURES
-from tests.golden import FIXTURES, podplan
+from tests.golden_cases import FIXTURES, podplan
 
 
 @pytest.fixture

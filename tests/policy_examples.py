@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from podplan.core.findings import Finding, Severity
+from podplan.lint.policy import Policy
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, select_policies
 from podplan.tools.repository_tests import examples
@@ -16,9 +18,13 @@ __all__ = ["build_inventory", "findings", "fix_example", "list_violation_paths",
 
 def findings(example: Mapping[str, Any], code: str) -> list[Finding]:
     """What podplan says of an example, with the default rules and the rule that it is an example of."""
-    return examples.find_violations(
-        example, select_policies(load_builtin_policies(), RuleSelection(extend_select=(code,)))
-    )
+    return examples.find_violations(example, select_with(code))
+
+
+@cache
+def select_with(code: str) -> list[Policy]:
+    """The default rules and one more."""
+    return select_policies(load_builtin_policies(), RuleSelection(extend_select=(code,)))
 
 
 def nagging(found: list[Finding]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from podplan import kubernetes
 from podplan.core.provenance import Path, TracedDocument, trace_to_source
 from podplan.kinds.t9k.job import compute_name_suffix
-from tests.lowering import Lowered, Object, environment, parts
+from tests.lowered_objects import Lowered, Object, environment, parts
 
 CONTROLLER_VARIABLES = 4  # MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE: they stand first
 

@@ -1,7 +1,7 @@
 """Runs podplan and writes down what it does to the machine: files opened, code compiled, processes, sockets.
 
-python -m tests.confined OUT ARGUMENT… ; OUT gets a JSON list of [event, what] from an audit hook, which sees
-what the interpreter does whatever module asks for it (PEP 578).
+python -m tests.audit_events OUT ARGUMENT… ; OUT gets a JSON list of [event, what] from an audit hook, which
+sees what the interpreter does whatever module asks for it (PEP 578).
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def faulty() -> Any:
         "XDG_CACHE_HOME": "/nowhere",
     }
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.faulty"],
+        [sys.executable, "-m", "tests.fault_injection"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.git import Git, commit, git_in
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 BASE = """\
 apiVersion: podplan/v1

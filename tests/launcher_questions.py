@@ -21,9 +21,9 @@ import yaml
 from hypothesis import given, settings
 
 from tests.conformance.expansion import expanded
-from tests.effort import examples
-from tests.lowering import Lowered, Object, objects
+from tests.lowered_objects import Lowered, Object, objects
 from tests.strategies import crs
+from tests.thoroughness import examples
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"
