@@ -13,6 +13,7 @@ from podplan.checker.packed_store import JobSource
 from podplan.checker.pool import iter_checked_files
 from podplan.checker.result import CheckResult, Summary, build_result, filter_result, store_shown_texts
 from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
+from podplan.core.builtin_rules import MISMATCH_RULE
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
 from podplan.lint.aggregation import aggregate_findings
@@ -23,7 +24,6 @@ from podplan.workspace.documents import (
     ALL_SORTS,
     OF_PROFILES,
     ClassifiedDocument,
-    classify_documents,
     may_hold,
 )
 from podplan.workspace.file_loader import DENIED, SkippedFile, load_file, reload_file, summarize_limit_errors
@@ -86,6 +86,7 @@ def check_sources(
     for source in iter_until_limit(sources, run):
         if isinstance(source, SourceFile):
             texts[source.file] = source.text
+            run.reader.add_stream(source)
         _check_source(source, run)
     return _finish_run(run, texts, folders)
 
@@ -112,6 +113,7 @@ def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -
         run.findings += build_cross_job_findings(job_number, document_diagnostic, run)
     if run.settings.lint_config.policy_texts:
         _add_policy_diagnostics(run)
+    _merge_mapping_findings(run)
     return build_result(run, folders)
 
 
@@ -173,6 +175,16 @@ def _add_policy_diagnostics(run: CheckRun) -> None:
     ]
 
 
+def _merge_mapping_findings(run: CheckRun) -> None:
+    """A WorkloadMapping is for many CRs: what is wrong with it is reported once, at the first of them."""
+    if any(one.rule == MISMATCH_RULE for one in run.findings):
+        unique = {
+            (one.rule, one.message, one.location) if one.rule == MISMATCH_RULE else id(one): one
+            for one in reversed(run.findings)
+        }
+        run.findings = list(unique.values())[::-1]
+
+
 def summarize_plans(
     sources: Sequence[SourceFile | SkippedFile],
     loaded_plans: Sequence[JobPlan],
@@ -211,7 +223,7 @@ def gone_through(
     for source in found:
         first = len(run.findings)
         _add_faults(source, run, OF_PROFILES.union(wanted))
-        for item in classify_documents(source) if isinstance(source, SourceFile) else ():
+        for item in reader.classify(source) if isinstance(source, SourceFile) else ():
             if item.category in wanted or item.category == "podplan":
                 _add_plans(item, taken(item), run)
         store_shown_texts([source], run, run.findings[first:])

@@ -19,6 +19,7 @@ class Rule(NamedTuple):
     basis: str = "documented"
 
 
+MISMATCH_RULE = "CR903"  # of a WorkloadMapping, which many CRs share
 LIMIT_RULE = "PROF017"  # a finding of it makes the exit code 4
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -57,6 +58,24 @@ BUILTIN_RULES: dict[str, Rule] = {
         ),
         Rule("YAML013", "merge-conflict", _ERROR, "Detects the markers of an unresolved merge conflict."),
         Rule("CR900", "not-lowered", _WARNING, "A kind that podplan knows and cannot lower yet."),
+        Rule(
+            "CR901",
+            "missing-reference",
+            _WARNING,
+            "Reports a CR that is not lowered because a document it refers to is not in the repository.",
+        ),
+        Rule(
+            "CR902",
+            "ambiguous-reference",
+            _WARNING,
+            "Reports a CR that is not lowered because several documents have the name it refers to.",
+        ),
+        Rule(
+            "CR903",
+            "mapping-mismatch",
+            _ERROR,
+            "Rejects a WorkloadMapping that does not fit the CRs it is for.",
+        ),
         Rule("POLICY001", "policy-failed", _ERROR, "A policy that cannot be read or evaluated."),
         Rule(
             "POLICY002",

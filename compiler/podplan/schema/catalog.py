@@ -13,7 +13,16 @@ from podplan.schema.bundling import (
 )
 from podplan.schema.identity import LIST_KINDS, dialects_of
 
-_OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings", "Diff")
+_OWN_FILES = (
+    "JobProfile",
+    "ClusterInventory",
+    "WorkloadMapping",
+    "Config",
+    "Policy",
+    "PolicyTest",
+    "Findings",
+    "Diff",
+)
 
 
 def list_schema_names() -> list[str]:

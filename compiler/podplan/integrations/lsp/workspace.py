@@ -17,7 +17,7 @@ from podplan.integrations.lsp.documents import OpenDocument, OpenDocuments
 from podplan.integrations.lsp.parse_cache import ParseCache
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
-from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import SkippedFile, load_file, load_files
 from podplan.workspace.files import OutsideRoot, PathNotFound, find_root, is_in_repository
 from podplan.yaml import SourceFile
@@ -144,7 +144,7 @@ class Workspace:
         for path in (document.path, *self._list_dependents([document.path], file_settings)):
             for source in load_files([path], self.documents.unsaved_texts()):
                 if isinstance(source, SourceFile):
-                    for item in classify_documents(source):
+                    for item in reader.classify(source):
                         yield from _iter_item_plans(item, file_settings.settings, reader)
 
     def _list_dependents(self, paths: list[str], file_settings: FileSettings) -> tuple[str, ...]:
