@@ -13,11 +13,11 @@ from podplan.checker.packed_store import JobSource
 from podplan.checker.pool import iter_checked_files
 from podplan.checker.result import CheckResult, Summary, build_result, filter_result, store_shown_texts
 from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
-from podplan.core.builtin_rules import MISMATCH_RULE
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
 from podplan.lint.aggregation import aggregate_findings
 from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.lint.policy_runner import MAX_RELATED
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
@@ -113,7 +113,8 @@ def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -
         run.findings += build_cross_job_findings(job_number, document_diagnostic, run)
     if run.settings.lint_config.policy_texts:
         _add_policy_diagnostics(run)
-    _merge_mapping_findings(run)
+    if run.reader.referenced_files:
+        _merge_shared_findings(run)
     return build_result(run, folders)
 
 
@@ -175,14 +176,22 @@ def _add_policy_diagnostics(run: CheckRun) -> None:
     ]
 
 
-def _merge_mapping_findings(run: CheckRun) -> None:
-    """A WorkloadMapping is for many CRs: what is wrong with it is reported once, at the first of them."""
-    if any(one.rule == MISMATCH_RULE for one in run.findings):
-        unique = {
-            (one.rule, one.message, one.location) if one.rule == MISMATCH_RULE else id(one): one
-            for one in reversed(run.findings)
-        }
-        run.findings = list(unique.values())[::-1]
+def _merge_shared_findings(run: CheckRun) -> None:
+    """What is wrong with a document that many CRs share is reported once, with the first CRs."""
+    shared_files = run.reader.referenced_files
+    groups: dict[object, list[Finding]] = {}
+    for finding in run.findings:
+        is_shared = finding.location.file in shared_files
+        key = (finding.rule, finding.message, finding.location) if is_shared else id(finding)
+        groups.setdefault(key, []).append(finding)
+    run.findings = [_merge_users(group) if len(group) > 1 else group[0] for group in groups.values()]
+
+
+def _merge_users(equal: list[Finding]) -> Finding:
+    """The first of several equal findings, with the places and files of the others."""
+    related = dict.fromkeys(one for finding in equal[:MAX_RELATED] for one in finding.related)
+    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
+    return equal[0]._replace(related=tuple(related)[:MAX_RELATED], subject_files=tuple(files))
 
 
 def summarize_plans(

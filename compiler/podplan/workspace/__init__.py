@@ -45,13 +45,15 @@ MAX_CACHED_SOURCES = 1_000
 
 class FileReferences(NamedTuple):
     """What a Reader notes: which files each file names, profiles extend and hold inventories; and of
-    each file that it read the root, and what tells in this run whether it still has the text that it had."""
+    each file that it read the root, and what tells in this run whether it still has the text that it had.
+    ``referenced_files`` hold documents that CRs refer to, and the WorkloadMappings of their kinds."""
 
     references: dict[str, tuple[str, ...]]
     extended_files: set[str]
     inventory_files: set[str]
     roots: dict[str, str]
     text_hashes: dict[str, int]
+    referenced_files: set[str]
 
     def add_references(self, file: str, referenced: Iterable[str]) -> None:
         """Keeps in mind that ``file`` names other files, of which each is named by many."""
@@ -81,7 +83,7 @@ class Loader:
         self.unsaved_texts = unsaved_texts
         self._sources: dict[str, SourceFile] = {}
         self._inventories: dict[str, TracedDocument | None] = {}
-        self._references = FileReferences({}, set(), set(), {}, {})
+        self._references = FileReferences({}, set(), set(), {}, {}, set())
         self._first_files: dict[str, str] = {}
         self._files: Iterator[str] = iter(())
         self._indexes: dict[str, DocumentIndex] = {}
@@ -108,9 +110,14 @@ class Loader:
         """The files with inventories that were taken."""
         return self._references.inventory_files
 
+    @property
+    def referenced_files(self) -> set[str]:
+        """The files with documents that CRs refer to, or that declare their kinds."""
+        return self._references.referenced_files
+
     def take_references(self) -> FileReferences:
         """What was noted since this was last asked, to be added to another Reader."""
-        references, self._references = self._references, FileReferences({}, set(), set(), {}, {})
+        references, self._references = self._references, FileReferences({}, set(), set(), {}, {}, set())
         return references
 
     def merge_references(self, references: FileReferences) -> None:
@@ -120,6 +127,7 @@ class Loader:
         self._references.extended_files.update(references.extended_files)
         self._references.inventory_files.update(references.inventory_files)
         self._references.roots.update(references.roots)
+        self._references.referenced_files.update(references.referenced_files)
         for file, text_hash in references.text_hashes.items():
             self._require_same_text(file, text_hash)
 
@@ -198,7 +206,7 @@ class Loader:
         specs = self._load_declared_kinds(file).get((kind.group, kind.kind), ())
         for spec in specs:
             if spec.declaration is not None and declares(spec.declaration, kind):
-                self.record_reference(file, _file_of(spec.declaration))
+                self._record_shared(file, _file_of(spec.declaration))
                 return spec
         return None
 
@@ -244,8 +252,14 @@ class Loader:
             self._referenced[key] = self._load_documents(find_root(file), key[0])[key[1]]
             if len(self._referenced) > MAX_CACHED_SOURCES:
                 del self._referenced[next(iter(self._referenced))]
-        self.record_reference(file, key[0])
+        self._record_shared(file, key[0])
         return self._referenced[key]
+
+    def _record_shared(self, file: str, referenced: str) -> None:
+        """A document in a file depends on one that others may depend on, too."""
+        self._references.referenced_files.add(referenced)
+        if referenced != file:
+            self.record_reference(file, referenced)
 
     def find_referrers(self, file: str) -> list[str]:
         """The files below the root with CRs that refer to documents of a file, or that it declares."""
@@ -281,14 +295,17 @@ class Loader:
 
     def _get_index(self, file: str) -> DocumentIndex:
         """The index of what lies below the root of a file."""
-        from podplan.workspace.references import DocumentIndex
-
         root = find_root(file)
         if root not in self._indexes:
-            shown = to_user_path(root, self._find_first_below(root) or file)
-            contents = _iter_contents(root, shown, self._exclude, self.unsaved_texts)
-            self._indexes[root] = DocumentIndex(contents, lambda path: self._load_documents(root, path))
+            self._indexes[root] = self._build_index(root, file)
         return self._indexes[root]
+
+    def _build_index(self, root: str, file: str) -> DocumentIndex:
+        from podplan.workspace.references import DocumentIndex
+
+        shown = to_user_path(root, self._find_first_below(root) or file)
+        contents = _iter_contents(root, shown, self._exclude, self.unsaved_texts)
+        return DocumentIndex(contents, lambda path: self._load_documents(root, path))
 
     def _load_documents(self, root: str, path: str) -> list[TracedDocument]:
         source = self._try_load(root, path)

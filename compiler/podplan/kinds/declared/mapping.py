@@ -161,6 +161,7 @@ def _iter_matches(
             diagnostic = Diagnostic(MISMATCH_RULE, message, path_field.path)
             mismatches.append(MappingMismatch(diagnostic, template, "here"))
             continue
+        mismatches += _find_missing_values(cr, entry, bound, place)
         replicas = _find_place(cr, entry.get("replicas").value, bound)
         yield DeclaredReplicaType(_name_type(cr, entry, path, bound), entry, template, overlay, replicas)
     if not matched and entry.get("optional").value is not True:
@@ -168,6 +169,18 @@ def _iter_matches(
         help_text = "correct the path, or write optional: true if CRs may lack it"
         diagnostic = Diagnostic(MISMATCH_RULE, message, path_field.path, help=help_text)
         mismatches.append(MappingMismatch(diagnostic, cr, "in this CR"))
+
+
+def _find_missing_values(cr: Cursor, entry: Cursor, bound: Path, place: Cursor) -> Iterator[MappingMismatch]:
+    """The paths of a number or a name at which a replica type that is there has none."""
+    helps = {"replicas": "correct the path, or write defaultReplicas", "nameFrom": "correct the path"}
+    for field, help_text in helps.items():
+        text = entry.get(field).value
+        has_default = field == "replicas" and entry.get("defaultReplicas").exists
+        if text is not None and not has_default and not _find_place(cr, text, bound).exists:
+            message = f'"{text}" finds nothing in this CR'
+            diagnostic = Diagnostic(MISMATCH_RULE, message, entry.get(field).path, help=help_text)
+            yield MappingMismatch(diagnostic, place, "for this replica type")
 
 
 def _is_pod_template(value: Any) -> bool:

@@ -146,7 +146,7 @@ class Broken(NamedTuple):
     @property
     def is_shared(self) -> bool:
         """Whether it is what jobs are made with, and no job."""
-        return self.kind in ("JobProfileBase", "ClusterInventory")
+        return self.kind in ("JobProfileBase", "ClusterInventory", "WorkloadMapping")
 
 
 class Stale(NamedTuple):
@@ -276,6 +276,8 @@ class Tree:
                 named = _named(item.doc)
                 self._rendered.append(_Rendered(ref, said, of, named, digest(item.doc.data)))
                 continue
+            if item.declared_kind is not None:
+                self.incomplete.add(path)  # what it refers to is looked up in all files
             wrong = list(self._read_item(item, ref, source))
             self.environments.update(*(one.environments or () for one in wrong))
             self.broken += wrong
