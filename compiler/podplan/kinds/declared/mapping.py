@@ -141,7 +141,7 @@ def _iter_matches(
     path_field = reference_path if reference_path.exists else entry.get("template")
     steps = split_steps(path_field.value)
     matched = False
-    for number, (path, bound) in enumerate(_iter_places(cr.value, steps)):
+    for number, (path, bound) in enumerate(iter_places(cr.value, steps)):
         if number >= most:
             message = f"a CR has more than {MAX_POD_TEMPLATES:,} Pod templates by its WorkloadMapping"
             raise LimitExceeded(limit_exceeded("pod-templates", message), cr.doc.name)
@@ -215,7 +215,7 @@ def _iter_references(cr: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator
         source = entry.get("templateFrom")
         if source is None:
             continue
-        for path, bound in _iter_places(cr, split_steps(source["name"])):
+        for path, bound in iter_places(cr, split_steps(source["name"])):
             number += 1
             if number > MAX_POD_TEMPLATES:
                 message = f"a CR refers to more than {MAX_POD_TEMPLATES:,} documents by its WorkloadMapping"
@@ -232,7 +232,7 @@ def _iter_references(cr: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator
             )
 
 
-def _iter_places(
+def iter_places(
     data: Any, steps: list[str], path: Path = (), bound: Path = ()
 ) -> Iterator[tuple[Path, Path]]:
     """The paths that steps lead to, each with what its wildcards stand for; nulls are not there."""
@@ -244,11 +244,11 @@ def _iter_places(
     if step != WILDCARD:
         key = find_step(data, step)
         if key is not None:
-            yield from _iter_places(data[key], rest, (*path, key), bound)
+            yield from iter_places(data[key], rest, (*path, key), bound)
         return
     entries = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
     for entry in entries:
-        yield from _iter_places(data[entry], rest, (*path, entry), (*bound, entry))
+        yield from iter_places(data[entry], rest, (*path, entry), (*bound, entry))
 
 
 def _find_place(cr: Cursor, text: str | None, bound: Path) -> Cursor:
