@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,45 @@ def test_commands_know_the_mapping(command: str, output: str) -> None:
     run = podplan(*command.split())
     assert run.code == 0
     assert output in run.out
+
+
+# --- the page
+
+PAGE = (Path(__file__).parent.parent / "docs/workload-mapping.md").read_text(encoding="utf-8")
+POD = {"spec": {"containers": [{"name": "main", "image": "registry.example.com/main:1.0.0"}]}}
+CRS = {
+    "TaskJob": ({"tasks": [{"name": "a", "replicas": 2, "template": POD}]}, ["j-a-0", "j-a-1"]),
+    "HyperPodPyTorchJob": (
+        {"nprocPerNode": "8", "replicaSpecs": [{"name": "pod", "template": POD}]},
+        ["j-pod-0"],
+    ),
+    "RayJob": (
+        {
+            "entrypoint": "python train.py",
+            "rayClusterSpec": {
+                "headGroupSpec": {"rayStartParams": {}, "template": POD},
+                "workerGroupSpecs": [{"groupName": "gpu", "replicas": 2, "template": POD}],
+            },
+        },
+        ["j-head-0", "j-gpu-0", "j-gpu-1"],
+    ),
+    "TuneJob": ({"template": "big", "workers": 1}, ["j-worker-0"]),
+}
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.S)],
+    ids=lambda mapping: str(mapping["spec"]["kind"]),
+)
+def test_the_mappings_of_the_page_lower_such_jobs(folder: Path, mapping: Any) -> None:
+    group, kind = mapping["spec"]["group"], mapping["spec"]["kind"]
+    spec, names = CRS[kind]
+    (folder / "platform/mappings.yaml").write_text(yaml.safe_dump(mapping))
+    job = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "j"}, "spec": spec}
+    (folder / "jobs/j.yaml").write_text(yaml.safe_dump(job))
+    assert [pod["metadata"]["name"] for pod in lowered("jobs/j.yaml")] == names
+    assert found(check("platform", "jobs/j.yaml"), "CR9", "PROF", "SCHEMA") == []
 
 
 # --- limits

@@ -41,6 +41,7 @@ class KindSpec(NamedTuple):
     ``training_container`` has as value the name by which the controller finds the container that trains;
     None where the first container trains.
     ``list_references`` gives the documents that a CR of the kind refers to; the loader resolves them.
+    ``traits`` are names of what the controller does, by which policies select.
     ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
@@ -49,4 +50,5 @@ class KindSpec(NamedTuple):
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
+    traits: frozenset[str] = frozenset()
     declaration: TracedDocument | None = None

@@ -12,7 +12,7 @@ from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.registry import FAMILIES, GroupVersionKind
 from podplan.kinds.spec import KindSpec, Reference, References
-from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 
 MAPPING_KIND = "WorkloadMapping"
 
@@ -52,6 +52,7 @@ def build_kind_spec(mapping: TracedDocument) -> KindSpec:
         plural=get_text(spec, "plural") or f"{get_text(spec, 'kind').lower()}s",
         option_prefix="",
         list_references=lambda cr: tuple(_iter_references(cr, spec)),
+        traits=frozenset(text for _, text in get_texts(spec, "traits")),
         declaration=mapping,
     )
 
