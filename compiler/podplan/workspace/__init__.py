@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 # Files that others name and that are kept: bases serve many profiles, the source of a rendered CR one.
 MAX_CACHED_SOURCES = 1_000
+INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
 
 
 class FileReferences(NamedTuple):
@@ -86,6 +87,8 @@ class Loader:
         self._references = FileReferences({}, set(), set(), {}, {}, set())
         self._first_files: dict[str, str] = {}
         self._files: Iterator[str] = iter(())
+        self._mentions: dict[str, dict[bytes, list[str]]] = {}
+        self._roots_by_folder: dict[str, str] = {}
         self._indexes: dict[str, DocumentIndex] = {}
         self._declared_kinds: dict[str, dict[tuple[str, str], list[KindSpec]]] = {}
         self._referenced: dict[tuple[str, int], TracedDocument] = {}
@@ -171,10 +174,11 @@ class Loader:
         file = _file_of(doc)
         root = find_root(file)
         if root not in self._inventories:
-            display_root = to_user_path(root, self._find_first_below(root) or file)
-            inventory_files = list(
-                _iter_inventory_files(root, display_root, self._exclude, self.unsaved_texts)
-            )
+            inventory_files = [
+                path
+                for path in self._find_mentions(root, file)[INVENTORY_WORD]
+                if self._holds_inventory(root, path)
+            ]
             if len(inventory_files) > 1:
                 first = " and ".join(inventory_files[:2])
                 raise UsageError(
@@ -249,7 +253,7 @@ class Loader:
             return describe_ambiguous(reference, found, kind)
         key = found[0].file, found[0].number
         if key not in self._referenced:
-            self._referenced[key] = self._load_documents(find_root(file), key[0])[key[1]]
+            self._referenced[key] = self._load_documents(self._find_root(file), key[0])[key[1]]
             if len(self._referenced) > MAX_CACHED_SOURCES:
                 del self._referenced[next(iter(self._referenced))]
         self._record_shared(file, key[0])
@@ -265,7 +269,7 @@ class Loader:
         """The files below the root with CRs that refer to documents of a file, or that it declares."""
         from podplan.kinds.declared.mapping import find_referring_kinds
 
-        root, index = find_root(file), self._get_index(file)
+        root, index = self._find_root(file), self._get_index(file)
         own = self._load_documents(root, file)
         specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
         names = find_referring_kinds(own, specs)
@@ -278,11 +282,11 @@ class Loader:
         return list(dict.fromkeys(referrers))
 
     def _load_declared_kinds(self, file: str) -> dict[tuple[str, str], list[KindSpec]]:
-        root = find_root(file)
+        root = self._find_root(file)
         if root not in self._declared_kinds:
-            from podplan.kinds.declared.mapping import MAPPING_KIND, build_kind_spec
+            from podplan.kinds.declared.mapping import build_kind_spec
 
-            sources = (self._try_load(root, path) for path in self._get_index(file).find_files(MAPPING_KIND))
+            sources = (self._try_load(root, path) for path in self._find_mentions(root, file)[MAPPING_WORD])
             specs: dict[tuple[str, str], list[KindSpec]] = {}
             for source in (*((self._stream,) if self._stream is not None else ()), *sources):
                 for item in classify_documents(source) if source is not None else ():
@@ -293,9 +297,37 @@ class Loader:
             self._declared_kinds[root] = specs
         return self._declared_kinds[root]
 
+    def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
+        """The files below a root that mention a kind of podplan's own that others depend on.
+
+        All are looked for at once, so that files are read once for it.
+        """
+        if root not in self._mentions:
+            shown = to_user_path(root, self._find_first_below(root) or file)
+            mentions: dict[bytes, list[str]] = {INVENTORY_WORD: [], MAPPING_WORD: []}
+            for path, content in _iter_contents(root, shown, self._exclude, self.unsaved_texts):
+                for word, files in mentions.items():
+                    if word in content:
+                        files.append(path)
+            self._mentions[root] = mentions
+        return self._mentions[root]
+
+    def _holds_inventory(self, root: str, path: str) -> bool:
+        with suppress(OSError, OutsideRoot, LimitExceeded):
+            content = read_content(root, path, self.unsaved_texts)
+            return any(item.category == "inventory" for item in classify_documents(parse_yaml(content, path)))
+        return False
+
+    def _find_root(self, file: str) -> str:
+        """The root of a file, which is asked for at every document."""
+        folder = os.path.dirname(file)
+        if folder not in self._roots_by_folder:
+            self._roots_by_folder[folder] = find_root(file)
+        return self._roots_by_folder[folder]
+
     def _get_index(self, file: str) -> DocumentIndex:
         """The index of what lies below the root of a file."""
-        root = find_root(file)
+        root = self._find_root(file)
         if root not in self._indexes:
             self._indexes[root] = self._build_index(root, file)
         return self._indexes[root]
@@ -389,18 +421,6 @@ def _place_of(doc: TracedDocument) -> tuple[str, int]:
 def _file_of(doc: TracedDocument) -> str:
     """The file that a document is in; an entry of a List is called after it."""
     return doc.source.file if doc.source is not None else doc.name
-
-
-def _iter_inventory_files(
-    root: str, display_root: str, exclude: Sequence[str], unsaved_texts: Mapping[str, str]
-) -> Iterator[str]:
-    """The files below ``root``, which the user calls ``shown``, that hold an inventory."""
-    for path, content in _iter_contents(root, display_root, exclude, unsaved_texts):
-        with suppress(LimitExceeded):
-            if b"ClusterInventory" in content and any(
-                item.category == "inventory" for item in classify_documents(parse_yaml(content, path))
-            ):
-                yield path
 
 
 def _iter_contents(

@@ -7,7 +7,7 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Behavior, Cause, Cursor, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.common.merge import merge_tree, unwrap_tree
+from podplan.kinds.common.merge import unwrap_tree
 from podplan.kinds.common.name_patterns import INDEX_TEXT, fill_pattern
 from podplan.kinds.declared.mapping import DeclaredReplicaType, find_replica_types
 from podplan.kinds.spec import References
@@ -64,8 +64,7 @@ def _build_pods(cr: Cursor, mapping: Cursor, replica_type: DeclaredReplicaType) 
     if count == 0:
         return []
     template = replica_type.template
-    tree = merge_tree(template, replica_type.overlay) if replica_type.overlay is not None else template
-    template_fields = unwrap_tree(tree)
+    template_fields = unwrap_tree(replica_type.tree)
     metadata, spec = (unwrap_tree(template_fields.get(key, {})) for key in ("metadata", "spec"))
     pod = {
         "apiVersion": "v1",

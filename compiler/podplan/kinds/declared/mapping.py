@@ -10,6 +10,7 @@ from podplan.core.limits import MAX_POD_TEMPLATES, LimitExceeded, limit_exceeded
 from podplan.core.path_syntax import FieldNotFound, find_step, split_steps
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common.merge import TracedTree, merge_tree, unwrap_tree
 from podplan.kinds.registry import FAMILIES, GroupVersionKind
 from podplan.kinds.spec import KindSpec, Reference, References
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
@@ -26,14 +27,14 @@ _ENTRY_NAMES = ("name", "type")
 class DeclaredReplicaType(NamedTuple):
     """A replica type of a CR: ``entry`` is what the mapping says of it.
 
-    ``template`` is the Pod template: in the CR, or in the document that the CR refers to, with ``overlay``,
-    what the CR lays over it. ``replicas`` is where the CR has their number; it need not be written.
+    ``template`` is the Pod template: in the CR, or in the document that the CR refers to; ``tree`` is the
+    same with what the CR lays over it. ``replicas`` is where the CR has their number; it need not be written.
     """
 
     name: str
     entry: Cursor
     template: Cursor
-    overlay: Cursor | None
+    tree: TracedTree
     replicas: Cursor
 
 
@@ -162,14 +163,26 @@ def _iter_matches(
             diagnostic = Diagnostic(MISMATCH_RULE, message, path_field.path)
             mismatches.append(MappingMismatch(diagnostic, template, "here"))
             continue
+        merged = merge_tree(template, overlay) if overlay is not None else template
+        if overlay is not None and not _has_pod_spec(merged):
+            message = "what the CR has at this path leaves no Pod template of the document that it refers to"
+            diagnostic = Diagnostic(MISMATCH_RULE, message, entry.get("template").path)
+            mismatches.append(MappingMismatch(diagnostic, overlay, "here"))
+            continue
         mismatches += _find_missing_values(cr, entry, bound, place)
         replicas = _find_place(cr, entry.get("replicas").value, bound)
-        yield DeclaredReplicaType(_name_type(cr, entry, path, bound), entry, template, overlay, replicas)
+        yield DeclaredReplicaType(_name_type(cr, entry, path, bound), entry, template, merged, replicas)
     if not matched and entry.get("optional").value is not True:
         message = f'"{path_field.value}" finds nothing in this CR'
         help_text = "correct the path, or write optional: true if CRs may lack it"
         diagnostic = Diagnostic(MISMATCH_RULE, message, path_field.path, help=help_text)
         mismatches.append(MappingMismatch(diagnostic, cr, "in this CR"))
+
+
+def _has_pod_spec(tree: TracedTree) -> bool:
+    """Whether a merged template is still a mapping with a spec."""
+    fields = unwrap_tree(tree)
+    return isinstance(fields, dict) and isinstance(unwrap_tree(fields.get("spec")), dict)
 
 
 def _find_missing_values(cr: Cursor, entry: Cursor, bound: Path, place: Cursor) -> Iterator[MappingMismatch]:
