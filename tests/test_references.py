@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from podplan import pipeline
 from podplan.checker import check as checker
 from podplan.cli.check_run import DEFAULT_FLAGS, resolve_check_settings
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
+from podplan.kinds import registry
+from podplan.kinds.spec import Reference, References
 from podplan.workspace import Loader
 from podplan.workspace.references import DocumentIndex
 from tests.caching.conftest import check, tree  # noqa: F401
 from tests.caching.runs import Run
+from tests.command import JOB
 from tests.declared import FILES, TEMPLATE, TUNE_JOB, lay_out
 from tests.editor import Editor
 from tests.git import commit, git_in
@@ -123,6 +129,37 @@ def test_the_tree_is_searched_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert len(built) == 1
 
 
+@pytest.mark.parametrize("name", ["big", "bigger"])
+def test_a_kind_of_the_registry_gets_its_references(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """What a TrainJob needs: the runtime comes with its place, or the job is not lowered."""
+    reference = Reference("ml.example.com", "TuneTemplate", "", name, ("metadata", "name"))
+    load, lower = registry.load_spec, registry.lower_cr
+    given: list[References] = []
+
+    def lowering(cr: TracedDocument, references: References, options: LoweringOptions) -> list[ReplicaGroup]:
+        given.append(references)
+        return lower(cr, references, options)
+
+    monkeypatch.setattr(pipeline, "lower_cr", lowering)
+    monkeypatch.setattr(
+        pipeline, "load_spec", lambda kind: load(kind)._replace(list_references=lambda _: (reference,))
+    )
+    (folder / "jobs/known.yaml").write_text(JOB)
+    result = json.loads(podplan("check", "--format", "json", "jobs/known.yaml").out)
+    if name == "big":
+        (references,) = given
+        cursor = references["metadata", "name"]
+        assert cursor.doc.source is not None
+        assert (cursor.doc.source.file, cursor.value["metadata"]["name"]) == ("platform/template.yaml", "big")
+        assert result["summary"]["lowered"] == 3
+    else:
+        assert given == []
+        assert "CR901" in [one["rule"] for one in result["findings"]]
+        assert result["summary"]["lowered"] == 0
+
+
 # --- what depends on a referenced document
 
 
@@ -186,6 +223,25 @@ def test_an_edit_of_a_template_checks_the_job_again(folder: Path) -> None:
         assert one["range"]["start"]["line"] == 10
         (related,) = one["relatedInformation"]
         assert related["location"]["uri"] == editor.uri("jobs/sweep.yaml")
+
+
+def test_a_secret_of_a_template_is_in_no_report(folder: Path) -> None:
+    env = "      env:\n      - {name: API_TOKEN, value: hunter2hunter2, valueFrom: {}}\n"
+    (folder / "platform/template.yaml").write_text(MOVING + env)
+    for format_ in ("full", "json", "sarif", "github"):
+        run = podplan("check", "--format", format_, "jobs")
+        assert run.code == 1
+        assert "template.yaml" in run.out
+        assert "hunter2" not in run.out + run.err
+
+
+def test_fields_of_a_mapping_are_completed(folder: Path) -> None:
+    with Editor(folder) as editor:
+        editor.start()
+        editor.open("platform/mappings.yaml", "apiVersion: podplan/v1\nkind: WorkloadMapping\nspec:\n  re\n")
+        result = editor.request("textDocument/completion", editor.at("platform/mappings.yaml", 3, 4))
+        items = result["items"] if isinstance(result, dict) else result
+        assert "replicaTypes" in [one["label"] for one in items]
 
 
 def test_an_edit_of_a_mapping_checks_its_jobs_again(folder: Path) -> None:

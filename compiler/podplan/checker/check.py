@@ -86,7 +86,8 @@ def check_sources(
     for source in iter_until_limit(sources, run):
         if isinstance(source, SourceFile):
             texts[source.file] = source.text
-            run.reader.add_stream(source)
+            if not os.path.exists(source.file):
+                run.reader.add_stream(source)
         _check_source(source, run)
     return _finish_run(run, texts, folders)
 
