@@ -39,7 +39,7 @@ def document(cr: Object) -> TracedDocument:
 
 def lower(cr: Object, **options: Any) -> list[ReplicaGroup]:
     """The groups that a CR is lowered to."""
-    return lower_cr(document(cr), LoweringOptions(**options))
+    return lower_cr(document(cr), {}, LoweringOptions(**options))
 
 
 class Lowered(dict[tuple[str, str], Object]):

@@ -123,7 +123,7 @@ def test_why_names_what_was_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def real_of(cr: Object, **options: Any) -> list[Object]:
     """What a cluster would have of a job, were the options true of it."""
-    lowered = written_out(lower_cr(document(cr), LoweringOptions(**options))).values()
+    lowered = written_out(lower_cr(document(cr), {}, LoweringOptions(**options))).values()
     return [served(one) for one in lowered if one["kind"] != "Secret"]
 
 

@@ -20,6 +20,7 @@ from podplan.core.limits import LIMITS, MAX_DEPTH, MAX_FILE_BYTES, MAX_FILE_DIAG
 from podplan.rendering import spool
 from podplan.yaml import parse_yaml
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
+from tests.declared import MAPPINGS, TASK_JOB
 from tests.golden_cases import podplan as here
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -120,6 +121,7 @@ CASES = {
     "cel-text": Case(5, cel("object.spec.replicaSpecs.size() > 0")),
     "cel-bytes": Case(1, cel("object.spec.replicaSpecs.size() > 0")),
     "schema-visits": Case(1, by_schema("{properties: {spec: {type: object}}}")),
+    "pod-templates": Case(1, {"job.yaml": f"{MAPPINGS}---\n{TASK_JOB}"}, ("check", "job.yaml")),
     "drawn": Case(1, {"job.yaml": JOB.replace("image:", WITH_MAP + "image:")}, ("graph", "job.yaml")),
 }
 

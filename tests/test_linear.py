@@ -99,7 +99,7 @@ def roles(number: int) -> LoweredJob:
     )
     document = parse_yaml((specs(0) + "".join(map(one.format, range(number)))).encode(), "").documents[0]
     cr = TracedDocument("", document.data, source=document)
-    return LoweredJob(cr, tuple(lower_cr(cr, LoweringOptions())))
+    return LoweredJob(cr, tuple(lower_cr(cr, {}, LoweringOptions())))
 
 
 def imported(text: str) -> None:

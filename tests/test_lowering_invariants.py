@@ -203,7 +203,7 @@ def test_lowering_is_a_function_of_the_cr_alone(cr: Object) -> None:
     first, second = (
         [
             (g.doc.name, g.doc.data, g.doc.replica_texts, g.doc.origins, *g[1:])
-            for g in lower_cr(doc, LoweringOptions())
+            for g in lower_cr(doc, {}, LoweringOptions())
         ]
         for _ in range(2)
     )

@@ -69,7 +69,7 @@ def test_any_job_can_be_drawn(cr: Object) -> None:
     checked = validate_cr(doc.data, DEFAULT_VERSION)
     if not checked.is_lowerable:
         return
-    groups = lower_cr(prune_unknown_fields(doc, checked.diagnostics), LoweringOptions())
+    groups = lower_cr(prune_unknown_fields(doc, checked.diagnostics), {}, LoweringOptions())
     made = build_graph(doc, groups)
     text = render_svg([made])
     parsed(text)

@@ -26,7 +26,7 @@ def resolve_path(data: Any, text: str) -> Path:
     """
     path: Path = ()
     value = data
-    for step in split_pointer(text) if text.startswith("/") else _split_steps(text):
+    for step in split_pointer(text) if text.startswith("/") else split_steps(text):
         key = find_step(value, step)
         if key is None:
             where = format_path(data, path) or "the top"
@@ -83,7 +83,8 @@ def _count_names(entries: list[Any], key: str, name_counts: EntryNameCounts) -> 
     return counts
 
 
-def _split_steps(text: str) -> list[str]:
+def split_steps(text: str) -> list[str]:
+    """The steps of a path with dots and brackets. Raises FieldNotFound."""
     steps: list[str] = []
     end = 0
     for match in _STEP_PATTERN.finditer(text):
@@ -102,7 +103,7 @@ def split_pointer(text: str) -> list[str]:
 
 
 def find_step(value: Any, step: str) -> str | int | None:
-    """The key or index that a step stands for in a mapping or list; None where there is none."""
+    """The key or index below ``value`` that a step stands for; None where there is none."""
     if isinstance(value, dict):
         return step if step in value else None
     if not isinstance(value, list):

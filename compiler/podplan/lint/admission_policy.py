@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.kinds.registry import PACKAGES
+from podplan.kinds.registry import PACKAGES, find_kind, load_spec
 from podplan.lint.admission_variables import ADMISSION_VARIABLES
 from podplan.lint.api_resources import API_RESOURCES, ApiResource
 from podplan.lint.cel.text import iter_variables, rename_variable
@@ -105,7 +105,10 @@ def find_policy_resources(policy: Policy) -> list[ApiResource]:
 def _is_resource_of(scope: PolicyScope, resource: ApiResource) -> bool:
     """Whether a scope has a resource; which jobs the lowered objects belong to is in a match condition."""
     data = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return matches_kind(scope, data) and (resource.level != "cr" or matches_traits(scope, data))
+    if resource.level != "cr":
+        return matches_kind(scope, data)
+    kind = find_kind(resource.api_version, resource.kind)
+    return matches_kind(scope, data) and matches_traits(scope, load_spec(kind) if kind is not None else None)
 
 
 def _fill_params(value: Any, params: Mapping[str, Any]) -> Any:

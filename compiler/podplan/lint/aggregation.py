@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # What one document says by itself, whatever others say.
 STRUCTURE_RULE_PREFIXES = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "PROF")
 REJECTING_RULE_PREFIXES = ("PROF0", "POLICY0")
-SHARED_KINDS = ("JobProfileBase", "ClusterInventory")
+SHARED_KINDS = ("JobProfileBase", "ClusterInventory", "WorkloadMapping")
 SHARED_LINE_REFUSAL = "the line is for all variants, and only some need it"
 CONSEQUENCE_RULE_PREFIXES = ("SCHEMA", "PROF011", "PROF02")
 

@@ -17,6 +17,7 @@ from podplan.schema.identity import LIST_KINDS
 _OWN_FILES = (
     "JobProfile",
     "ClusterInventory",
+    "WorkloadMapping",
     "Config",
     "Policy",
     "PolicyTest",

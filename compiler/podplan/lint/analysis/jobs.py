@@ -68,6 +68,8 @@ def kind_of(job: LoweredJob) -> str:
 @cache_latest
 def find_kind_spec(job: LoweredJob) -> KindSpec | None:
     """What the kind of the job answers; None without a CR."""
+    if job.declared_kind is not None:
+        return job.declared_kind
     kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job)) if job.cr is not None else None
     return load_spec(kind) if kind is not None else None
 

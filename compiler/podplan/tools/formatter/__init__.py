@@ -19,7 +19,12 @@ from podplan.yaml.positions import LINE_BREAK
 from podplan.yaml.tree import CstNode
 from podplan.yaml.tree_writer import format_tree
 
-SCHEMA_BY_CATEGORY = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
+SCHEMA_BY_CATEGORY = {
+    "profile": "JobProfile",
+    "base": "JobProfile",
+    "inventory": "ClusterInventory",
+    "mapping": "WorkloadMapping",
+}
 
 
 class FormatMismatchError(Exception):
