@@ -55,7 +55,7 @@ class _Search:
     """
 
     def __init__(self, file: str, text: str) -> None:
-        match = re.match(r"([A-Z]\w*)/([^:]+):?(.*)", text)
+        match = re.match(r"([A-Za-z]\w*)/([^:]+):?(.*)", text)
         self._file = file
         self._object = (match[1], match[2]) if match else None
         self._field = match[3] if match else text
@@ -99,11 +99,16 @@ class _Search:
 
 
 def _is_object(cr: TracedDocument, kind: str, name: str) -> bool:
-    return bool(cr.data.get("kind") == kind and cr.data.get("metadata", {}).get("name") == name)
+    return bool(_is_kind(cr, kind) and cr.data.get("metadata", {}).get("name") == name)
+
+
+def _is_kind(doc: TracedDocument, kind: str) -> bool:
+    """Whether a document is of a kind, which may be written in lower case as for kubectl."""
+    return str(doc.data.get("kind")).lower() == kind.lower()
 
 
 def _contains_replica(group: ReplicaGroup, kind: str, name: str) -> bool:
-    return group.doc.data["kind"] == kind and _find_index(group, name) is not None
+    return _is_kind(group.doc, kind) and _find_index(group, name) is not None
 
 
 def _find_index(group: ReplicaGroup, name: str) -> int | None:

@@ -94,7 +94,7 @@ class Job(NamedTuple):
     files that the profile or CR names, and those that they name.
     ``origin`` is the profile that it is of, by name, or "" for a hand-written CR. ``findings`` are errors of
     one that the API server would refuse; it has then no groups. ``name`` of one that the API server names is
-    what the name begins with and a star. ``asks`` is what it asks of its queue, and ``content`` a digest of
+    what the name begins with and a star, and the file of one without a text as name. ``asks`` is what it asks of its queue, and ``content`` a digest of
     its CR.
     """
 
@@ -444,7 +444,7 @@ def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: 
         str(data.get("apiVersion", "")).rpartition("/")[0],
         kind,
         namespace,
-        name or (f"{generated}*" if generated else ""),
+        name or (f"{generated}*" if generated else ref.file),
         has_generated_name(data),
         "",
         _origin(item),
