@@ -151,7 +151,7 @@ def test_gpus_that_a_container_has_not() -> None:
     assert said(launched(["--gpus", "4,5,6,7"]), "RES017")
     assert said(run_by_python(["eval.py", "--device=cuda:1"]), "RES017")
     assert said(run_by_python(["eval.py", "--gpu-id", "2"]), "RES017")
-    script = {"args": ["export CUDA_VISIBLE_DEVICES=2,3\nexec python eval.py"]}
+    script: Data = {"args": ["export CUDA_VISIBLE_DEVICES=2,3\nexec python eval.py"]}
     assert said(pytorch(template(["bash", "-c"], 2, **script)), "RES017")
     assert said(pytorch(template(["bash", "-c"], 2, args=["CUDA_VISIBLE_DEVICES=2 python a.py"])), "RES017")
 
@@ -340,7 +340,7 @@ def test_probes_that_nobody_answers() -> None:
 
 
 def test_debug_mode_of_a_real_run() -> None:
-    mode = {"runMode": {"debug": {"enabled": True}}}
+    mode: Data = {"runMode": {"debug": {"enabled": True}}}
     pod = template([], 8, args=["train.py"])
     assert said(pytorch(pod, run={"activeDeadlineSeconds": 604_800}, **mode), "LIFE032")
     assert not said(pytorch(pod, run={"activeDeadlineSeconds": 28_800}, **mode), "LIFE032")
@@ -383,3 +383,165 @@ def test_retries_of_replicas_that_are_no_single_group() -> None:
     server: Data = {"type": "ps", "replicas": 1, "restartPolicy": "OnFailure"}
     one_group["spec"]["replicaSpecs"].insert(0, {**server, "template": template(["python", "train.py"])})
     assert not said(one_group, "LIFE001")
+
+
+# Values, meeting points, commands, amounts, folders.
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb=128"),
+        ("PYTORCH_ALLOC_CONF", "expandable_segments"),
+        ("OMP_NUM_THREADS", "0"),
+        ("OMP_NUM_THREADS", "auto"),
+        ("NCCL_DEBUG", "debug"),
+        ("TORCH_DISTRIBUTED_DEBUG", "INFOS"),
+        ("NCCL_IB_HCA", "eth0"),
+        ("NCCL_IB_HCA", "ib0"),
+        ("NCCL_SOCKET_IFNAME", "lo"),
+        ("GLOO_SOCKET_IFNAME", "lo"),
+    ],
+)
+def test_values_that_libraries_refuse(name: str, value: str) -> None:
+    assert said(launched([], env={name: value}), "CR018")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync"),
+        ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:1,512:2,>:8], max_split_size_mb : 128"),
+        ("OMP_NUM_THREADS", "4,2"),
+        ("NCCL_DEBUG", "info"),
+        ("TORCH_DISTRIBUTED_DEBUG", "DETAIL"),
+        ("NCCL_IB_HCA", "=mlx5_0:1,mlx5_1:1"),
+        ("NCCL_IB_HCA", "mlx5_bond_0"),
+        ("NCCL_SOCKET_IFNAME", "^lo,docker"),
+        ("NCCL_DEBUG", "$(LEVEL)"),
+    ],
+)
+def test_values_that_libraries_take(name: str, value: str) -> None:
+    assert not said(launched([], env={name: value}), "CR018")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--dist-url=tcp://127.0.0.1:23456",
+        "--init_method=tcp://localhost:1234",
+        "--master_addr=localhost",
+        "--coordinator-address=127.0.0.1:1234",
+        "--dist-url=file:///tmp/store",
+        "--init-method=file:///dev/shm/store",
+    ],
+)
+def test_places_where_pods_do_not_meet(option: str) -> None:
+    assert said(run_by_python(["train.py", option], pods=2), "DIST023")
+    assert not said(run_by_python(["train.py", option]), "DIST023")
+
+
+@pytest.mark.parametrize(
+    "option", ["--dist-url=env://", "--dist-url=tcp://$(MASTER_ADDR):1", "--init-method=file:///pvc/store"]
+)
+def test_places_where_pods_meet(option: str) -> None:
+    assert not said(run_by_python(["train.py", option], pods=2), "DIST023")
+
+
+@pytest.mark.parametrize(
+    ("value", "differs"),
+    [
+        ("$RANDOM", True),
+        ("$(hostname)", True),
+        ("job-$(date +%s)", True),
+        ("$POD_NAME", True),
+        ("train", False),
+        ("$JOB_ID", False),
+    ],
+)
+def test_ids_of_the_rendezvous(value: str, differs: bool) -> None:
+    line = (
+        "torchrun --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d"
+        f" --rdzv_endpoint=$MASTER_ADDR:29500 --rdzv_id={value} train.py"
+    )
+    assert bool(said(pytorch(template(["bash", "-c"], 1, args=[line]), 2), "DIST024")) is differs
+
+
+def test_options_that_exclude_each_other() -> None:
+    assert said(launched(["--fp16", "--bf16"]), "DIST025")
+    assert said(launched(["--fp16", "True", "--bf16=True"]), "DIST025")
+    assert said(launched(["--fsdp", "full_shard", "--deepspeed", "ds.json"]), "DIST025")
+    assert not said(launched(["--fp16", "--bf16=false"]), "DIST025")
+    assert not said(launched(["--bf16", "--fp16-full-eval"]), "DIST025")
+    assert not said(launched(["--deepspeed", "ds.json"]), "DIST025")
+
+
+def by_shell(script: str, shell: tuple[str, ...] = ("bash", "-c"), **context: Any) -> Data:
+    made = template([*shell], 1, args=[script])
+    made["spec"]["containers"][0]["securityContext"] = context
+    return pytorch(made)
+
+
+def test_commands_that_fail_in_a_container() -> None:
+    assert said(by_shell("conda activate a && python train.py"), "EXEC015")
+    assert said(by_shell("mount -o remount,size=64G /dev/shm\npython train.py"), "EXEC015")
+    assert said(by_shell("apt-get update && apt-get install git && python train.py"), "EXEC015")
+    hook = 'eval "$(conda shell.bash hook)"\nconda activate a\npython train.py'
+    assert not said(by_shell(hook), "EXEC015")
+    assert not said(by_shell("source ~/.bashrc\nconda activate a\npython train.py"), "EXEC015")
+    assert not said(by_shell("conda activate a && python train.py", ("bash", "-lc")), "EXEC015")
+    assert not said(by_shell("mount -t tmpfs t /a; python train.py", privileged=True), "EXEC015")
+    assert not said(by_shell("apt-get install -y git && python train.py"), "EXEC015")
+    assert not said(by_shell("apt-get -qqy install git && python train.py"), "EXEC015")
+    assert not said(by_shell("pip install a && python train.py"), "EXEC015")
+
+
+@pytest.mark.parametrize(
+    ("script", "is_bash"),
+    [
+        ("source a && python b.py", True),
+        ("if [[ -f a ]]; then python b.py; fi", True),
+        ("A=(1 2)\npython b.py", True),
+        ("python b.py > >(tee a)", True),
+        (". a && python b.py", False),
+        ("echo 'source a' && python b.py", False),
+        ("python source.py --source a", False),
+        ("if [ -f a ]; then python b.py; fi", False),
+        ("A=$(cat a)\npython b.py", False),
+        ("(cd a; python b.py)", False),
+        ("f() { python b.py; }; f", False),
+        ("# source of all\npython b.py", False),
+    ],
+)
+def test_syntax_of_bash(script: str, is_bash: bool) -> None:
+    assert bool(said(by_shell(script, ("sh", "-c")), "EXEC016")) is is_bash
+    assert not said(by_shell(script), "EXEC016")
+
+
+def test_loaders_and_amounts() -> None:
+    assert said(launched(["--num-workers=16"], cpu="16"), "RES021")
+    assert said(launched(["data.num_workers=64"], cpu="32"), "RES021")
+    assert not said(launched(["--num-workers=8"], cpu="16"), "RES021")
+    assert not said(launched(["--warmup=160"], cpu="16"), "RES021")
+    assert said(launched([], cpu="16m"), "RES022")
+    assert said(launched([], cpu="8000"), "RES022")
+    assert not said(launched([], cpu="8000m"), "RES022")
+    assert not said(launched([], gpus=0, cpu="16m"), "RES022")
+    for memory, is_reported in (("128Mi", True), ("128", False), ("128000m", False), ("128Gi", False)):
+        small = launched([])
+        limits = small["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["resources"]["limits"]
+        limits["memory"] = memory
+        assert bool(said(small, "RES022")) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("path", "hides"),
+    [("/usr", True), ("/", True), ("/opt/conda/", True), ("/usr/src/app", False), ("/data", False)],
+)
+def test_mounts_over_the_image(path: str, hides: bool) -> None:
+    assert bool(said(launched([], mounts=[{"name": "pvc", "mountPath": path}]), "VOL020")) is hides
+
+
+def test_a_shell_that_becomes_the_training_hides_no_status() -> None:
+    assert not said(by_shell("exec python train.py\necho done"), "LIFE017")
+    assert said(by_shell("python train.py\necho done"), "LIFE017")

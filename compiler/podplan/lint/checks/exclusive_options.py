@@ -1,8 +1,7 @@
 """Options of training scripts that exclude each other.
 
-Sources: https://github.com/huggingface/transformers/blob/main/src/transformers/training_args.py (fp16 and bf16),
-https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py (fsdp and deepspeed),
-https://github.com/huggingface/transformers/blob/main/src/transformers/utils/quantization_config.py (4 and 8 bits),
+Sources: training_args.py (fp16 and bf16), trainer.py (fsdp and deepspeed) and utils/quantization_config.py (4
+and 8 bits) in https://github.com/huggingface/transformers/tree/main/src/transformers,
 https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (fp16 and bf16).
 """
 

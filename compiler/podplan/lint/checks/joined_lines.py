@@ -22,7 +22,8 @@ _LINE_BREAK = compile_lazily(r"\r\n?|\n")
 # Commands that take no other command as an argument.
 _TAKES_NONE_TEXT = """
     cd export set source . mkdir pip pip3 conda ls cp mv rm ulimit unset hostname date sleep git apt apt-get
-    tar nvidia-smi chmod chown python python3 torchrun wget curl pushd trap umask df free whoami unzip rsync ln
+    tar nvidia-smi chmod chown python python3 torchrun wget curl pushd trap umask df free whoami
+    unzip rsync ln
 """
 _TAKES_NONE = frozenset(_TAKES_NONE_TEXT.split())
 # What only begins a command where it begins a line.

@@ -1,6 +1,6 @@
 """Where and by which name the processes of a job meet, as scripts and launchers are told on each Pod.
 
-Sources: https://docs.pytorch.org/docs/stable/distributed.html#tcp-initialization (all processes need one address),
+Sources: https://docs.pytorch.org/docs/stable/distributed.html#tcp-initialization (all need one address),
 https://docs.pytorch.org/docs/stable/elastic/run.html (the rdzv_id is the same on all nodes).
 """
 

@@ -32,6 +32,8 @@ def implausible_amount(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         for name, (least, most, unit) in _BOUNDS.items():
             amount = get_resource_entries(target.data, section).get(name)
             number = quantities.parse_quantity(amount)
+            if name == "memory" and str(amount)[-1:] in "0123456789m":
+                continue  # ambiguous-unit reports it
             if number is not None and not least <= number <= most:
                 field = "request" if section == "requests" else "limit"
                 values = {"name": name, "field": field, "amount": amount, "unit": unit}

@@ -13,8 +13,9 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.target import Target, Violation
 
 _SYSTEM_TEXT = """
-    / /bin /sbin /lib /lib64 /usr /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/local /usr/local/bin /usr/local/lib /etc
-    /opt/conda /opt/conda/bin /opt/venv
+    / /bin /sbin /lib /lib64 /usr /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/local
+    /usr/local/bin /usr/local/lib
+    /etc /opt/conda /opt/conda/bin /opt/venv
 """
 _SYSTEM = frozenset(_SYSTEM_TEXT.split())
 

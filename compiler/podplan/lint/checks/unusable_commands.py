@@ -1,7 +1,7 @@
 """Commands of scripts that do not work in a container as they do on a machine.
 
-Sources: https://docs.conda.io/projects/conda/en/stable/dev-guide/deep-dives/activation.html (conda activate is a function
-of the shell), https://man7.org/linux/man-pages/man2/mount.2.html (CAP_SYS_ADMIN),
+Sources: https://docs.conda.io/projects/conda/en/stable/dev-guide/deep-dives/activation.html (activate is a
+function of the shell), https://man7.org/linux/man-pages/man2/mount.2.html (CAP_SYS_ADMIN),
 https://wiki.ubuntu.com/DashAsBinSh (what bash knows and sh does not).
 """
 
@@ -26,7 +26,8 @@ _INSTALLERS = {"apt-get": "apt-get", "apt": "apt", "yum": "yum", "dnf": "dnf"}
 # What dash, which is sh in images of Debian and Ubuntu, does not know.
 _BASH_ONLY = compile_lazily(
     r"(?:(?<=[\n;&|])|\A)[ \t]*(?:(?:if|while|until|then|do|elif|!)[ \t]+)?"
-    r"(?P<what>\[\[(?=\s)|source(?=\s)|shopt(?=\s)|declare(?=\s)|pushd(?=\s)|mapfile(?=\s)|\w+=\((?=[^)]*\))|function\s+\w+)"
+    r"(?P<what>\[\[(?=\s)|source(?=\s)|shopt(?=\s)|declare(?=\s)|pushd(?=\s)|mapfile(?=\s)|\w+=\((?=[^)]*\))"
+    r"|function\s+\w+)"
     r"|(?P<substitution>[\s=][<>]\((?=[\w.$/]))"
 )
 
@@ -44,7 +45,7 @@ def unusable_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
             problem = (
                 "conda activate",
                 "is a function that a shell without a terminal does not have",
-                'write conda run -n NAME before the program, or eval "$(conda shell.bash hook)" before this line',
+                'write conda run -n NAME before the program, or eval "$(conda shell.bash hook)" here',
             )
         elif process.name == "mount" and len(texts) > 1 and not _may_mount(target):
             problem = (
