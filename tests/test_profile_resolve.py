@@ -280,7 +280,9 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
 
 def test_a_plain_profile_loads_none_of_the_steps() -> None:
     code = (
-        "import sys\nfrom podplan.profile.resolve import resolve_profile\nfrom podplan.core.provenance import TracedDocument\n"
+        "import sys\n"
+        "from podplan.profile.resolve import resolve_profile\n"
+        "from podplan.core.provenance import TracedDocument\n"
         "doc = TracedDocument('x', {'spec': {'image': 'a'}, 'metadata': {}})\n"
         "resolve_profile(doc, load_base=None, inventory=None, environments=None, sets={})\n"
         "print(sorted(n for n in sys.modules if n.split('.')[0] in ('jinja2', 'jsonschema_rs', 'difflib')"

@@ -118,7 +118,7 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
 def _reject_unusable_flags(
     item: ClassifiedDocument, settings: PipelineSettings, resolution: Resolution
 ) -> None:
-    """Raises RequestError for what the flags ask of a profile and it does not have."""
+    """Raises UsageError for what the flags ask of a profile and it does not have."""
     environment_names = ", ".join(resolution.environments)
     if settings.environments is None and environment_names:
         raise UsageError(

@@ -59,7 +59,7 @@ def check_files(
     ``watch`` gets the files as their turn comes, and how many there will be, and hands them on. ``before``
     are the CRs to compare with, for rules about what a change does. So many ``workers`` share the files where
     there are enough, 0 is for as many as there are processors; what is said is the same.
-    Raises files.NoSuchPath and requests.RequestError.
+    Raises files.PathNotFound and requests.UsageError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
     run = CheckRun(settings, reader, base_crs, lambda file: reload_file(file, reader.unsaved_texts))

@@ -58,12 +58,12 @@ class JobRebuilder:
         return {file: self._texts[file] for file in files if file in self._texts}
 
     def get_item(self, job_source: JobSource) -> tuple[ClassifiedDocument, str]:
-        """An item of a file, and the text of the file. Raises RequestError."""
+        """An item of a file, and the text of the file. Raises UsageError."""
         text, file_items = self._read_items(job_source._replace(item_index=0, job_index=0))
         return file_items[job_source.item_index], text
 
     def get_job(self, job_source: JobSource) -> LoweredJob:
-        """The job that came from there. Raises RequestError."""
+        """The job that came from there. Raises UsageError."""
         if job_source in self._jobs:
             job = self._jobs.pop(job_source)
         else:

@@ -125,7 +125,7 @@ class CheckRun(RunData):
 
 
 def count_objects(run: CheckRun, file: str, number: int = 1) -> None:
-    """One more CR or Kubernetes object, which came of ``file``. Raises BoundExceeded."""
+    """One more CR or Kubernetes object, which came of ``file``. Raises LimitExceeded."""
     run.counts["objects"] += number
     if run.counts["objects"] > MAX_OBJECTS:
         message = (

@@ -112,7 +112,7 @@ def show(paths: Sequence[str], **flags: Any) -> int:
 
 
 def _write_baseline(file: str, entries: Iterable[BaselineEntry]) -> None:
-    """Writes a baseline. Raises BoundExceeded where it could not be read again."""
+    """Writes a baseline. Raises LimitExceeded where it could not be read again."""
     text = serialize_baseline(entries)
     size = len(text.encode(errors="surrogateescape"))
     if size > MAX_FILE_BYTES:

@@ -76,7 +76,7 @@ def change_options(command: Command) -> Command:
 def parse_change_flags(
     affected_by: bool, changed_since: str, new_since: str, base: str
 ) -> ChangeSelection | None:
-    """What the flags ask for; None where they ask for nothing. Raises RequestError."""
+    """What the flags ask for; None where they ask for nothing. Raises UsageError."""
     refs = list(dict.fromkeys(ref for ref in (base, changed_since, new_since) if ref))
     if len(refs) > 1:
         raise UsageError(f"{' and '.join(refs)} are two revisions; compare with one of them")
@@ -93,7 +93,7 @@ def check_change(
     """The result with what is to be reported of it, and the request that it is of.
 
     All of the paths is checked, and only the report is narrowed. With --affected-by that is the whole
-    repository. Raises RequestError and files.NoSuchPath.
+    repository. Raises UsageError and files.PathNotFound.
     """
     if "-" in paths:
         raise UsageError("standard input is no file that changed; name files and folders")

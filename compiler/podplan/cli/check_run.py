@@ -100,7 +100,7 @@ def _check_with_cache(
 
 
 def report_result(result: CheckResult, run_settings: RunSettings, report_targets: ReportTargets) -> int:
-    """Print the result; the exit code. Raises BoundExceeded where it is not that of all files."""
+    """Print the result; the exit code. Raises LimitExceeded where it is not that of all files."""
     write_reports(result, report_targets)
     require_complete(result)
     return compute_exit_code(result, run_settings.fail_on)
@@ -141,7 +141,7 @@ def run_check(
 
 
 def require_complete(result: CheckResult) -> None:
-    """Raises BoundExceeded where files were left out because they reached a bound."""
+    """Raises LimitExceeded where files were left out because they reached a bound."""
     if result.limit_hits:
         raise LimitExceeded("\npodplan: ".join(one.message for one in result.limit_hits))
 

@@ -41,7 +41,7 @@ def compare_with_dump(
 ) -> int:
     """Print what differs, and write the settings that adopt it where that is asked for.
 
-    Raises RequestError for a dump that cannot be compared, and for a configuration that cannot be written.
+    Raises UsageError for a dump that cannot be compared, and for a configuration that cannot be written.
     """
     path = (*paths, ".")[0]
     file = "standard input" if dump == _STDIN else dump
@@ -127,7 +127,7 @@ class _Jobs:
             self._there += [(plan.cr, found, called)] if found.objects else []
 
     def one(self, path: str) -> tuple[TracedDocument, Dump]:
-        """The one job that the dump has objects of, and those. Raises RequestError."""
+        """The one job that the dump has objects of, and those. Raises UsageError."""
         if self._nameless:
             raise UsageError(f"{path}: the job has no name yet; write the one that it has in the cluster")
         if self._failure is not None:

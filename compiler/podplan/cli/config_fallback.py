@@ -23,7 +23,7 @@ def load_with_config_fallback(
 
     Where its request is wrong and that of ``head`` (a revision, "" for the work tree at ``root``) is not,
     because settings have changed since ``base``, those of ``head`` are taken, and it is said. Raises
-    RequestError, which speaks of the revision.
+    UsageError, which speaks of the revision.
     """
     try:
         return load()

@@ -125,7 +125,7 @@ def command(
 def compared(paths: Sequence[str], **flags: Any) -> Diff:
     """What differs in ``paths``; ``flags`` are those of the command, by the names of its parameters.
 
-    Raises RequestError, files.NoSuchPath, and BoundExceeded.
+    Raises UsageError, files.PathNotFound, and LimitExceeded.
     """
     return _compared(paths, **flags).diff
 

@@ -35,7 +35,7 @@ def fix_options(command: Command) -> Command:
 
 
 def apply_fixes(paths: Sequence[str], run_settings: RunSettings, unsafe: bool) -> CheckResult:
-    """Repair the files; what is left to report. Raises RequestError where one has changed meanwhile."""
+    """Repair the files; what is left to report. Raises UsageError where one has changed meanwhile."""
     from podplan.report.fixes import format_fix_summary
 
     fix_result = _compute_fixes(paths, run_settings, unsafe)

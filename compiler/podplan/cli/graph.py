@@ -77,7 +77,7 @@ class _Gallery:
                 self._failure = error.with_file(plan.item.doc.name)
 
     def finished(self) -> list[Graph]:
-        """The pictures. Raises RequestError where there are none, and BoundExceeded."""
+        """The pictures. Raises UsageError where there are none, and LimitExceeded."""
         if self._failure is not None:
             raise self._failure
         if not self._pictures:

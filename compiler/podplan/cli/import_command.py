@@ -67,7 +67,7 @@ def command(file: str, output: str, **_: Any) -> int:
 
 
 def _read(file: str) -> SourceFile:
-    """The file to import. Raises RequestError, NoSuchPath, and OutsideRoot where a link leads out."""
+    """The file to import. Raises UsageError, PathNotFound, and OutsideRoot where a link leads out."""
     require_inside_repository(file)
     if os.path.isdir(file):
         raise UsageError(f"{file} is a folder; name the file with the training job")

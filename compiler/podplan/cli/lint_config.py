@@ -59,7 +59,7 @@ def rule_options(command: Command) -> Command:
 def build_lint_config(
     settings: Mapping[str, Setting], config: Config, flags: Mapping[str, Any], baseline_is_read: bool = True
 ) -> LintConfig:
-    """The terms that the settings come to. Raises RequestError for what means no rule, day or file."""
+    """The terms that the settings come to. Raises UsageError for what means no rule, day or file."""
     policies = _select_builtin_policies(settings)
     custom = (
         _load_configured_policies(settings, policies)
@@ -102,7 +102,7 @@ def build_lint_config(
 
 
 def _select_builtin_policies(settings: Mapping[str, Setting]) -> tuple[Policy, ...]:
-    """Our own policies, as the Pod Security Standard in force has them. Raises RequestError."""
+    """Our own policies, as the Pod Security Standard in force has them. Raises UsageError."""
     from podplan.lint.registry import load_builtin_policies
 
     standard = settings["pss"].value
@@ -110,7 +110,7 @@ def _select_builtin_policies(settings: Mapping[str, Setting]) -> tuple[Policy, .
 
 
 def _load_configured_policies(settings: Mapping[str, Setting], builtin: tuple[Policy, ...]) -> CustomPolicies:
-    """The policies in the folders that the configuration names. Raises RequestError."""
+    """The policies in the folders that the configuration names. Raises UsageError."""
     from podplan.lint.custom_policies import load_custom_policies
 
     taken_names = {rule.code for rule in BUILTIN_RULES.values()} | {
@@ -148,7 +148,7 @@ def _build_selection_changes(path_settings: PathSettings) -> dict[str, Any]:
 def _require_known_rules(
     config: Config, flags: Mapping[str, Any], settings: Mapping[str, Setting], rules: list[Rule]
 ) -> None:
-    """Raises RequestError with the place of the first text that means no rule."""
+    """Raises UsageError with the place of the first text that means no rule."""
     for key in _RULE_KEYS:
         name = key.replace("-", "_")
         if key in config.locations:
@@ -188,7 +188,7 @@ def _load_baseline(baseline: Setting) -> tuple[BaselineEntry, ...] | None:
 
 
 def read_baseline(file: str) -> tuple[BaselineEntry, ...]:
-    """The entries of a baseline file. Raises RequestError."""
+    """The entries of a baseline file. Raises UsageError."""
     from podplan.lint.baseline import parse_baseline
 
     try:

@@ -37,7 +37,7 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 def resolve_file_settings(
     path: str, inventory: str = "", config: str = "", isolated: bool = False
 ) -> FileSettings:
-    """What ``podplan check`` would go by for a file. Raises RequestError."""
+    """What ``podplan check`` would go by for a file. Raises UsageError."""
     from podplan.cli.check_run import DEFAULT_FLAGS, resolve_check_settings
 
     flags = {**DEFAULT_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}

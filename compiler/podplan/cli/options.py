@@ -138,7 +138,7 @@ def lowering_options(command: Command) -> Command:
 def resolve_run_settings(
     paths: Sequence[str], clock: str = "", baseline_is_read: bool = True, **flags: Any
 ) -> RunSettings:
-    """What flags and the nearest configuration ask for; flags win. Raises RequestError and OutsideRoot.
+    """What flags and the nearest configuration ask for; flags win. Raises UsageError and OutsideRoot.
 
     ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
     flags for rules do not ask the policies.
@@ -173,7 +173,7 @@ def resolve_run_settings(
 def list_custom_policies(config: str = "", isolated: bool = False) -> list[Policy]:
     """The policies that the configuration here brings, an admission policy with several bindings once.
 
-    Raises RequestError.
+    Raises UsageError.
     """
     flags: dict[str, Any] = {"environments": ("all",), "sets": (), "select": ()}
     run_settings = resolve_run_settings(
@@ -186,7 +186,7 @@ def list_custom_policies(config: str = "", isolated: bool = False) -> list[Polic
 
 
 def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -> Config:
-    """The configuration that is named, else the nearest to the first path. Raises RequestError."""
+    """The configuration that is named, else the nearest to the first path. Raises UsageError."""
     if config_path:
         return load_config_file(config_path)
     if isolated or not paths:

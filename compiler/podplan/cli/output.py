@@ -21,7 +21,7 @@ DEVICES_FOLDER = "/dev"
 def write_stdout(text: str) -> None:
     """``text`` to standard output as UTF-8, whatever the locale says.
 
-    Raises RequestError where nothing can be written there, and BrokenPipeError where nobody reads on.
+    Raises UsageError where nothing can be written there, and BrokenPipeError where nobody reads on.
     """
     write_all([_encode_text(text)])
 
@@ -113,7 +113,7 @@ def describe_os_error(error: OSError) -> str:
 def replace_file(path: str, text: str) -> bool:
     """``text`` as the whole content of ``path``, by rename; false where it is that already.
 
-    Raises RequestError, also for a file in ``.git``, and OutsideRoot where a link leads out of the
+    Raises UsageError, also for a file in ``.git``, and OutsideRoot where a link leads out of the
     repository; then the file is as it was.
     """
     require_inside_repository(os.path.dirname(path) or ".")
@@ -130,7 +130,7 @@ def replace_file(path: str, text: str) -> bool:
 def replace_text(path: str, before: str, text: str) -> None:
     """The same for a file that had the text ``before``, where a link points; a link stays one.
 
-    Raises RequestError also where the file has another text now.
+    Raises UsageError also where the file has another text now.
     """
     try:
         current = _read_current_content(path)
@@ -146,7 +146,7 @@ def replace_text(path: str, before: str, text: str) -> None:
 def _read_current_content(path: str) -> bytes | None:
     """The content of a file, None where there is none.
 
-    Raises OSError, and RequestError for a folder, a pipe or the like.
+    Raises OSError, and UsageError for a folder, a pipe or the like.
     """
     try:
         # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.

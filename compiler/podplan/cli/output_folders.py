@@ -87,7 +87,7 @@ class FolderState(NamedTuple):
 def select_folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) -> list[OutputFolder]:
     """The folder of ``-o``, else those of the ``[[render]]`` tables; ``-e`` chooses among these, each whole.
 
-    Raises RequestError where there are none.
+    Raises UsageError where there are none.
     """
     if output:
         return [OutputFolder(output, (RenderRun(paths, flags),))]
@@ -131,7 +131,7 @@ def _renders_environment(table: RenderSettings, environments: Sequence[str]) -> 
 def update_folders(output_folders: Sequence[OutputFolder], check: bool) -> int:
     """Write the folders, or with ``check`` say how they differ and write nothing; the exit code.
 
-    Nothing is written unless all can be. Raises RequestError, OutsideRoot and BoundExceeded.
+    Nothing is written unless all can be. Raises UsageError, OutsideRoot and LimitExceeded.
     """
     loaded_folders = [_made(folder) for folder in output_folders]
     code = max(one.code for one in loaded_folders)
@@ -233,7 +233,7 @@ def _is_in_profile_repository(path: str, sources: Iterable[str]) -> bool:
 
 
 def _require_no_profiles_inside(path: str, sources: Iterable[str]) -> None:
-    """Raises RequestError for a profile in the folder that is rendered into."""
+    """Raises UsageError for a profile in the folder that is rendered into."""
     inside = os.path.realpath(path)
     for source in dict.fromkeys(sources):
         if os.path.commonpath((os.path.realpath(source), inside)) == inside:

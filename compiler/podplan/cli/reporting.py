@@ -86,13 +86,13 @@ def report_options(command: Command) -> Command:
 
 
 def parse_report_flags(format_: str, outputs: Sequence[str], statistics: bool, color: str) -> ReportTargets:
-    """What the flags ask for. Raises RequestError for an output that is not FORMAT=FILE."""
+    """What the flags ask for. Raises UsageError for an output that is not FORMAT=FILE."""
     files = tuple(_parse_output(text) for text in outputs)
     return ReportTargets("statistics" if statistics else format_, files, select_style(color, os.environ))
 
 
 def write_reports(result: CheckResult, targets: ReportTargets) -> None:
-    """Print the result and write it to the files. Raises RequestError where a file cannot be written."""
+    """Print the result and write it to the files. Raises UsageError where a file cannot be written."""
     write_report_texts(render_reports(result, targets), targets)
 
 
@@ -103,7 +103,7 @@ def render_reports(result: CheckResult, targets: ReportTargets) -> tuple[str, ..
 
 
 def write_report_texts(report_texts: tuple[str, ...], targets: ReportTargets) -> None:
-    """First the files, then what is printed. Raises RequestError where a file cannot be written."""
+    """First the files, then what is printed. Raises UsageError where a file cannot be written."""
     for (_, path), text in zip(targets.files, report_texts[:-1], strict=True):
         replace_file(path, text)
     write_stdout(report_texts[-1])

@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 def resolve_settings(config: Config, flags: Mapping[str, Any], clock: str = "") -> dict[str, Setting]:
     """Every setting by its key in the configuration. ``clock`` is the day where nothing else gives one.
 
-    Raises RequestError for a flag that cannot be read.
+    Raises UsageError for a flag that cannot be read.
     """
     settings_by_key = {key: _resolve_setting(key, config, flags) for key in DEFAULTS}
     if clock and not settings_by_key["today"].value:
@@ -91,7 +91,7 @@ def _convert_flag(key: str, flag_value: Any) -> Any:
 
 
 def parse_severities(pairs: Iterable[str]) -> dict[str, Severity]:
-    """What CODE=LEVEL pairs say. Raises RequestError."""
+    """What CODE=LEVEL pairs say. Raises UsageError."""
     levels = {str(level): level for level in Severity}
     severity_by_code: dict[str, Severity] = {}
     for pair in pairs:

@@ -21,7 +21,7 @@ def run_with_signals(run: Callable[[], int], has_timeout: bool) -> int:
     """What ``run`` returns. SIGTERM, SIGHUP and SIGINT end it as an error does, and so does the limit on its
     time, if it is ``bounded``.
 
-    Raises SystemExit with 128 and the number of the signal, OutOfTime, and what ``run`` raises.
+    Raises SystemExit with 128 and the number of the signal, RunTimeout, and what ``run`` raises.
     """
     import signal
 

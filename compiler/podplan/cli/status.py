@@ -110,7 +110,7 @@ class _Choice:
             self._number += 1
 
     def one(self, file: str) -> JobPlan:
-        """That plan. Raises RequestError where that is none or several."""
+        """That plan. Raises UsageError where that is none or several."""
         from podplan.core.suggestions import suggest_or_list
 
         names = self._names
@@ -131,7 +131,7 @@ def _get_job_name(plan: JobPlan) -> str:
 
 
 def _read_states(path: str) -> SourceFile:
-    """The file with the states. Raises RequestError."""
+    """The file with the states. Raises UsageError."""
     if path == "-":
         return read_standard_input()
     require_inside_repository(path)

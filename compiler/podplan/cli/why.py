@@ -86,7 +86,7 @@ class _Search:
         return None
 
     def found(self) -> tuple[TracedDocument, Path]:
-        """What was found. Raises RequestError."""
+        """What was found. Raises UsageError."""
         if (found := self._cr or self._lowered) is not None:
             return found
         if self._failure:

@@ -79,13 +79,13 @@ class Config(NamedTuple):
 
 
 def load_config_for(path: str) -> Config:
-    """The configuration that holds for a path; the defaults where there is no file. Raises RequestError."""
+    """The configuration that holds for a path; the defaults where there is no file. Raises UsageError."""
     file = find_nearest_config(path)
     return _build_config(read_extended(file)) if file is not None else Config()
 
 
 def load_config_file(file: str) -> Config:
-    """The configuration of the file that ``--config`` names. Raises RequestError."""
+    """The configuration of the file that ``--config`` names. Raises UsageError."""
     return _build_config(read_extended(read_config(file)))
 
 
@@ -181,7 +181,7 @@ def _is_kind_table(key: str, value: Mapping[str, Any]) -> bool:
 
 
 def _validate_values(file: ConfigFile) -> None:
-    """Refuses what has the right form and still means nothing. Raises RequestError."""
+    """Refuses what has the right form and still means nothing. Raises UsageError."""
     lowering = file.data.get("lowering", {})
     for key, value in lowering.items():
         settings = (

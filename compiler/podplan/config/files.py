@@ -43,7 +43,7 @@ class ConfigFile(NamedTuple):
 
 
 def find_nearest_config(path: str) -> ConfigFile | None:
-    """The configuration for a path: the nearest file up to its root. Raises RequestError."""
+    """The configuration for a path: the nearest file up to its root. Raises UsageError."""
     folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
     top = find_root(path)
     while True:
@@ -64,7 +64,7 @@ def find_nearest_config(path: str) -> ConfigFile | None:
 def read_config(file: str) -> ConfigFile:
     """The configuration in the file that ``--config`` names.
 
-    Raises RequestError, also where a link leads out of the repository that the file seems to be in.
+    Raises UsageError, also where a link leads out of the repository that the file seems to be in.
     """
     try:
         require_inside_repository(file)
@@ -80,7 +80,7 @@ def read_config(file: str) -> ConfigFile:
 
 
 def read_extended(file: ConfigFile) -> list[ConfigFile]:
-    """A file and those that it extends, the nearest first. Raises RequestError."""
+    """A file and those that it extends, the nearest first. Raises UsageError."""
     files = [file]
     root = find_root(file.path)
     while (reference := files[-1].data.get("extend")) is not None:
@@ -102,7 +102,7 @@ def read_extended(file: ConfigFile) -> list[ConfigFile]:
 def resolve_inside_root(file: ConfigFile, key: str, reference: str, *steps: str | int) -> str:
     """The absolute path that ``reference`` under ``key`` stands for, relative to its file.
 
-    Raises RequestError where it leads out of the root of the file, links followed, or can be no path.
+    Raises UsageError where it leads out of the root of the file, links followed, or can be no path.
     """
     if "\0" in reference:
         raise UsageError(f"{file.locate(key, *steps)}: {key}: a path has no null character (\\u0000)")

@@ -85,7 +85,7 @@ def build_group(tree: Traced, replica_type: str = "", start: int = 0, replicas: 
 def expand_group(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
     """The objects of a group in full, in order of their index.
 
-    Raises BoundExceeded when there are more than ``MAX_REPLICAS_WRITTEN_OUT``, or as many lines in a text.
+    Raises LimitExceeded when there are more than ``MAX_EXPANDED_REPLICAS``, or as many lines in a text.
     """
     replica_count = max(
         [group.replicas, *(_count_listed_replicas(text) for text in group.doc.replica_texts.values())]
@@ -96,7 +96,7 @@ def expand_group(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
 
 
 def require_expandable(subject: str, replicas: int) -> None:
-    """Raises BoundExceeded where there are more replicas than are written out."""
+    """Raises LimitExceeded where there are more replicas than are written out."""
     if replicas > MAX_EXPANDED_REPLICAS:
         message = (
             f"{subject} is about {replicas} replicas, too many to write them all out; "

@@ -123,7 +123,7 @@ class _ContainerSearch:
         self.remaining_text = MAX_COMMAND_TEXT
 
     def count_text(self, word_count: int, text_length: int) -> None:
-        """So many more words and characters. Raises BoundExceeded."""
+        """So many more words and characters. Raises LimitExceeded."""
         self.remaining_words -= word_count
         self.remaining_text -= text_length
         if self.remaining_words < 0:
@@ -132,7 +132,7 @@ class _ContainerSearch:
             raise self._build_limit_error("command-text", f"{MAX_COMMAND_TEXT:,} characters")
 
     def count_variables(self) -> None:
-        """The variables, once: what sets one more copies all of them. Raises BoundExceeded."""
+        """The variables, once: what sets one more copies all of them. Raises LimitExceeded."""
         self.count_text(self.variable_count, 0)
         self.variable_count = 0
 
@@ -145,7 +145,7 @@ class _ContainerSearch:
 def find_programs(container: Mapping[str, Any]) -> DiscoveredPrograms:
     """The programs that a container starts: ``command``, ``args``, ``env`` and ``envFrom`` are looked at.
 
-    Paths are those of the container: ``("args", 2)``. Odd values are passed over. Raises BoundExceeded.
+    Paths are those of the container: ``("args", 2)``. Odd values are passed over. Raises LimitExceeded.
     """
     variables = kubelet.resolve_environment(container)
     is_complete = not container.get("envFrom")

@@ -206,7 +206,7 @@ def _expand_braces(pieces: tuple[Piece, ...]) -> Iterator[Sequence[Piece] | None
 
 
 def _list_alternatives(atoms: Sequence[Atom]) -> list[list[Atom]] | None:
-    """Every way through the braces, in the order of bash; None where there are more than MAX_BRACED."""
+    """Every way through the braces, in the order of bash; None where there are more than MAX_BRACE_WORDS."""
     for start, atom in enumerate(atoms):
         if atom != "{" or (start == 0 and list(atoms[1:2]) == ["}"]):
             continue

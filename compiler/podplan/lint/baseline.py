@@ -154,7 +154,7 @@ def serialize_baseline(entries: Iterable[BaselineEntry]) -> str:
 
 
 def parse_baseline(text: str, file: str) -> tuple[BaselineEntry, ...]:
-    """The entries of a baseline file. Raises RequestError where it is none."""
+    """The entries of a baseline file. Raises UsageError where it is none."""
     try:
         data = json.loads(text.removeprefix("\ufeff"))  # some editors put a byte order mark before it
     except (ValueError, RecursionError) as error:

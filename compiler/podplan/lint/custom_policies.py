@@ -44,8 +44,8 @@ class CustomPolicies(NamedTuple):
 def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) -> CustomPolicies:
     """The policies in folders; ``known`` are codes and names that are taken.
 
-    Raises RequestError for a folder or file that cannot be read, or is not YAML, NoSuchPath and
-    BoundExceeded.
+    Raises UsageError for a folder or file that cannot be read, or is not YAML, PathNotFound and
+    LimitExceeded.
     """
     policies: list[Policy] = []
     diagnostics: list[tuple[TracedDocument, Diagnostic]] = []

@@ -57,12 +57,12 @@ def list_all_rules(config: LintConfig) -> list[Rule]:
 
 
 def resolve_default_rules(config: LintConfig) -> ResolvedRules:
-    """What holds where no section matches. Raises RequestError."""
+    """What holds where no section matches. Raises UsageError."""
     return resolve_rules_for_selections(config, ())
 
 
 def resolve_rules_for_selections(config: LintConfig, selection_numbers: tuple[int, ...]) -> ResolvedRules:
-    """What holds where some of the sections match, in their order. Raises RequestError."""
+    """What holds where some of the sections match, in their order. Raises UsageError."""
     selection = config.selection
     for number in selection_numbers:
         selection = narrow_selection(selection, config.path_selections[number].changes)

@@ -23,7 +23,7 @@ EVALUATOR_PLACEHOLDERS = {"schema": "value", "cel": "message"}
 def validate_policy(data: Mapping[str, Any]) -> list[Diagnostic]:
     """What keeps a policy from being asked, at its paths.
 
-    Raises BoundExceeded, and RequestError without the extra.
+    Raises LimitExceeded, and UsageError without the extra.
     """
     diagnostics = validate_against("Policy", data, FORM_RULE_BY_SCHEMA_RULE)
     if diagnostics:

@@ -62,12 +62,12 @@ class ResolvedRules(NamedTuple):
 
 
 def resolve_rules(policies: Iterable[Policy], selection: RuleSelection) -> ResolvedRules:
-    """What a selection comes to. Raises RequestError for a text that means no rule."""
+    """What a selection comes to. Raises UsageError for a text that means no rule."""
     return ResolvedRules(tuple(select_policies(policies, selection)), _find_changed_severities(selection))
 
 
 def select_policies(policies: Iterable[Policy], selection: RuleSelection) -> list[Policy]:
-    """The policies that are on, with the severities that they have in this run. Raises RequestError."""
+    """The policies that are on, with the severities that they have in this run. Raises UsageError."""
     policies = list(policies)
     rules = [*BUILTIN_RULES.values(), *(policy.rule for policy in policies)]
     texts = (*selection.select, *selection.extend_select, *selection.ignore, *selection.severities)
@@ -197,7 +197,7 @@ def _apply_rule_severity(rule: Rule, selection: RuleSelection) -> Rule:
 
 
 def require_known_rule(text: str, rules: Iterable[Rule]) -> None:
-    """Raises RequestError where a code, prefix or name means none of the rules."""
+    """Raises UsageError where a code, prefix or name means none of the rules."""
     rules = list(rules)
     if not text or not any(matches_rule(text, rule) for rule in rules):
         raise UsageError(f'no rule has the code, prefix or name "{text}"{suggest_rule(text, rules)}')

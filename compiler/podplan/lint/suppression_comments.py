@@ -59,7 +59,7 @@ WHOLE_FILE_RANGE = CoveredRange((0, 0), _END_POSITION)
 
 
 def find_suppression_comments(source: SourceFile) -> list[SuppressionComment]:
-    """The comments of a file that suppress findings, in order. Raises BoundExceeded."""
+    """The comments of a file that suppress findings, in order. Raises LimitExceeded."""
     text = source.text
     candidates = sum(parse_directive(match["body"]) is not None for match in DIRECTIVE_PATTERN.finditer(text))
     if not candidates:

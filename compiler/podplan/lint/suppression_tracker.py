@@ -59,7 +59,7 @@ class SuppressionTracker:
         self._refused: dict[Suppression, str] = {}
 
     def resolve_rules(self, file: str, pod_security_standard: str = "") -> ResolvedRules:
-        """Which rules are on for a file. Raises RequestError.
+        """Which rules are on for a file. Raises UsageError.
 
         ``standard`` is the Pod Security Standard that a namespace enforces: what it refuses is an error. Of a
         privileged one nothing is, unless the configuration says of all namespaces what they enforce.
@@ -92,7 +92,7 @@ class SuppressionTracker:
         )
 
     def merge_state(self, state: SuppressionState) -> None:
-        """Takes over what is known of a part of the files. Raises RequestError."""
+        """Takes over what is known of a part of the files. Raises UsageError."""
         for key in state.rule_keys:
             self._resolve_by_key(key)
         self.undecided_rules |= state.undecided_rules
@@ -111,7 +111,7 @@ class SuppressionTracker:
         return list(enabled.values())
 
     def load_suppressions(self, source: SourceFile) -> bool:
-        """Looks for suppressions in a file that is checked; whether there are any. Raises BoundExceeded."""
+        """Looks for suppressions in a file that is checked; whether there are any. Raises LimitExceeded."""
         file_suppressions = self._read_suppressions(source)
         if file_suppressions is None:
             return False

@@ -57,7 +57,7 @@ class SuppressionUsage(NamedTuple):
 
 
 def read_file_suppressions(source: SourceFile, config: LintConfig) -> FileSuppressions:
-    """The suppressions of a file. Raises BoundExceeded."""
+    """The suppressions of a file. Raises LimitExceeded."""
     comments = find_suppression_comments(source)
     accepted: list[Suppression] = []
     findings: list[Finding] = []

@@ -46,7 +46,7 @@ def is_admission_document(data: object) -> bool:
 def import_vap(docs: Iterable[TracedDocument]) -> ImportedPolicies:
     """The policies of the documents of one folder: policies, bindings, and the objects that are their params.
 
-    Raises RequestError without the extra, and BoundExceeded.
+    Raises UsageError without the extra, and LimitExceeded.
     """
     docs = tuple(docs)
     diagnostics: list[tuple[TracedDocument, Diagnostic]] = []

@@ -38,18 +38,18 @@ class Output:
             self._failure = error
 
     def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:
-        """The YAML documents of a plan. Raises BoundExceeded."""
+        """The YAML documents of a plan. Raises LimitExceeded."""
         raise NotImplementedError
 
     def finished(self) -> Spool:
-        """The text of all of them. Raises BoundExceeded."""
+        """The text of all of them. Raises LimitExceeded."""
         if self._failure is not None:
             raise self._failure
         return self._spool
 
 
 class Rendered(Output):
-    """The CRs of profiles. Two of one name are a RequestError, since one would replace the other."""
+    """The CRs of profiles. Two of one name are a UsageError, since one would replace the other."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class Names:
         self._places: dict[tuple[str, ...], str] = {}
 
     def add(self, plan: JobPlan) -> None:
-        """One more. Raises RequestError where another one has its name."""
+        """One more. Raises UsageError where another one has its name."""
         assert plan.cr is not None
         named = identify_object(plan.cr.data)
         key = tuple(str(named[part]) for part in ("kind", "namespace", "name"))
@@ -123,13 +123,13 @@ class Names:
 
 
 def render_cr(plan: JobPlan, settings: PipelineSettings) -> str:
-    """The CR of a plan as one YAML document, with its header. Raises BoundExceeded."""
+    """The CR of a plan as one YAML document, with its header. Raises LimitExceeded."""
     assert plan.cr is not None
     return format_header(plan, settings) + _emit_plan_document(plan, plan.cr.data)
 
 
 def _emit_plan_document(plan: JobPlan, data: Any) -> str:
-    """A document that came of a plan. Raises BoundExceeded, which names the file."""
+    """A document that came of a plan. Raises LimitExceeded, which names the file."""
     try:
         return emit_document(data)
     except LimitExceeded as error:
@@ -145,7 +145,7 @@ def _describe_group_size(group: ReplicaGroup) -> str:
 
 
 def join_documents(documents: Iterable[str]) -> Spool:
-    """Documents as one YAML stream. Raises BoundExceeded where they are too much."""
+    """Documents as one YAML stream. Raises LimitExceeded where they are too much."""
     spool = Spool()
     for document in documents:
         spool.add(f"---\n{document}")

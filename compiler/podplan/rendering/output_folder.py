@@ -60,8 +60,8 @@ class Files:
             self._failure = error
 
     def demand_apart(self) -> None:
-        """Raises RequestError for a name that no file can have, and for two that are one where case does not
-        count; and BoundExceeded where the texts are too much."""
+        """Raises UsageError for a name that no file can have, and for two that are one where case does not
+        count; and LimitExceeded where the texts are too much."""
         if self._failure is not None:
             raise self._failure
 
@@ -130,7 +130,7 @@ def find_orphans(
 def explain_orphan(path: str, content: bytes, settings: PipelineSettings, reader: Loader) -> str | None:
     """Why the source of a rendered file renders it no more; None where it does, or nobody can tell.
 
-    Raises RequestError for a source that is there and cannot be read: what it renders is not gone.
+    Raises UsageError for a source that is there and cannot be read: what it renders is not gone.
     """
     for item in classify_documents(parse_yaml(content, path)):
         render_header = parse_header(item) if item.category == "cr" else None

@@ -22,7 +22,7 @@ class Spool:
         self._room = MAX_OUTPUT_TEXT
 
     def add(self, text: str) -> None:
-        """One more text. Raises BoundExceeded where all together are too much."""
+        """One more text. Raises LimitExceeded where all together are too much."""
         self._room -= len(text)
         if self._room < 0:
             raise too_much()
@@ -53,7 +53,7 @@ class Texts(Mapping[str, str]):
         self._room = MAX_OUTPUT_TEXT
 
     def add(self, name: str, text: str) -> None:
-        """One more text, under a name that none has yet. Raises BoundExceeded where all are too much."""
+        """One more text, under a name that none has yet. Raises LimitExceeded where all are too much."""
         from zlib import compress
 
         self._room -= len(text)

@@ -99,7 +99,7 @@ class Loader:
         return references
 
     def merge_references(self, references: FileReferences) -> None:
-        """Takes over what another Reader noted in a run. Raises RequestError where it read another text."""
+        """Takes over what another Reader noted in a run. Raises UsageError where it read another text."""
         for file, referenced in references.references.items():
             self._references.add_references(file, referenced)
         self._references.extended_files.update(references.extended_files)
@@ -139,7 +139,7 @@ class Loader:
     def find_inventory(self, doc: TracedDocument, inventory_file: str = "") -> TracedDocument | None:
         """The ClusterInventory for a profile: the ``named`` file, else the one below the root of the profile.
 
-        Raises RequestError where the named file holds none, or where there are two to choose from.
+        Raises UsageError where the named file holds none, or where there are two to choose from.
         """
         if self._given_inventory is not None:
             return self._given_inventory
@@ -188,7 +188,7 @@ class Loader:
         return {file: source.text for file, source in sources if source is not None}
 
     def load_source(self, root: str, path: str) -> SourceFile:
-        """The file at ``path``. Raises OutsideRoot and OSError, and RequestError if it is not what it was."""
+        """The file at ``path``. Raises OutsideRoot and OSError, and UsageError if it is not what it was."""
         source = self._sources.pop(path, None) or parse_yaml(
             read_content(root, path, self.unsaved_texts), path
         )

@@ -26,11 +26,11 @@ class SkippedFile(NamedTuple):
 def load_files(
     paths: Iterable[str], unsaved_texts: Mapping[str, str] = {}
 ) -> Iterator[SourceFile | SkippedFile]:
-    """Each file read, or why it is not. Raises RequestError for a file that cannot be read at all.
+    """Each file read, or why it is not. Raises UsageError for a file that cannot be read at all.
 
     ``instead`` has texts that are taken for the content of files.
 
-    A file of ours that reaches a bound raises BoundExceeded, but only after all the others.
+    A file of ours that reaches a bound raises LimitExceeded, but only after all the others.
     """
     limit_errors: list[str] = []
     for path in paths:
@@ -43,7 +43,7 @@ def load_files(
 
 
 def load_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile | SkippedFile:
-    """One file. Raises RequestError, and BoundExceeded where it is ours and reaches a bound."""
+    """One file. Raises UsageError, and LimitExceeded where it is ours and reaches a bound."""
     root = find_root(path)
     try:
         try:
@@ -71,7 +71,7 @@ def _mentions_own_api(root: str, path: str, unsaved_texts: Mapping[str, str]) ->
 
 
 def reload_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile:
-    """A file that was read before. Raises RequestError where it is not what it was."""
+    """A file that was read before. Raises UsageError where it is not what it was."""
     with suppress(LimitExceeded):  # it has grown
         source = load_file(path, unsaved_texts)
         if isinstance(source, SourceFile):
@@ -93,7 +93,7 @@ def summarize_limit_errors(limit_errors: Sequence[str]) -> str:
 
 
 def read_standard_input(filename: str = "") -> SourceFile:
-    """Standard input as a file called ``filename``. Raises BoundExceeded, RequestError if it is closed."""
+    """Standard input as a file called ``filename``. Raises LimitExceeded, UsageError if it is closed."""
     if sys.stdin is None:
         raise UsageError("cannot read standard input: it is closed")
     content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
@@ -104,7 +104,7 @@ def read_standard_input(filename: str = "") -> SourceFile:
 
 
 def read_content(root: str, path: str, unsaved_texts: Mapping[str, str]) -> bytes:
-    """The bytes of a file, or those taken for it. Raises OSError, OutsideRoot and BoundExceeded."""
+    """The bytes of a file, or those taken for it. Raises OSError, OutsideRoot and LimitExceeded."""
     text = unsaved_texts.get(path)
     return read_inside_root(root, path) if text is None else text.encode()
 

@@ -122,7 +122,7 @@ def expand_paths(
     Golden renders that lie beside their profile are left out of what folders hold.
     ``exclude`` are shell patterns over the path as it would be printed, for what folders hold.
     Folders that cannot be listed are skipped and added to ``unreadable``, but for those among ``paths``.
-    Raises NoSuchPath, and RequestError for what cannot be read.
+    Raises PathNotFound, and UsageError for what cannot be read.
     """
     seen: set[str] = set()
     for path in paths:
@@ -209,7 +209,7 @@ def profile_path(golden: str) -> str:
 def read_inside_root(root: str, path: str) -> bytes:
     """The bytes of a regular file below ``root``; symbolic links are followed only inside it.
 
-    Raises OutsideRoot, BoundExceeded, and OSError where the file cannot be read.
+    Raises OutsideRoot, LimitExceeded, and OSError where the file cannot be read.
     """
     try:
         content = _read_content(root, path)
@@ -253,7 +253,7 @@ def _read_content(root: str, path: str) -> bytes:
 def file_contains_any(root: str, path: str, words: Sequence[bytes]) -> bool:
     """Whether one of ``words`` is in a file, which may be too big to be read; if beyond all measure, yes.
 
-    Raises as ``read_inside`` does, except for BoundExceeded.
+    Raises as ``read_inside`` does, except for LimitExceeded.
     """
     record_unknown()
     overlap = max(map(len, words))  # of one piece, for a word that ends in the next one

@@ -22,7 +22,7 @@ class FolderEntry(NamedTuple):
 def list_yaml_files(folder: str) -> dict[str, FolderEntry]:
     """The YAML files of a folder, and what is called like one, by name; none where there is no folder.
 
-    Raises NotADirectoryError, RequestError for a folder that cannot be read, and OutsideRoot where it leads
+    Raises NotADirectoryError, UsageError for a folder that cannot be read, and OutsideRoot where it leads
     out of its repository.
     """
     require_folder_inside(folder)
@@ -39,7 +39,7 @@ def list_yaml_files(folder: str) -> dict[str, FolderEntry]:
 
 
 def read_folder_file(folder: str, name: str) -> bytes:
-    """The bytes of a regular file in a folder. Raises BoundExceeded and RequestError."""
+    """The bytes of a regular file in a folder. Raises LimitExceeded and UsageError."""
     path = os.path.join(folder, name)
     try:
         return read_inside_root(folder, path)

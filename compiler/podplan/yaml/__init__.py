@@ -72,7 +72,7 @@ class SourceFile(NamedTuple):
 
 
 def parse_yaml(content: bytes, file: str) -> SourceFile:
-    """Read all documents of a file. Raises BoundExceeded and nothing else.
+    """Read all documents of a file. Raises LimitExceeded and nothing else.
 
     A document that is not YAML becomes a fault, and reading goes on at the next line that is ``---``.
     """

@@ -16,7 +16,7 @@ from podplan.core.typing import Any
 
 
 class ParseBudget:
-    """Counts what a file uses; every method raises BoundExceeded when its bound is passed."""
+    """Counts what a file uses; every method raises LimitExceeded when its bound is passed."""
 
     __slots__ = ("aliases", "characters", "documents", "expanded_nodes", "expanded_text", "file", "nodes")
 

@@ -90,7 +90,7 @@ class DocumentBuilder:
         self._key_tables: dict[int, KeyTable] = {}
 
     def build(self) -> None:
-        """Read to the end. Raises yaml.YAMLError where the text is not YAML, and BoundExceeded."""
+        """Read to the end. Raises yaml.YAMLError where the text is not YAML, and LimitExceeded."""
         # The stubs of PyYAML leave out what is written in C.
         get_event: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
         if self.budget.may_exceed_nodes(self.text):

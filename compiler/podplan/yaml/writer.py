@@ -65,7 +65,7 @@ def emit_document(data: Any, header: str | None = None) -> str:
     """The YAML text of one document of dicts with string keys, lists, strings, numbers, bools and None.
 
     ``header`` becomes comment lines above it. Raises TypeError for any other type, ValueError for a
-    number that JSON cannot hold and BoundExceeded for data that is nested too deeply or contains itself, and
+    number that JSON cannot hold and LimitExceeded for data that is nested too deeply or contains itself, and
     for a text that would fill the memory, as aliases of a long one do.
     """
     stream = _LimitedStream()

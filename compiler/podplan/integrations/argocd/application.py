@@ -66,8 +66,8 @@ class Application(NamedTuple):
 def read_application(folder: str, exclude: Sequence[str], reader: Loader) -> Application:
     """Everything of an Application.
 
-    Raises RequestError for a folder, and for what may be a profile, that cannot be read, BoundExceeded for a
-    profile that is too big, and NoSuchPath.
+    Raises UsageError for a folder, and for what may be a profile, that cannot be read, LimitExceeded for a
+    profile that is too big, and PathNotFound.
     """
     loaded_sources = list(_iter_sources(folder, exclude))
     listed = [
@@ -90,7 +90,7 @@ def read_application(folder: str, exclude: Sequence[str], reader: Loader) -> App
 
 
 def _refuse_foreign_profiles(document_items: Iterable[ClassifiedDocument]) -> None:
-    """Raises RequestError for a JobProfile that is none by its apiVersion: its jobs must not be left out."""
+    """Raises UsageError for a JobProfile that is none by its apiVersion: its jobs must not be left out."""
     for item in document_items:
         if (
             item.category == "other"

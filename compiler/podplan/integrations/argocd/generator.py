@@ -107,7 +107,7 @@ def generate_manifests(
 
     ``manifests`` is what becomes of these: include, ignore, or "" for an error where there are any.
     ``options`` are sync options for the CRs.
-    Raises RequestError, and what ``application.read`` raises. No message holds a secret of the parameters.
+    Raises UsageError, and what ``application.read`` raises. No message holds a secret of the parameters.
     """
     application = read_application(folder, exclude, reader)
     included_manifests = _select_manifests(application, manifests)
@@ -193,7 +193,7 @@ def _is_broken(source: SourceFile) -> bool:
 
 
 def _refuse_lists(objects: Iterable[_SourcedObject]) -> None:
-    """Raises RequestError for what Argo CD takes apart, whatever its kind: nobody has checked the entries."""
+    """Raises UsageError for what Argo CD takes apart, whatever its kind: nobody has checked the entries."""
     for sourced in objects:
         if sourced.is_list:
             raise UsageError(
@@ -203,7 +203,7 @@ def _refuse_lists(objects: Iterable[_SourcedObject]) -> None:
 
 
 def _refuse_duplicates(objects: Iterable[_SourcedObject], namespace: str) -> None:
-    """Raises RequestError where two objects are one for the API server, which knows no version in a name.
+    """Raises UsageError where two objects are one for the API server, which knows no version in a name.
 
     What has no namespace goes to ``namespace``.
     """
@@ -232,7 +232,7 @@ def resolve_inventory_path(requested: str, folder: str, root: str) -> str:
     """The file of the inventory that a parameter names, as seen from the working folder.
 
     A leading ``/`` stands for the top of the repository, as in other file parameters of Argo CD.
-    Raises RequestError where it leads out of ``root``, or can be no path.
+    Raises UsageError where it leads out of ``root``, or can be no path.
     """
     if "\0" in requested:
         raise UsageError('the parameter "inventory" has a null character (\\u0000), and no path has one')

@@ -42,7 +42,7 @@ def parse_parameters(text: str | None) -> PluginParameters:
     """The parameters in ``text``, the value of ARGOCD_APP_PARAMETERS; None where it is not set.
 
     It is not set for an Application without a ``plugin``, ``null`` for one without parameters, and else a
-    list (docs/evidence/gitops-argocd.md#parameters). Raises RequestError for anything that is not understood:
+    list (docs/evidence/gitops-argocd.md#parameters). Raises UsageError for anything that is not understood:
     a parameter that
     is misspelt must not become a default.
     """

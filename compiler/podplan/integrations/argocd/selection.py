@@ -24,7 +24,7 @@ class SelectedProfile(NamedTuple):
 def select_profiles(
     profiles: Sequence[ApplicationProfile], parameters: PluginParameters
 ) -> list[SelectedProfile]:
-    """The profiles that an Application asks for. Raises RequestError for what none of them has."""
+    """The profiles that an Application asks for. Raises UsageError for what none of them has."""
     selected = _filter_by_name(profiles, parameters.profiles)
     declaring = {name: [one for one in selected if name in one.params] for name in parameters.params}
     for name, declaring_profiles in declaring.items():

@@ -13,7 +13,7 @@ _OPTION = re.compile(r"[A-Za-z]+=[A-Za-z]+")
 
 
 def require_sync_options(options: Iterable[str]) -> None:
-    """Raises RequestError for what is no sync option such as ``Delete=confirm``."""
+    """Raises UsageError for what is no sync option such as ``Delete=confirm``."""
     for option in options:
         if not _OPTION.fullmatch(option):
             raise UsageError(f'--sync-option wants NAME=VALUE, such as Delete=confirm, not "{option[:60]}"')

@@ -22,7 +22,7 @@ class BaseRevision(NamedTuple):
 def find_base_revision(requested: str, root: str, environ: Mapping[str, str]) -> BaseRevision:
     """What a step compares with: what it asks for, else for a pull request what that would be merged into.
 
-    Raises RequestError where what it asks for cannot be had, or git cannot read the checkout.
+    Raises UsageError where what it asks for cannot be had, or git cannot read the checkout.
     """
     if requested:
         resolve_base(root, requested)

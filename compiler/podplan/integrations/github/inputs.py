@@ -44,7 +44,7 @@ class ActionInputs(NamedTuple):
 
 
 def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
-    """The inputs. Raises RequestError for one that has no such value."""
+    """The inputs. Raises UsageError for one that has no such value."""
     raw_values = {name: environ.get(INPUT_PREFIX + name.upper(), "").strip() for name in ActionInputs._fields}
     action_inputs = ActionInputs(
         command=_parse_choice("command", raw_values["command"] or "check", STEP_COMMANDS),

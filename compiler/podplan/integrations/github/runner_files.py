@@ -39,7 +39,7 @@ def truncate_summary(summary: str) -> str:
 
 
 def require_in_workspace(name: str, path: str, environ: Mapping[str, str]) -> None:
-    """Raises RequestError where a file or folder is not in the workspace or among the runner's temporary
+    """Raises UsageError where a file or folder is not in the workspace or among the runner's temporary
     files, whichever it is written as: a link in the checkout may lead anywhere. Of a file its folder counts:
     who writes it replaces a link in its place, and who reads it judges where that leads.
     """

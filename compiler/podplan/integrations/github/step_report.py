@@ -24,7 +24,7 @@ def render_summary(result: CheckResult | None, diff: Diff | None, notice: str) -
 
 
 def render_comment(result: CheckResult | None, diff: Diff | None) -> str:
-    """Plain text: the difference, then the findings, the most important first; at most MAX_COMMENT of it."""
+    """Plain text of at most MAX_COMMENT_LENGTH characters: the difference, then the findings by severity."""
     findings = result and concise.render(result._replace(findings=sort_by_severity(result.findings)))
     text = "\n".join(part for part in (diff and diff_text.render(diff), findings) if part)
     return (

@@ -57,7 +57,7 @@ def find_extending_files(
 
 def find_dependents(path: str, extending_files: Mapping[str, ExtendingFile]) -> tuple[str, ...]:
     """The files that extend the one at ``path``, at first hand or through others: at most ``MAX_DEPENDENTS``,
-    and ``MAX_CHECKED`` bytes of them."""
+    and ``MAX_CHECKED_CHARACTERS`` bytes of them."""
     files_by_base: dict[str, list[str]] = {}
     for file, extending_file in extending_files.items():
         for base in extending_file.bases:

@@ -20,7 +20,7 @@ _CLASS_KIND, _FIELD_KIND, _OBJECT_KIND, _ARRAY_KIND = 5, 8, 19, 18  # SymbolKind
 
 
 def build_symbols(document: OpenDocument, encoding: Encoding) -> list[dict[str, Any]]:
-    """The outline of a document. Raises BoundExceeded."""
+    """The outline of a document. Raises LimitExceeded."""
     text_lines = split_lines(document.text)
     budget = [MAX_SYMBOLS]
     document_symbols = []

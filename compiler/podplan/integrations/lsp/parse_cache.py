@@ -34,7 +34,7 @@ class ParseCache:
         return _CachingReader(self, exclude, unsaved_texts)
 
     def load_source(self, content: bytes, path: str) -> SourceFile:
-        """The file at ``path``, which has this content. Raises BoundExceeded."""
+        """The file at ``path``, which has this content. Raises LimitExceeded."""
         digest = blake2b(content, digest_size=16).digest()
         cached = self._sources_by_path.pop(path, None)
         if cached is None or cached.digest != digest:

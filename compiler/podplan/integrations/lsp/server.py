@@ -46,7 +46,7 @@ Message = dict[str, Any]
 def serve(stdin: BinaryIO, stdout: BinaryIO, resolve_settings: Callable[[str], FileSettings]) -> int:
     """Serves one editor until it says exit or hangs up; the exit code comes back, 1 for exit before shutdown.
 
-    ``asked`` gives the settings for the path of a file, or raises RequestError.
+    ``asked`` gives the settings for the path of a file, or raises UsageError.
     """
     inbox = Inbox()
     server = LanguageServer(stdout, resolve_settings)

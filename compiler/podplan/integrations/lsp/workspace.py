@@ -42,7 +42,7 @@ class CheckReport(NamedTuple):
 
 class Workspace:
     """The open documents and the settings of their files; ``asked`` gives those for a path, or raises
-    RequestError."""
+    UsageError."""
 
     def __init__(self, resolve_settings: Callable[[str], FileSettings]) -> None:
         self.documents = OpenDocuments()

@@ -45,12 +45,12 @@ class CompiledRules(NamedTuple):
 
 
 def find_compile_errors(rules: CelRules) -> tuple[ExpressionError, ...]:
-    """The expressions that do not compile. Raises BoundExceeded for one that is too long."""
+    """The expressions that do not compile. Raises LimitExceeded for one that is too long."""
     return _compile_rules(rules).errors
 
 
 def evaluate(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
-    """What the rules say about the object in bindings that ``values.bounded`` made. Raises BoundExceeded."""
+    """What the rules say about the object in bindings that ``values.bounded`` made. Raises LimitExceeded."""
     compiled = _compile_rules(rules)
     if compiled.errors:
         return Verdict(errors=compiled.errors)

@@ -45,7 +45,7 @@ def evaluate_rules(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
     """What the rules say about an object.
 
     ``bindings`` are object, oldObject, request, params and namespaceObject, plain data; what is missing is
-    null. Raises RequestError without the extra, and BoundExceeded when a bound is reached.
+    null. Raises UsageError without the extra, and LimitExceeded when a bound is reached.
     """
     names = ("object", "oldObject", "request", "params", "namespaceObject")
     return _request_verdict(rules, {name: copy_within_limits(bindings.get(name)) for name in names})
@@ -57,7 +57,7 @@ def find_compile_errors(rules: CelRules) -> tuple[ExpressionError, ...]:
 
 
 def require_extra() -> None:
-    """Raises RequestError where the evaluator is not installed."""
+    """Raises UsageError where the evaluator is not installed."""
     try:
         module_spec = find_spec("cel_expr_python.cel")
     except (ImportError, ValueError):

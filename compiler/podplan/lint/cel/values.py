@@ -14,7 +14,7 @@ def copy_within_limits(value: Any) -> Any:
     """A copy of plain data that CEL can be handed: no cycles, and integers as the API server decodes them.
 
     An integer beyond 64 bits is a float there (https://pkg.go.dev/k8s.io/apimachinery/pkg/util/json).
-    Raises BoundExceeded for what is nested too deep, as anything that contains itself is, or has too many
+    Raises LimitExceeded for what is nested too deep, as anything that contains itself is, or has too many
     parts.
     """
     return _copy_value(value, 0, [MAX_CEL_NODES, MAX_CEL_TEXT])

@@ -35,8 +35,8 @@ _IDENTITY_PATHS = (
 def evaluate_cel_policy(policy: Policy, target: Target) -> Iterator[Violation]:
     """One hit for each validation that is false; ``message`` is what the validation says.
 
-    Where an expression does not compile or fails, raises PolicyError after the hits. Raises RequestError
-    without the extra, and BoundExceeded.
+    Where an expression does not compile or fails, raises PolicyError after the hits. Raises UsageError
+    without the extra, and LimitExceeded.
     """
     rules = build_rules(policy.body, is_secret=target.doc.data.get("kind") == "Secret")
     errors: dict[ExpressionError, None] = {}

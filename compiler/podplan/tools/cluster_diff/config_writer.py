@@ -18,7 +18,7 @@ def set_options(text: str, file: str, kind: str, values: Mapping[str, Any]) -> s
     """``text`` with values for settings of lowering of one kind of job.
 
     ``file`` is what the file is called, which tells whether its tables begin with ``tool.podplan``. Raises
-    RequestError where that cannot be written into what is there.
+    UsageError where that cannot be written into what is there.
     """
     head = ("tool", "podplan") if os.path.basename(file) == "pyproject.toml" else ()
     table = (*head, "lowering", kind)

@@ -26,7 +26,7 @@ class Dump(NamedTuple):
 def read_dump(content: bytes, file: str) -> list[KubernetesObject]:
     """The objects of a dump, of a List or of several documents; Secrets are dropped.
 
-    Raises RequestError for what is no dump, and BoundExceeded for one that is too big.
+    Raises UsageError for what is no dump, and LimitExceeded for one that is too big.
     """
     source = parse_yaml(content, file)
     if source.diagnostics:
@@ -46,7 +46,7 @@ def read_dump(content: bytes, file: str) -> list[KubernetesObject]:
 def select_job_objects(objects: list[KubernetesObject], cr: TracedDocument, file: str) -> Dump:
     """The objects that belong to a job, and its uid as they give it.
 
-    Raises RequestError where they are of two jobs of one name.
+    Raises UsageError where they are of two jobs of one name.
     """
     name, namespace = _get_name(cr.data), cr.data["metadata"].get("namespace")
     job_objects = [one for one in objects if _belongs_to_job(one, cr.data["kind"], name, namespace)]

@@ -43,7 +43,7 @@ class ObjectMatches(NamedTuple):
 
 
 def expand_groups(groups: Iterable[ReplicaGroup], kinds: frozenset[str]) -> list[PredictedObject]:
-    """The objects of groups of some kinds. Raises BoundExceeded for too many."""
+    """The objects of groups of some kinds. Raises LimitExceeded for too many."""
     matching_groups = [group for group in groups if group.doc.data["kind"] in kinds]
     if sum(group.replicas for group in matching_groups) > MAX_EXPANDED_REPLICAS:
         message = f"a job of more than {MAX_EXPANDED_REPLICAS} objects is not compared"

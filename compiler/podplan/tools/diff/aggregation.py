@@ -52,7 +52,7 @@ class Folding:
         """One change of ``objects`` objects of a job.
 
         ``words`` are those that stand for something that every job has: its name, and its container. Raises
-        BoundExceeded where there are more than anybody would read.
+        LimitExceeded where there are more than anybody would read.
         """
         told = (
             _told(delta.part, words),

@@ -192,7 +192,7 @@ class Tree:
     def read(self, path: str) -> list[Job]:
         """The jobs of one more file, if it is on this side; a rendered CR whose source is there is none.
 
-        Raises RequestError, and BoundExceeded where there are too many objects.
+        Raises UsageError, and LimitExceeded where there are too many objects.
         """
         if path not in self.files.names:
             return []
@@ -212,7 +212,7 @@ class Tree:
         self.jobs += jobs
 
     def whole(self, job: Job) -> Whole:
-        """A job with all that it lowers to. Raises RequestError."""
+        """A job with all that it lowers to. Raises UsageError."""
         whole = self._kept.get(job.ref)
         if whole is None:
             with self.files.place():
@@ -231,7 +231,7 @@ class Tree:
                 return None
 
     def inventory(self, path: str) -> str | None:
-        """The text of the inventory that the jobs of a file are made with. Raises RequestError."""
+        """The text of the inventory that the jobs of a file are made with. Raises UsageError."""
         with self.files.place():
             doc = self._reader.find_unique_inventory(
                 TracedDocument(self.files.names[path], {}), self.settings.inventory_path
@@ -241,7 +241,7 @@ class Tree:
     def finish(self) -> None:
         """Adds what is known once all files are read.
 
-        Raises BoundExceeded for files that reached a bound.
+        Raises LimitExceeded for files that reached a bound.
         """
         if self._given_up:
             raise LimitExceeded(summarize_limit_errors(self._given_up))
@@ -500,7 +500,7 @@ def _unreadable(source: SourceFile, settings: PipelineSettings, reader: Loader) 
 
 
 def demand_environments(settings: PipelineSettings, known: frozenset[str]) -> None:
-    """Raises RequestError for an environment that was asked for and no profile has."""
+    """Raises UsageError for an environment that was asked for and no profile has."""
     for name in settings.environments if isinstance(settings.environments, tuple) else ():
         if name not in known:
             there = f"there are {', '.join(sorted(known))}" if known else "no profile has any"

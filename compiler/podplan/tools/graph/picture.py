@@ -28,7 +28,7 @@ _GROUP_NAME_LABEL = "scheduler.tensorstack.dev/group-name"
 def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str = "") -> Graph:
     """The picture of a CR that lowers to ``groups``; ``variant`` is the environment and matrix instance.
 
-    Raises BoundExceeded for a job of more parts than anybody could look at.
+    Raises LimitExceeded for a job of more parts than anybody could look at.
     """
     by_kind: dict[str, list[ReplicaGroup]] = {}
     _require_drawable(cr, len(groups))

@@ -56,7 +56,7 @@ def _group_by_code(policies: Iterable[Policy]) -> list[list[Policy]]:
 def find_violations(
     example: Mapping[str, Any], policies: Sequence[Policy], version: str = kubernetes.DEFAULT_VERSION
 ) -> list[Finding]:
-    """What podplan says of an example with these policies. Raises RequestError and BoundExceeded."""
+    """What podplan says of an example with these policies. Raises UsageError and LimitExceeded."""
     objects = example.get("objects") or [example["object"]]
     source = parse_yaml(emit_documents(objects).encode(), "example.yaml")
     inventory_doc = build_inventory(example["inventory"]) if "inventory" in example else None

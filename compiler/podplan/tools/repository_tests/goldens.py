@@ -49,7 +49,7 @@ def run_goldens(
     """The golden renders of the profiles in files compared, or with ``write`` brought up to date.
 
     ``write_all`` writes them for profiles without one too. What cannot be read or written, or reaches a
-    bound, is a failure of its test. Raises RequestError for what is wrong with all of them.
+    bound, is a failure of its test. Raises UsageError for what is wrong with all of them.
     """
     run_file = partial(_test_file, settings=settings, reader=reader, write=write, write_all=write_all)
     profiles = dict.fromkeys(profile_path(file) if is_golden(file) else file for file in files)

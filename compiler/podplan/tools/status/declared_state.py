@@ -31,7 +31,7 @@ class DeclaredState(NamedTuple):
 
 
 def parse_phase(value: Any, phases: tuple[str, ...], location: str) -> str:
-    """``written`` if it is one of the known phases. Raises RequestError."""
+    """``written`` if it is one of the known phases. Raises UsageError."""
     if isinstance(value, str) and value in phases:
         return value
     hint = suggest_or_list(value if isinstance(value, str) else "", phases)

@@ -23,7 +23,7 @@ def parse_pods(
 ) -> Iterator[DeclaredState]:
     """What the Pods of a document say; those of other jobs, and what is no Pod, are passed over.
 
-    ``training`` are the names of the containers that train, by position. Raises RequestError.
+    ``training`` are the names of the containers that train, by position. Raises UsageError.
     """
     for path, data in _iter_pods(document.data, ()):
         position = find_pod_position(replica_names, get_text(get_mapping(data, "metadata"), "name"))

@@ -25,7 +25,7 @@ def apply_declared_states(
 ) -> list[ObservedReplica]:
     """``replicas`` as ``source`` and ``--pod NAME=STATE`` flags tell; flags win, and what is exact does.
 
-    ``groups`` are what the job ``job`` was lowered to. Raises RequestError with the place of what cannot be
+    ``groups`` are what the job ``job`` was lowered to. Raises UsageError with the place of what cannot be
     understood.
     """
     replica_names = index_replica_names(job, replicas)
@@ -78,7 +78,7 @@ def _iter_file_states(
 def _require_single_state(
     declared_states: Iterable[DeclaredState], replicas: Sequence[ObservedReplica]
 ) -> Iterator[DeclaredState]:
-    """The same, where nothing is said twice of one replica. Raises RequestError."""
+    """The same, where nothing is said twice of one replica. Raises UsageError."""
     location_by_state: dict[tuple[int, bool], str] = {}
     for declared in declared_states:
         for position in declared.positions:

@@ -66,7 +66,7 @@ class ObservedReplica(NamedTuple):
 def list_replicas(groups: Iterable[ReplicaGroup], phase: str) -> list[ObservedReplica]:
     """The replicas of lowered Pods, in the order of the types and ranks, all in ``phase``.
 
-    Raises BoundExceeded for more than ``MAX_REPLICAS_WRITTEN_OUT``.
+    Raises LimitExceeded for more than ``MAX_EXPANDED_REPLICAS``.
     """
     pods = [group for group in groups if group.doc.data["kind"] == "Pod"]
     replica_count = sum(group.replicas for group in pods)

@@ -22,7 +22,7 @@ _MAX_VALUES = {"exitCode": 255, "restarts": 2_147_483_647}
 
 
 def parse_flags(flags: Sequence[str], replica_names: ReplicaNames) -> Iterator[DeclaredState]:
-    """What ``--pod NAME=STATE`` flags say. Raises RequestError."""
+    """What ``--pod NAME=STATE`` flags say. Raises UsageError."""
     for flag in flags:
         name, equals, value = flag.partition("=")
         location = f"--pod {flag}"
@@ -33,7 +33,7 @@ def parse_flags(flags: Sequence[str], replica_names: ReplicaNames) -> Iterator[D
 
 
 def parse_lines(document: Document, replica_names: ReplicaNames) -> Iterator[DeclaredState]:
-    """What the lines of a mapping say. Raises RequestError with their place."""
+    """What the lines of a mapping say. Raises UsageError with their place."""
     for name, value in document.data.items():
         span_pair = (document.span((name,), on_key) for on_key in (True, False))
         key_location, value_location = (f"{document.file}:{span.line}:{span.column}" for span in span_pair)

@@ -2,7 +2,7 @@
 
 ``root`` is always the top level of a work tree, as ``reading.files.root_of`` gives it. Nothing is written
 into the repository, nothing is fetched, and nothing that the repository names is run (see ``git``). What
-cannot be had is a RequestError with a sentence that says what to do.
+cannot be had is a UsageError with a sentence that says what to do.
 
 A *base* is written as on the command line: ``main`` is the commit where HEAD left ``main`` (the merge base,
 as a pull request shows it), and ``main..`` is the commit ``main`` itself, as ``git diff main`` has it.
@@ -52,7 +52,7 @@ class FileChange(NamedTuple):
 
 
 def resolve_commit(root: str, ref: str) -> str:
-    """The full name of the commit that ``ref`` stands for. Raises RequestError."""
+    """The full name of the commit that ``ref`` stands for. Raises UsageError."""
     _require_valid_ref(ref)
     _require_history(root)
     commit = _find_commit(root, ref)
@@ -64,7 +64,7 @@ def resolve_commit(root: str, ref: str) -> str:
 def resolve_base(root: str, base: str, head: str | None = None) -> str:
     """The full name of the commit to compare with: the merge base of ``base`` and ``head`` (None: HEAD).
 
-    With ``base`` written as ``main..`` it is the commit that ``main`` stands for. Raises RequestError, also
+    With ``base`` written as ``main..`` it is the commit that ``main`` stands for. Raises UsageError, also
     where the two have no merge base, or it is beyond what a shallow clone has.
     """
     name = base.removesuffix("...").removesuffix(EXACT_SUFFIX)
@@ -91,7 +91,7 @@ def find_changes(root: str, base: str, head: str | None = None) -> list[FileChan
     """The files that differ from ``base`` (see ``base_of``), by path.
 
     ``head`` is the other revision; None is the work tree with everything in it that git does not ignore,
-    committed or not. Submodules are no files. Raises RequestError.
+    committed or not. Submodules are no files. Raises UsageError.
     """
     base_commit = resolve_base(root, base, head)
     commits = (base_commit,) if head is None else (base_commit, resolve_commit(root, head))
@@ -152,14 +152,14 @@ def _copy_index(root: str) -> Iterator[str]:
 def find_present_files(root: str) -> frozenset[str]:
     """The paths from ``root`` of the files in the work tree that git does not ignore, committed or not.
 
-    Of a sparse checkout, those outside of it are not present. Raises RequestError.
+    Of a sparse checkout, those outside of it are not present. Raises UsageError.
     """
     indexed = (path for tag, path in _iter_index(root) if tag != SPARSE_TAG)
     return frozenset((*indexed, *_find_untracked(root)))
 
 
 def find_sparse_files(root: str) -> frozenset[str]:
-    """The paths from ``root`` of the files that a sparse checkout leaves out. Raises RequestError."""
+    """The paths from ``root`` of the files that a sparse checkout leaves out. Raises UsageError."""
     return frozenset(path for tag, path in _iter_index(root) if tag == SPARSE_TAG)
 
 
@@ -172,7 +172,7 @@ def _iter_index(root: str) -> Iterator[tuple[str, str]]:
 def find_tracked_files(root: str, folder: str) -> frozenset[str]:
     """The names of the files right in ``folder``, below ``root``, that git has in its index.
 
-    In a hook of ``git commit PATH`` that is the index of this commit. Raises RequestError.
+    In a hook of ``git commit PATH`` that is the index of this commit. Raises UsageError.
     """
     below = os.path.relpath(folder, root).replace(os.sep, "/")
     arguments = ("ls-files", "-z", "--cached", "--", below)

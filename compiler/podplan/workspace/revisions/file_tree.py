@@ -32,7 +32,7 @@ def extract_tree(root: str, commit: str, excluded: Collection[str] = ()) -> Iter
 
     Symbolic links are links again, so that whoever reads them judges where they lead. Submodules are left
     out, as they are in a checkout without them. ``commit`` is a full name, as ``commit_of`` and ``base_of``
-    give it; ``without`` are paths to leave out. Raises RequestError, and BoundExceeded for a revision that is
+    give it; ``without`` are paths to leave out. Raises UsageError, and LimitExceeded for a revision that is
     too big.
     """
     import tempfile

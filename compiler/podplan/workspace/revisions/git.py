@@ -69,8 +69,8 @@ def run_git(
 ) -> bytes:
     """What git writes, called in the work tree at ``root``; nothing, where it writes ``into`` a file.
 
-    ``index`` is a copy of the index that it may refresh. Raises RequestError where there is no git or no
-    repository that it would read, GitFailed for any other failure, and BoundExceeded where it takes too long.
+    ``index`` is a copy of the index that it may refresh. Raises UsageError where there is no git or no
+    repository that it would read, GitFailed for any other failure, and LimitExceeded where it takes too long.
     """
     filter_settings = _disable_filters(root) if arguments[0] in ("diff", "ls-files") else {}
     index_setting = {"GIT_INDEX_FILE": index} if index else {}
