@@ -207,7 +207,6 @@ MISTAKES = {
         "LIFE007",
     ),
     "workers for ever": (colossalai(runPolicy={}), "LIFE003"),
-    "no gang": (changed(started(), {"spec": {"scheduler": None}}), "SCHED001"),
     "a queue and another scheduler": (started(pod={"schedulerName": "volcano"}), "SCHED003"),
     # Rules and variables of a GenericJob.
     "an unknown type": (

@@ -29,10 +29,12 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.checks.registration import check
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import Target, Violation
 
+_STAGE_LABELS = frozenset(("stage", "env", "environment", "tier", "purpose"))
+_PRODUCTION = frozenset(("production", "prod", "prd", "live", "release"))
 ELASTIC_PATH: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.
 ELASTIC_FIELDS = {
@@ -242,6 +244,30 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
     if number > 1 and together and not is_limited:
         held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
+
+
+@check(params=object_schema({"hours": COUNT}))
+def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+    """Debug mode with GPUs in a job that is meant for a real run. Values: ``gpus``, ``why``."""
+    job = target.job
+    gpu_count = count_pods_and_gpus(find_gpu_pods(job))[1]
+    if not is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause") or not gpu_count:
+        return
+    labels = get_mapping(get_mapping(target.data, "metadata"), "labels")
+    deadline = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
+    path: Path = ()
+    reason = ""
+    for name, value in labels.items():
+        is_stage = name.rpartition("/")[2].lower() in _STAGE_LABELS
+        if is_stage and str(value).lower() in _PRODUCTION:
+            path, reason = ("metadata", "labels", name), f"its label {name} is {value}"
+    if not reason and isinstance(deadline, int) and deadline > params["hours"] * 3600:
+        path = ("spec", "runPolicy", "activeDeadlineSeconds")
+        reason = f"its deadline is {deadline // 3600} hours"
+    if reason:
+        related = [(target.doc, path, "what says so")]
+        values = {"gpus": format_count(gpu_count, "GPU"), "why": reason}
+        yield Violation(("spec", "runMode", "debug", "enabled"), values, related)
 
 
 @check()

@@ -14,6 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import (
+    count_gpus,
     count_pods,
     find_written_path,
     get_replica_specs,
@@ -47,6 +48,8 @@ def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterat
     ]
     if not restarting_specs or is_launched_by_torchrun(job) or is_mode_enabled(job, "debug"):
         return
+    if len({count_gpus(group) > 0 for group in job.pods}) > 1:
+        return  # replicas with and without GPUs are no single process group
     types = {role.type for role in restarting_specs}
     restarted = sum(group.replicas for group in job.pods if group.replica_type in types)
     retries, default_note = find_shared_retries(spec, params["default"])

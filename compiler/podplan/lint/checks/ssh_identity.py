@@ -14,6 +14,7 @@ from podplan.lint.checks.registration import check
 from podplan.lint.rule_selection import find_enforced_level
 from podplan.lint.target import Target, Violation
 
+_SYSTEM_SSHD = "/usr/sbin/sshd"
 KEYS_VOLUME = "ssh-keys"  # the volume of the keys in the lowered Pods
 
 
@@ -44,8 +45,9 @@ def keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     """``ssh.authMountPath`` where neither ssh nor sshd look for keys; values ``path`` and ``home``."""
     job = target.job
     path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
-    if not path or is_mode_enabled(job, "debug"):
-        return
+    sshd = get_text(get_mapping(spec_of(job), "ssh"), "sshdPath")
+    if not path or is_mode_enabled(job, "debug") or sshd not in ("", _SYSTEM_SSHD):
+        return  # another sshd reads another configuration
     users = {found[0] if (found := _find_user(group)) is not None else None for group in job.pods}
     # The image may have another user than root, whose home is not known here.
     home = "/root/.ssh" if users == {0} else ""

@@ -100,8 +100,8 @@ class Job(NamedTuple):
     files that the profile or CR names, and those that they name.
     ``origin`` is the profile that it is of, by name, or "" for a hand-written CR. ``findings`` are errors of
     one that the API server would refuse; it has then no groups. ``name`` of one that the API server names is
-    what the name begins with and a star. ``asks`` is what it asks of its queue, and ``content`` a digest of
-    its CR.
+    what the name begins with and a star; of one whose name is no text it is the file. ``asks`` is what it
+    asks of its queue, and ``content`` a digest of its CR.
     """
 
     ref: Ref
@@ -460,7 +460,7 @@ def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: 
         group,
         kind,
         namespace,
-        name or (f"{generated}*" if generated else ""),
+        name or (f"{generated}*" if generated else ref.file),
         has_generated_name(data),
         "",
         _origin(item),

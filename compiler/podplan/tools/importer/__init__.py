@@ -72,8 +72,11 @@ def import_cr(cr: TracedDocument | Document | Data) -> ImportResult:
         *(_build_dropped_diagnostic(problem, normalized.moves) for problem in unknown),
     ]
     if form_errors := _find_form_errors(_build_profile(known_cr, {})):
-        message = f"no profile can say this: {form_errors[0].message}"
-        return ImportResult("", [Diagnostic("PROF025", message, form_errors[0].path)])
+        refused = [
+            Diagnostic("PROF025", f"no profile can say this: {error.message}", error.path)
+            for error in form_errors
+        ]
+        return ImportResult("", refused)
     profile = find_shortest_profile(known_cr)
     document, top = _find_source_document(cr)
     moved_comments = [
