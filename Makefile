@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration bench bench-peers clean
+.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -26,8 +26,11 @@ demo: $(STAMP)    ## check, render and lower a gallery of jobs
 test: $(STAMP)    ## run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
+test-fast: $(STAMP) ## run the tests in tests/fast.txt, in half a minute, while you edit
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile @tests/fast.txt
+
 thorough: $(STAMP) ## what `make test` leaves out: tests that take long, and all examples of each property
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --thorough -m "hypothesis or long" --ignore=tests/test_faults_signals.py
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --thorough -m "hypothesis or long"
 
 lint: $(STAMP)    ## ruff and mypy
 	$(BIN)/ruff check .
@@ -117,7 +120,7 @@ fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--se
 FAULTS := tests/test_faults.py tests/test_faults_signals.py tests/test_endings.py tests/test_endings_signals.py tests/test_worker_faults.py
 
 faults: $(STAMP)  ## let every fault happen at every step of every command, and two runs at once many times
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough $(FAULTS)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough --every-step $(FAULTS)
 
 PEERS := build/peers
 bench: $(STAMP)   ## measure speed and memory beside peers; ARGS=--short for a first look, --smoke to see it run, --write

@@ -28,12 +28,13 @@ sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    what = "what is marked long, all examples of each property, and faults at every step"
-    parser.addoption("--thorough", action="store_true", help=what)
+    thorough = "run what is marked long, and all examples of each property"
+    parser.addoption("--thorough", action="store_true", help=thorough)
+    parser.addoption("--every-step", action="store_true", help="inject faults and signals at every step")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes long, and is left to --thorough")
+    config.addinivalue_line("markers", "long: takes long, and runs with --thorough only")
     settings.load_profile("all" if config.getoption("--thorough") else "third")
 
 

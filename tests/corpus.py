@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from podplan.cli.commands import podplan
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.yaml.writer import emit_document
-from tests import verdicts
+from tests import corpus_verdicts
 
 PAGE = Path(__file__).parent.parent / "docs" / "corpus.md"
 DEFAULT = Path(__file__).parent.parent.parent / "shared" / "corpus"
@@ -202,7 +202,7 @@ def rewritten(page: str, seen: Sequence[Seen]) -> str:
         lines.append(line)
     text = "".join(lines)
     text = block(text, "summary", summary(seen))
-    text = block(text, "verdicts", verdicts.table(text, by_id(seen)))
+    text = block(text, "verdicts", corpus_verdicts.table(text, by_id(seen)))
     return block(text, "others", others(seen))
 
 
@@ -275,7 +275,7 @@ def faults(page: str, seen: Sequence[Seen]) -> Iterator[str]:
     yield from (f"{PAGE.name} has no row for {missing}" for missing in sorted(ids - judged.keys()))
     yield from (f"{PAGE.name} has a row for {gone}, and no manifest" for gone in sorted(judged.keys() - ids))
     yield from (f"{PAGE.name} says nothing about {empty}" for empty, said in judged.items() if not said)
-    yield from (f"{PAGE.name}: {fault}" for fault in verdicts.faults(page, by_id(seen)))
+    yield from (f"{PAGE.name}: {fault}" for fault in corpus_verdicts.faults(page, by_id(seen)))
 
 
 def main(arguments: list[str]) -> int:

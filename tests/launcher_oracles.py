@@ -1,4 +1,4 @@
-"""Real launchers as oracles, for tests/oracles.py: reads questions on standard input, answers as JSON.
+"""Real launchers as oracles, for tests/launcher_questions.py: questions on standard input, answers as JSON.
 
 Runs in an interpreter that has torch and deepspeed, which that of the tests need not have. The input is one
 object: ``torchrun`` and ``deepspeed`` are lists of ``[words, env]``, answered as in launcher_answers.py;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any, NamedTuple
 
-from tests.lowering import Object
+from tests.lowered_objects import Object
 from tests.lowering_jobs import (
     COLOSSALAI,
     DEBUG,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lowering import job
+from tests.lowered_objects import job
 
 UID = "e2a69076-1c19-46ce-9c70-2cdf20176e01"
 SCHEDULER = "scheduler: {t9kScheduler: {queue: nlp}}"

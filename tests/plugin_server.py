@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy" / "argocd"

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.lowering import API_VERSION, Object
+from tests.lowered_objects import API_VERSION, Object
 
 SYSTEMS = ("GenericJob", "PyTorchTrainingJob", "DeepSpeedJob", "launcher", "replicaSpecs")
 FEW = st.integers(0, 5)

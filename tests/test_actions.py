@@ -15,8 +15,8 @@ from podplan.integrations.github.runner_files import MAX_SUMMARY_BYTES, format_o
 from podplan.integrations.github.step_report import MAX_COMMENT_LENGTH, render_comment
 from podplan.report.workflow_commands import MAX_CHARACTERS, format_annotation, format_log_line
 from tests.command import BAD_JOB, podplan
-from tests.findings import FINDINGS, RESULT
 from tests.github_runner import parsed
+from tests.sample_findings import FINDINGS, RESULT
 
 PIECES = st.sampled_from(
     [

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from podplan.checker.affected_findings import find_affected_files
-from tests.changing import BASE, JOB, edit, lines, put, report, repository
+from tests.changing_repository import BASE, JOB, edit, lines, put, report, repository
 from tests.command import PROFILE
-from tests.golden import podplan
+from tests.golden_cases import podplan
 from tests.test_organisation import OWN
 
 EVERYTHING = ["jobs/own.yaml IMG002", "jobs/text.yaml IMG002", "jobs/vision.yaml IMG002"]

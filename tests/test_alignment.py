@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.core.text_diff import MAX_COMPARED_PAIRS, iter_diff_ranges, iter_unified_diff
-from tests.work import work
+from tests.work_counts import work
 
 Shape = Callable[[int], tuple[list[str], list[str]]]
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=30)

@@ -16,7 +16,7 @@ import yaml
 from podplan import kubernetes
 from podplan.integrations.argocd.parameters import PARAMETER_TYPES
 from podplan.kinds.registry import KIND_NAMES
-from tests.golden import podplan
+from tests.golden_cases import podplan
 from tests.plugin_server import DEPLOY, ROOT, decoded_by_kubectl, image_variables, plugin
 
 DOCKERFILE = re.sub(r"\\\n\s*", "", (DEPLOY / "Dockerfile").read_text())

@@ -12,6 +12,7 @@ from lupa import lua51
 
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
+from tests.rows import each_row
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"
@@ -66,7 +67,7 @@ def test_there_are_statuses_of_every_documented_phase() -> None:
     assert len(EVERY) > 40
 
 
-@pytest.mark.parametrize("cr", [cr for _, cr in EVERY], ids=[name for name, _ in EVERY])
+@each_row("cr", [cr for _, cr in EVERY], ids=[name for name, _ in EVERY])
 def test_the_health_of_a_status(cr: dict[str, Any]) -> None:
     status = cr["status"]
     found, message = health(cr)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
 
-from tests.command import podplan
+from tests.golden_cases import podplan
+from tests.rows import each_row
 
 AUDIT = Path(__file__).parent.parent / "fixtures" / "audit"
 SETS = sorted(path.parent for path in AUDIT.glob("*/mistakes.yaml"))
@@ -53,7 +57,10 @@ def name_of(entry: Mistake | Path) -> str:
 
 def report(file: Path) -> list[dict[str, Any]]:
     """The warnings and errors of podplan for one file by itself."""
-    run = podplan("check", "--isolated", "--no-cache", "--format", "json", file.name, cwd=file.parent)
+    # Below this repository, each check would read all fixtures in search of an inventory.
+    with TemporaryDirectory() as folder, chdir(folder):
+        shutil.copy(file, folder)
+        run = podplan("check", "--isolated", "--no-cache", "--format", "json", file.name)
     assert run.code in (0, 1), run.err
     return [one for one in json.loads(run.out)["findings"] if one["severity"] != "info"]
 
@@ -64,7 +71,7 @@ def is_at(finding: dict[str, Any], mistake: Mistake) -> bool:
     return not mistake.lines.isdisjoint(lines)
 
 
-@pytest.mark.parametrize("mistake", [one for folder in SETS for one in load_mistakes(folder)], ids=name_of)
+@each_row("mistake", [one for folder in SETS for one in load_mistakes(folder)], ids=name_of)
 def test_mistakes(mistake: Mistake) -> None:
     findings = report(mistake.file)
     is_found = any(is_at(finding, mistake) for finding in findings)
@@ -74,9 +81,7 @@ def test_mistakes(mistake: Mistake) -> None:
         assert is_found, [(one["rule"], one["line"], one["message"]) for one in findings]
 
 
-@pytest.mark.parametrize(
-    "file", [one["file"] for folder in SETS for one in load(folder, "clean")], ids=name_of
-)
+@each_row("file", [one["file"] for folder in SETS for one in load(folder, "clean")], ids=name_of)
 def test_clean_jobs(file: Path) -> None:
     assert [(one["rule"], one["line"], one["message"]) for one in report(file)] == []
 

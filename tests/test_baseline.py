@@ -29,7 +29,7 @@ from podplan.redaction.redactor import Redactor
 from podplan.workspace import Loader
 from podplan.yaml import parse_yaml
 from tests.command import Run, podplan
-from tests.effort import examples
+from tests.thoroughness import examples
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

@@ -25,14 +25,15 @@ from podplan.tools.cluster_diff.server_additions import is_added, is_omitted
 from podplan.tools.cluster_diff.uid_suffix import remove_name_suffix
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
+from tests.cluster_objects import dump, served
 from tests.command import Run
-from tests.effort import examples
-from tests.golden import FIXTURES, Case, cases, copy, podplan
-from tests.lowering import Object, document, written_out
+from tests.golden_cases import FIXTURES, Case, cases, copy, podplan
+from tests.lowered_objects import Object, document, written_out
 from tests.lowering_changes import CHANGES, WITH, Change
 from tests.lowering_jobs import DEEPSPEED, PLAIN, UID
-from tests.served import dump, served
+from tests.rows import each_row
 from tests.strategies import crs
+from tests.thoroughness import examples
 
 COMPARED = FIXTURES / "compare"
 FOLDERS = sorted(folder for folder in COMPARED.iterdir() if folder.is_dir())
@@ -122,7 +123,7 @@ def test_why_names_what_was_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def real_of(cr: Object, **options: Any) -> list[Object]:
     """What a cluster would have of a job, were the options true of it."""
-    lowered = written_out(lower_cr(document(cr), LoweringOptions(**options))).values()
+    lowered = written_out(lower_cr(document(cr), {}, LoweringOptions(**options))).values()
     return [served(one) for one in lowered if one["kind"] != "Secret"]
 
 
@@ -151,7 +152,7 @@ def test_what_is_lowered_and_served_is_equal(cr: Object, has_uid: bool) -> None:
     assert found.differences == []
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.id)
+@each_row("change", CHANGES, ids=lambda change: change.id)
 def test_every_setting_is_found_in_what_it_makes(change: Change) -> None:
     values = {**WITH.get(change.id, {}), change.id: change.value}
     before = compute_cluster_diff(

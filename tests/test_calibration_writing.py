@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.config import load_config_for
+from podplan.config.toml_writer import format_toml
 from podplan.core.errors import UsageError
-from podplan.tools.cluster_diff.config_writer import format_toml, set_options
-from tests.golden import FIXTURES, copy, podplan
+from podplan.tools.cluster_diff.config_writer import set_options
+from tests.golden_cases import FIXTURES, copy, podplan
 
 KIND = "DeepSpeedJob"
 VALUES = {"ssh.port": 2222, "pod.labels": {"a/b": "{job}", "c": False}, "ssh.sshd-arguments": ["-D", "-e"]}

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from podplan.lint.cel.rules import CelRules, NamedExpression, Validation
 from podplan.lint.cel.sandbox import evaluate_rules
+from tests.rows import each_row
 
 VERDICTS = json.loads((Path(__file__).parent.parent / "fixtures/cel/verdicts.json").read_text("utf-8"))
 GPUS = NamedExpression(
@@ -30,7 +29,7 @@ def answer(expression: str, object_: Any) -> object:
     return "error" if verdict.errors else not verdict.failures
 
 
-@pytest.mark.parametrize("case", VERDICTS["cases"], ids=lambda case: str(case["expression"]))
+@each_row("case", VERDICTS["cases"], ids=lambda case: str(case["expression"]))
 def test_an_expression_answers_as_in_kubernetes(case: dict[str, Any]) -> None:
     assert case["compiles"]
     assert [answer(case["expression"], object_) for object_ in VERDICTS["objects"]] == case["results"]

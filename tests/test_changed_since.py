@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests import command
-from tests.changing import JOB, edit, lines, put, report, repository, shallow
+from tests.changing_repository import JOB, edit, lines, put, report, repository, shallow
 from tests.git import Git, commit
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 INVENTORY = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: a}\nspec: {}\n"
 ALL = ["jobs/own.yaml IMG002", "jobs/text.yaml IMG002", "jobs/vision.yaml IMG002"]

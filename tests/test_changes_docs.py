@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.changing import edit, put
+from tests.changing_repository import edit, put
 from tests.command import podplan
 from tests.git import commit, git_in
 

@@ -17,7 +17,7 @@ from podplan.pipeline import PipelineSettings
 from podplan.workspace import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
-from tests.policies import build_inventory, findings
+from tests.policy_examples import build_inventory, findings
 
 
 def job(name: str, replicas: int = 1, kind: str = "worker", **more: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from podplan.cli.commands import podplan
-from tests.policies import findings
+from tests.policy_examples import findings
 
 Data = dict[str, Any]
 SECRET = "Ahx7-qTz9w-Vnm2rK4e"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
 from podplan.core.indexed_text import Indexed
 from podplan.lint.analysis import pod_hosts
-from tests.policies import findings
+from tests.policy_examples import findings
+from tests.rows import each_row
 
 Data = dict[str, Any]
 GROUPS = ("DIST", "TORCH", "DS", "CA", "GEN", "MPI")
@@ -235,11 +237,12 @@ def test_kinds_of_hosts(host: str, loopback: bool, address: bool) -> None:
     assert (pod_hosts.is_loopback(host), pod_hosts.is_address(host)) == (loopback, address)
 
 
-@pytest.mark.parametrize("odd", [None, 7, "x", [], {}, [None], [[]], [{"type": 3}], {"a": {"b": 1}}])
-@pytest.mark.parametrize(
-    "field", ["successRules", "service", "replicaSpecs", "config", "worker", "torchConfig", "torchrunConfig"]
-)
-@pytest.mark.parametrize("kind", ["GenericJob", "DeepSpeedJob", "ColossalAIJob", "PyTorchTrainingJob"])
+KINDS = ("GenericJob", "DeepSpeedJob", "ColossalAIJob", "PyTorchTrainingJob")
+FIELDS = ("successRules", "service", "replicaSpecs", "config", "worker", "torchConfig", "torchrunConfig")
+ODD: tuple[Any, ...] = (None, 7, "x", [], {}, [None], [[]], [{"type": 3}], {"a": {"b": 1}})
+
+
+@each_row(("kind", "field", "odd"), product(KINDS, FIELDS, ODD))
 def test_odd_values_are_passed_over(kind: str, field: str, odd: Any) -> None:
     specs = [{"type": "worker", "replicas": 2, "template": template(2, ["torchrun", "--nnodes=2", "a.py"])}]
     job = cr(

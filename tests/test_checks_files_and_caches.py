@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies import findings
+from tests.policy_examples import findings
 
 Data = dict[str, Any]
 CLAIM = {"persistentVolumeClaim": {"claimName": "c"}}

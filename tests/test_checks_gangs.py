@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podplan.core.findings import Finding
-from tests.policies import findings
+from tests.policy_examples import findings
 
 
 def container(**resources: Any) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from podplan.lint.analysis.gitops import (
     parse_sync_wave,
 )
 from podplan.yaml import parse_yaml
-from tests.changing import put
+from tests.changing_repository import put
 from tests.command import JOB
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 ARGOCD, FLUX = "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/"
 

@@ -9,7 +9,7 @@ import pytest
 from podplan.launchers.durations import durations
 from podplan.launchers.exit_status import hidden_status
 from podplan.launchers.processes import of_container, of_words
-from tests.policies import findings
+from tests.policy_examples import findings
 
 Data = dict[str, Any]
 

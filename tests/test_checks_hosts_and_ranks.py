@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies import findings
+from tests.policy_examples import findings
 
 Data = dict[str, Any]
 GPUS = {"limits": {"cpu": 8, "memory": "64Gi", "nvidia.com/gpu": 2}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podplan.core.findings import to_json_pointer
-from tests.policies import findings
+from tests.policy_examples import findings
 from tests.test_checks_distributed import cr, deepspeed, generic, pytorch, template
 
 Data = dict[str, Any]

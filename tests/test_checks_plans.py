@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podplan.lint.checks.planned_time import duration
-from tests.policies import findings
+from tests.policy_examples import findings
 
 Data = dict[str, Any]
 CLAIM = {"name": "pvc", "persistentVolumeClaim": {"claimName": "pvc"}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies import findings
+from tests.policy_examples import findings
 
 Data = dict[str, Any]
 RESOURCES = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}

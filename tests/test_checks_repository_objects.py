@@ -13,7 +13,7 @@ from podplan.pipeline import PipelineSettings
 from podplan.workspace import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
-from tests.policies import findings
+from tests.policy_examples import findings
 
 Data = dict[str, Any]
 

@@ -21,7 +21,7 @@ from podplan.lint.analysis.remote_arguments import (
 )
 from podplan.lint.analysis.remote_shell import ReceivedWords, parse_remote_words
 from podplan.redaction.detection import is_secret
-from tests.effort import examples
+from tests.thoroughness import examples
 
 # No sign here makes bash write a file or run another program.
 SAFE = st.text(alphabet="ab{},.1-=' \"\\[]:~^", min_size=1, max_size=12)

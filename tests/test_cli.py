@@ -250,3 +250,10 @@ def test_why_ends_at_what_somebody_wrote_not_at_the_whole_spec(folder: Path) -> 
 def test_why_names_groups_of_objects_by_their_range(folder: Path) -> None:
     run = podplan("why", "job.yaml", "Pod/nobody", cwd=folder)
     assert "there are Pod/count-worker-{0..2}" in run.err
+
+
+@pytest.mark.parametrize("kind", ["Pod", "pod", "POD"])
+def test_why_takes_a_kind_in_any_case(folder: Path, kind: str) -> None:
+    run = podplan("why", "job.yaml", f"{kind}/count-worker-2:spec.restartPolicy", cwd=folder)
+    assert run.out == podplan("why", "job.yaml", "Pod/count-worker-2:spec.restartPolicy", cwd=folder).out
+    assert (run.code, run.out.splitlines()[0]) == (0, "Pod/count-worker-2  spec.restartPolicy")

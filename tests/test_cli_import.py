@@ -132,3 +132,16 @@ def test_a_list_and_a_stream_come_back(folder: Path) -> None:
     rendered = parse_yaml(podplan("render", "profiles.yaml", cwd=folder).out.encode(), "rendered.yaml")
     wanted = parse_yaml((folder / "list.yaml").read_bytes(), "list.yaml")
     assert [item.doc.data for item in items_of(rendered)] == [item.doc.data for item in items_of(wanted)]
+
+
+def test_import_reports_each_error(folder: Path) -> None:
+    (folder / "wrong.yaml").write_text(
+        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: PyTorchTrainingJob\nmetadata: {name: y}\nspec:\n"
+        "  torchrunConfig: {enabled: 'true', procPerNode: 1}\n"
+        "  replicaSpecs: [{type: worker, template: {spec: {containers: [{name: m, image: 'i:1'}]}}}]\n"
+    )
+    run = podplan("import", "wrong.yaml", cwd=folder)
+    assert (run.code, run.out) == (1, "")
+    places = [line.partition(" ")[0] for line in run.err.splitlines()]
+    assert places == ["wrong.yaml:3:", "wrong.yaml:5:", "wrong.yaml:5:"]
+    assert all(line.endswith("; it is not imported") for line in run.err.splitlines())

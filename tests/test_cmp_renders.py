@@ -10,17 +10,17 @@ import pytest
 
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
-from tests import golden
+from tests import golden_cases
 from tests import plugin_server as server
-from tests.golden import Case
+from tests.golden_cases import Case
 
-NAMELESS = golden.FIXTURES / "pytorch_training_job/generate_name"
-CASES = [case for case in golden.cases() if case.input == "profile.yaml" and case.folder != NAMELESS]
+NAMELESS = golden_cases.FIXTURES / "pytorch_training_job/generate_name"
+CASES = [case for case in golden_cases.cases() if case.input == "profile.yaml" and case.folder != NAMELESS]
 PLAIN = ["--fail-on", "never"]
 # No variable holds a NUL, so no parameter does; and none may hold an expression.
 TRICKY = [
     text
-    for text in json.loads((golden.FIXTURES / "yaml/tricky.json").read_text(encoding="utf-8"))
+    for text in json.loads((golden_cases.FIXTURES / "yaml/tricky.json").read_text(encoding="utf-8"))
     if "\0" not in text and "${{" not in text
 ]
 
@@ -40,7 +40,7 @@ def parameters(case: Case) -> list[dict[str, str]]:
 
 
 def handed_over(case: Case, tmp_path: Path) -> str:
-    golden.copy(case.inputs, case.folder, tmp_path / case.id)
+    golden_cases.copy(case.inputs, case.folder, tmp_path / case.id)
     where = server.copy(tmp_path / case.id, tmp_path / "copies" / case.id)
     return server.generate(where, parameters(case), PLAIN).out
 

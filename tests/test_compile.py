@@ -19,6 +19,7 @@ from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_spec
 from podplan.schema import validate_against, validate_cr
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
+from tests.rows import each_row
 
 ROOT = File(__file__).parent.parent
 FIXTURES = ROOT / "fixtures" / "compile"
@@ -54,7 +55,7 @@ def compiled(job: str, case: dict[str, Any]) -> CompileResult:
     return compile_profile(profile(job, case["profile"]), INVENTORY)
 
 
-@pytest.mark.parametrize(("job", "case"), CASES, ids=IDS)
+@each_row(("job", "case"), CASES, ids=IDS)
 def test_a_profile_compiles_to_the_cr_of_the_fixture(job: str, case: dict[str, Any]) -> None:
     cr, problems = compiled(job, case)
     assert cr is not None
@@ -77,7 +78,7 @@ def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from paths(value, (*path, step))
 
 
-@pytest.mark.parametrize(("job", "case"), GOOD, ids=GOOD_IDS)
+@each_row(("job", "case"), GOOD, ids=GOOD_IDS)
 def test_every_path_of_a_cr_traces_to_a_line_that_somebody_wrote(job: str, case: dict[str, Any]) -> None:
     cr = compiled(job, case).cr
     assert cr is not None
@@ -88,7 +89,7 @@ def test_every_path_of_a_cr_traces_to_a_line_that_somebody_wrote(job: str, case:
         assert last.doc.source.has_path(last.path), (path, last.path)
 
 
-@pytest.mark.parametrize(("job", "case"), GOOD, ids=GOOD_IDS)
+@each_row(("job", "case"), GOOD, ids=GOOD_IDS)
 def test_a_value_that_was_copied_stands_at_its_origin(job: str, case: dict[str, Any]) -> None:
     cr = compiled(job, case).cr
     assert cr is not None
@@ -104,14 +105,14 @@ def at(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-@pytest.mark.parametrize(("job", "case"), CASES, ids=IDS)
+@each_row(("job", "case"), CASES, ids=IDS)
 def test_the_profiles_have_the_form_of_a_profile(job: str, case: dict[str, Any]) -> None:
     allowed = {"run in two forms"}
     found = validate_against("JobProfile", profile(job, case["profile"]).data)
     assert bool(found) == (case["name"] in allowed), found
 
 
-@pytest.mark.parametrize(("job", "case"), GOOD, ids=GOOD_IDS)
+@each_row(("job", "case"), GOOD, ids=GOOD_IDS)
 def test_a_profile_with_an_image_gives_a_cr_that_its_schema_accepts(job: str, case: dict[str, Any]) -> None:
     cr = compiled(job, case).cr
     assert cr is not None

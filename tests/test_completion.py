@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import podplan
-from tests.golden import FIXTURES
+from tests.golden_cases import FIXTURES
 
 GALLERY = FIXTURES / "gallery"
 SCRIPT = Path(sys.executable).with_name("podplan")

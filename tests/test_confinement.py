@@ -13,7 +13,7 @@ import pytest
 
 import podplan as package
 from tests.command import JOB, PROFILE
-from tests.golden import podplan as here
+from tests.golden_cases import podplan as here
 
 OUTSIDE = "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: outside}\nspec: {image: stolen}\n"
 POLICY = "id: ORG001\nname: stolen\n"

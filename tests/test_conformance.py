@@ -12,6 +12,7 @@ from tests.conformance import cases, controller, judging, network, status, table
 from tests.conformance.cluster import Outcome
 from tests.conformance.expansion import expanded
 from tests.conformance.kubelet import environment
+from tests.rows import each_row
 
 ALL = list(cases.cases())
 POLICIES = {data["id"]: data for data in load_policy_documents()}
@@ -136,7 +137,7 @@ def test_states_are_as_kubectl_prints_them() -> None:
     assert status.before([_pod("a")], outcome)["tasks"][0]["restartCount"] == 1
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in ALL])
+@each_row("case", [pytest.param(case, id=case.name) for case in ALL])
 def test_cases_say_what_they_prove(case: cases.Case) -> None:
     assert case.proves
     assert not case.proves.endswith(".")
@@ -146,7 +147,7 @@ def test_cases_say_what_they_prove(case: cases.Case) -> None:
         assert "proof" in POLICIES[case.policy], f"{case.policy} does not name {case.name}"
 
 
-@pytest.mark.parametrize("code", [code for code, data in POLICIES.items() if "proof" in data])
+@each_row("code", [code for code, data in POLICIES.items() if "proof" in data])
 def test_proofs_are_cases_of_their_policy(code: str) -> None:
     found = {case.name: case.policy for case in ALL}
     assert found[POLICIES[code]["proof"]["case"]] == code

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import corpus, verdicts
+from tests import corpus, corpus_verdicts
 from tests.corpus import Manifest, Seen
 
 GOOD = """\
@@ -177,8 +177,8 @@ JUDGED = (
 
 
 def test_verdicts_count_findings_and_leave_out_what_tells_of_podplan() -> None:
-    assert list(verdicts.faults(JUDGED, FOUND)) == []
-    assert list(verdicts.table(JUDGED, FOUND))[2:] == [
+    assert list(corpus_verdicts.faults(JUDGED, FOUND)) == []
+    assert list(corpus_verdicts.table(JUDGED, FOUND))[2:] == [
         "| error | 1 | 1 | 0 | 0 | 0.0 % |",
         "| warning | 5 | 4 | 0 | 1 | 0.0 % |",
         "| info | 0 | 0 | 0 | 0 | 0.0 % |",
@@ -187,7 +187,7 @@ def test_verdicts_count_findings_and_leave_out_what_tells_of_podplan() -> None:
 
 def test_a_finding_without_a_verdict_is_false_and_a_fault() -> None:
     page = JUDGED.replace("001–003; ", "001; ")
-    assert list(verdicts.faults(page, FOUND)) == [
+    assert list(corpus_verdicts.faults(page, FOUND)) == [
         "no verdict on CR001 for GenericJob/003",
         "1 false findings at warning: 25.0 %",
     ]
@@ -195,13 +195,13 @@ def test_a_finding_without_a_verdict_is_false_and_a_fault() -> None:
 
 def test_a_row_without_a_sentence_counts_as_false() -> None:
     page = JUDGED.replace(verdict("SEC003", "all"), verdict("SEC003", "all", why=""))
-    assert list(verdicts.faults(page, FOUND)) == ["1 false findings at error: 100.0 %"]
+    assert list(corpus_verdicts.faults(page, FOUND)) == ["1 false findings at error: 100.0 %"]
 
 
 def test_a_verdict_needs_a_finding_and_stands_once() -> None:
     page = JUDGED + verdict("CR001", "GenericJob/003") + verdict("CR002", "MPIJob/001, 009")
     page += verdict("CR003", "all")
-    assert list(verdicts.faults(page, FOUND)) == [
+    assert list(corpus_verdicts.faults(page, FOUND)) == [
         "a verdict on CR002 for MPIJob/001, and no finding",
         "2 verdicts on CR001 for GenericJob/003",
         "a verdict on CR003 names no manifest",
@@ -212,4 +212,4 @@ def test_a_verdict_needs_a_finding_and_stands_once() -> None:
 def test_warnings_stay_under_five_percent_false(warnings: int, told: bool) -> None:
     found = {f"GenericJob/{number:03}": [finding("CR001")] for number in range(warnings)}
     page = verdict("CR001", "GenericJob/000", "false") + verdict("CR001", f"GenericJob/001–{warnings:03}")
-    assert any("false findings at warning" in fault for fault in verdicts.faults(page, found)) is told
+    assert any("false findings at warning" in fault for fault in corpus_verdicts.faults(page, found)) is told

@@ -197,3 +197,19 @@ def test_a_rendered_file_beside_a_profile_that_is_not_compared(
     notes(tmp_path, monkeypatch, ("after/rendered/bert.yaml", FOUR, SIX))
     found = compared(("after/rendered",), base_tree="before/rendered")
     assert found.notes == (f"{ONE.replace('rendered/bert', 'bert', 1)}; run podplan render again",)
+
+
+def test_jobs_whose_name_is_no_text_are_called_by_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = git_in(tmp_path)
+    git("init", "-q", "-b", "main")
+    (tmp_path / "README").write_text("")
+    commit(git, "base")
+    job = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: y}\nspec: {}\n"
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(job)
+    monkeypatch.chdir(tmp_path)
+    found = compared(())
+    assert [(one.what, one.name) for one in found.jobs] == [("broken", "a.yaml"), ("broken", "b.yaml")]
+    assert not [note for note in found.notes if "written 2 times" in note]

@@ -11,7 +11,7 @@ import pytest
 from podplan import pipeline
 from podplan.tools.diff.unchanged_files import Unchanged
 from tests.command import INVENTORY
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 BASE = """\
 apiVersion: podplan/v1
@@ -94,9 +94,9 @@ def test_only_jobs_that_depend_on_the_change_are_made_twice(
     made: Counter[str] = Counter()
     lower = pipeline.lower_plan
 
-    def counting(plan: Any, settings: Any) -> Any:
+    def counting(plan: Any, *others: Any) -> Any:
         made[plan.cr.data["metadata"]["name"]] += 1
-        return lower(plan, settings)
+        return lower(plan, *others)
 
     with monkeypatch.context() as patch:
         patch.setattr(pipeline, "lower_plan", counting)

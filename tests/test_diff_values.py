@@ -13,10 +13,11 @@ from podplan.core.findings import value_at
 from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.structural_diff import ABSENT
 from podplan.report.diff_changes import format_change_lines
+from podplan.tools.diff.document_changes import iter_document_changes
 from podplan.tools.diff.lowered_objects import lowered
-from podplan.tools.diff.model import ABSENT, Difference
-from podplan.tools.diff.structural_diff import compared
+from podplan.tools.diff.model import Difference
 
 NAMES = st.sampled_from(["a", "b", "c", "env", "limits", "ports"])
 WORDS = st.one_of(
@@ -31,7 +32,9 @@ TREES = st.recursive(
 
 
 def told(one: Any, other: Any) -> Counter[tuple[str, str, str]]:
-    return Counter((delta.part, repr(delta.before), repr(delta.after)) for delta in compared(one, other))
+    return Counter(
+        (delta.part, repr(delta.before), repr(delta.after)) for delta in iter_document_changes(one, other)
+    )
 
 
 @given(TREES)
@@ -43,7 +46,7 @@ def test_equal_data_differs_in_nothing(tree: Any) -> None:
 @given(TREES, TREES)
 @settings(deadline=None)
 def test_what_is_told_of_a_part_stands_there(one: Any, other: Any) -> None:
-    for delta in compared({"spec": one}, {"spec": other}):
+    for delta in iter_document_changes({"spec": one}, {"spec": other}):
         if delta.part.endswith("(order)") or isinstance(delta.before, list) or isinstance(delta.after, list):
             continue  # of a list the stretch that differs is told
         if delta.before is not ABSENT:
@@ -99,14 +102,15 @@ def _meant(tree: Any) -> Any:
 def test_what_lists_and_quantities_are_compared_by(
     field: str, before: Any, after: Any, parts: list[str]
 ) -> None:
-    found = [delta.part for delta in compared({field: before}, {field: after})]
+    found = [delta.part for delta in iter_document_changes({field: before}, {field: after})]
     assert found == [f"{field}{part}" for part in parts]
 
 
 def test_the_value_of_an_option_is_told_with_it() -> None:
     before, after = ["train", "--lr", "1", "x"], ["train", "--lr", "2", "x", "--amp"]
     found = [
-        (delta.before, delta.after, delta.after_path) for delta in compared({"args": before}, {"args": after})
+        (delta.before, delta.after, delta.after_path)
+        for delta in iter_document_changes({"args": before}, {"args": after})
     ]
     assert found == [(["--lr", "1"], ["--lr", "2"], ("args", 2)), (ABSENT, ["--amp"], ("args", 4))]
 
@@ -114,16 +118,20 @@ def test_the_value_of_an_option_is_told_with_it() -> None:
 def test_of_a_list_that_is_beyond_measure_the_stretch_is_told_that_differs() -> None:
     words = [str(number) for number in range(5_000)]
     before, after = ["same", *words, "end"], ["same", *words[1:], "new", "end"]
-    found = [(delta.before, delta.after) for delta in compared({"args": before}, {"args": after})]
+    found = [
+        (delta.before, delta.after) for delta in iter_document_changes({"args": before}, {"args": after})
+    ]
     assert found == [(words, [*words[1:], "new"])]
-    assert [delta.after for delta in compared({"args": before}, {"args": [*before, "x"]})] == [["x"]]
+    assert [delta.after for delta in iter_document_changes({"args": before}, {"args": [*before, "x"]})] == [
+        ["x"]
+    ]
 
 
 def test_what_takes_the_square_of_its_length_is_short() -> None:
     """Words and lines of which nothing is alike but everything nearly: each compared with each."""
     before, after = (["a", "b"] * 20_000 for _ in range(2))
     after[::3] = ["c"] * len(after[::3])
-    assert len(list(compared({"args": before}, {"args": after}))) == 1
+    assert len(list(iter_document_changes({"args": before}, {"args": after}))) == 1
     change = Difference("ConfigMap", "data.x", (), "\n".join(before), "\n".join(after), 1, (), (0,))
     assert format_change_lines(change) == ["- 40000 lines", "+ 40000 lines, others from line 1 on"]
 

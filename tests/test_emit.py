@@ -18,7 +18,8 @@ from podplan.core.limits import LimitExceeded
 from podplan.yaml import parse_yaml
 from podplan.yaml import writer as emitting
 from podplan.yaml.writer import emit_document, emit_documents
-from tests.effort import examples
+from tests.rows import each_row
+from tests.thoroughness import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "yaml"
 SCALARS: list[str] = [json.loads(line)[0] for line in (FIXTURES / "scalars.jsonl").open(encoding="utf-8")]
@@ -40,7 +41,7 @@ def back(text: str) -> list[Any]:
     return [document.data for document in source.documents]
 
 
-@pytest.mark.parametrize("text", TRICKY)
+@each_row("text", TRICKY)
 def test_a_tricky_string_comes_back_as_value_and_as_key(text: str) -> None:
     data = {"value": text, "list": [text, [text]], "map": {text: text}}
     written = emit_document(data)

@@ -17,6 +17,7 @@ import pytest
 
 from podplan.cli import commands
 from tests.command import BAD_JOB, JOB, PODPLAN, PROFILE, Run, podplan
+from tests.thoroughness import mark_long
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 UNPINNED = JOB.replace("busybox:1.36", "busybox:latest")
@@ -64,7 +65,7 @@ def test_no_reader_at_all(many: Path, command: str, unbuffered: str) -> None:
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", mark_long(["", "1"], short=[""]))
 def test_a_report_that_the_disk_takes_only_in_part(many: Path, unbuffered: str) -> None:
     line = f"(ulimit -f 8; PYTHONUNBUFFERED={unbuffered} podplan check jobs.yaml >part.txt)"
     run = in_shell(line, many)
@@ -186,7 +187,7 @@ def _without_rights() -> None:
 # --- locales and names
 
 
-@pytest.mark.parametrize("locale", ["C", "xx_XX.ISO-8859-1"])
+@pytest.mark.parametrize("locale", mark_long(["C", "xx_XX.ISO-8859-1"], short=["C"]))
 def test_odd_names_in_any_locale(tmp_path: Path, locale: str) -> None:
     """Reports are UTF-8 whatever the names are, and the same in every locale."""
     (tmp_path / ".git").mkdir()

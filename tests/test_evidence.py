@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from podplan.kinds.lowering_options import iter_behaviors, list_lowering_options
+from tests.rows import each_row
 
 TOP = Path(__file__).parent.parent
 FOLDER = TOP / "docs" / "evidence"
@@ -84,7 +85,7 @@ def test_anchors_are_unique(page: Path) -> None:
     assert all(found)
 
 
-@pytest.mark.parametrize(("heading", "body"), [section[1:] for section in SECTIONS], ids=NAMES)
+@each_row(("heading", "body"), [section[1:] for section in SECTIONS], ids=NAMES)
 def test_a_section_states_its_basis_and_its_source(heading: str, body: str) -> None:
     entries = parse_list(body)
     assert list(entries) == [label for label in LABELS if label in entries]

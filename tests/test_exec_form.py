@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from podplan.launchers import exec_form
 from podplan.lint import checks
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.target import LoweredJob, Target, Violation
-from tests.policies import findings
-from tests.work import slowdown
+from tests.policy_examples import findings
+from tests.rows import each_row
+from tests.work_counts import slowdown
 
 PRINT = [sys.executable, "-c", "import sys; print(sys.argv[1:])"]
 RULES = [f"EXEC{number:03d}" for number in range(1, 13)]
@@ -259,10 +261,10 @@ def test_no_message_shows_more_of_a_line_than_it_needs() -> None:
     assert not [one.message for one in found if secret in one.message]
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(
-    "unit", ["$(", "${", "$A", "`", "'", '"', "\\ -", "\n-", "{a,", "[", " ", "a.py ", "--a="]
-)
+UNITS = ("$(", "${", "$A", "`", "'", '"', "\\ -", "\n-", "{a,", "[", " ", "a.py ", "--a=")
+
+
+@each_row(("unit", "rule"), product(UNITS, RULES), ids=repr)
 def test_time_grows_with_the_length_of_a_word_only(rule: str, unit: str) -> None:
     def check(times: int) -> None:
         container = {"name": "a", "command": ["sh", "-c", unit * times], "args": []}

@@ -13,7 +13,7 @@ from podplan.cli.shell_completion import complete_topics
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.report import field_page
 from podplan.report.terminal_style import Style
-from tests.golden import FIXTURES, podplan
+from tests.golden_cases import FIXTURES, podplan
 from tools import lowered_fields
 
 TOPICS = (
@@ -66,6 +66,7 @@ def test_every_example_is_shown_when_asked_for(topic: str) -> None:
     ("topic", "said"),
     [
         ("JobProfile.spec.shn", 'JobProfile.spec has no field "shn"; did you mean "shm"?'),
+        ("shn", 'no field; did you mean "shm"?'),
         ("spec.shn", 'JobProfile.spec has no field "shn"; did you mean "shm"?'),
         ("shm-mising", 'no rule "shm-mising"; did you mean "shm-missing"?'),
         ("DeepSpeedJb.spec", 'did you mean "DeepSpeedJob"?'),
@@ -123,3 +124,8 @@ def test_what_a_shell_offers_is_explained() -> None:
     assert "JobProfile.spec.shm" in words
     for word in words:
         assert field_page.explain_topic(word)["path"]
+
+
+def test_a_field_of_spec_needs_no_spec() -> None:
+    assert podplan("explain", "shm").out == podplan("explain", "spec.shm").out
+    assert podplan("explain", "slotsPerWorker").code == 2  # is deeper

@@ -11,7 +11,7 @@ import pytest
 
 from tests.command import podplan
 from tests.git import commit, git_in
-from tests.variants import Job, changed, pytorch
+from tests.job_variants import Job, changed, pytorch
 
 
 def reported(folder: Path, *flags: str) -> list[tuple[str, str, int]]:

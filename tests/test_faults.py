@@ -1,7 +1,7 @@
 """Something goes wrong at a step of a run: nothing is lost or half-written, and the exit code is honest.
 
-A step is anything that a run does to a file (tests/faulty.py). In `make test` each command has every fault
-once, at a step that is drawn, and `make faults` has it at all of them.
+A step is anything that a run does to a file (tests/fault_injection.py). Each command has every fault once, at
+a random step: some commands in `make test`, all in `make thorough`; `make faults` has them at every step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from random import Random
 import pytest
 
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE
-from tests.faulty import CHANGED, FAULTS, OTHERS, SIGNALS, End, Faulty, faulty
+from tests.fault_injection import CHANGED, FAULTS, OTHERS, SIGNALS, End, Faulty, faulty
+from tests.thoroughness import mark_long
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 FILES = {
@@ -125,11 +126,11 @@ def steps(count: int, few: bool, writes: bool, seed: str) -> list[int]:
     return [Random(seed).randrange(max(count - 4, 0) if writes else 0, count)]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("fmt", "report", "check")))
 def test_whatever_goes_wrong_at_a_step(
     runs: Faulty, name: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    few = not pytestconfig.getoption("thorough")
+    few = not pytestconfig.getoption("every_step")
     arguments = COMMANDS[name].split()
     before = tree(made(tmp_path / "whole"))
     clean = runs.run(tmp_path / "whole", arguments)
@@ -168,18 +169,19 @@ def with_cache(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
+@pytest.mark.parametrize("cache", mark_long(["empty", "filled"], short=["filled"]))
 def test_whatever_goes_wrong_with_the_cache(
-    runs: Faulty, filled: bool, tmp_path: Path, pytestconfig: pytest.Config
+    runs: Faulty, cache: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """The verdict is the same, then and afterwards; of a cache that fails, nobody hears."""
-    few = not pytestconfig.getoption("thorough")
+    few = not pytestconfig.getoption("every_step")
     arguments = ["check", "repository", "--cache-dir", "cache"]
     clean = runs.run(with_cache(tmp_path / "clean"), arguments)
     assert len(list((tmp_path / "clean" / "cache").iterdir())) == 1
     again = runs.run(tmp_path / "clean", arguments)
     assert again[:3] == clean[:3]
     assert again.steps != clean.steps
+    filled = cache == "filled"
     last = again.steps if filled else clean.steps
     for fault in FAULTS:
         for step in range(last) if not few else [max(last - 1 - len(fault) % 4, 0)]:

@@ -1,7 +1,8 @@
 """Signals at any moment of a run, not only where it does something to a file (tests/test_faults.py).
 
-A moment is a line that is run, or a bytecode of the modules that write files (tests/faulty.py). `make test`
-has a few of them, spread over the run; `make faults` has each bytecode, and a hundred lines of each command.
+A moment is a line that is run, or a bytecode of the modules that write files (tests/fault_injection.py).
+`make test` and `make thorough` have a few of them, spread over the run; `make faults` has each bytecode, and
+a hundred lines of each command.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faulty import AGAIN, SIGNALS, UNCAUGHT, End, Faulty, faulty
+from tests.fault_injection import AGAIN, SIGNALS, UNCAUGHT, End, Faulty, faulty
 from tests.test_faults import COMMANDS, check_whole, made, tree, with_cache
+from tests.thoroughness import mark_long
 
 HEEDED = ("term", "hup", "int")
 CACHED = "check repository --cache-dir cache"
@@ -32,7 +34,7 @@ def runs() -> Iterator[Faulty]:
 
 @pytest.fixture
 def moments(pytestconfig: pytest.Config) -> int:
-    return LONG if pytestconfig.getoption("thorough") else SHORT
+    return LONG if pytestconfig.getoption("every_step") else SHORT
 
 
 def spread(first: int, last: int, count: int) -> range:
@@ -63,13 +65,13 @@ def swept(runs: Faulty, command: str, folder: Path, steps: str, moments: range) 
     return codes
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("fmt", "check")))
 def test_signals_at_any_line(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     lines = runs.run(made(tmp_path / "counted"), COMMANDS[name].split(), steps="lines").steps
     swept(runs, COMMANDS[name], tmp_path, "lines", spread(0, lines - LAST, moments))
 
 
-@pytest.mark.parametrize("name", ["fmt", *(pytest.param(one, marks=pytest.mark.long) for one in LONGER)])
+@pytest.mark.parametrize("name", mark_long(["fmt", *LONGER], short=["fmt"]))
 def test_signals_at_any_bytecode_of_writing(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     """One between the making of a file and the keeping of its name left the file lying about."""
     count = runs.run(made(tmp_path / "counted"), COMMANDS[name].split(), steps="writing").steps
@@ -78,6 +80,7 @@ def test_signals_at_any_bytecode_of_writing(runs: Faulty, name: str, tmp_path: P
     assert 128 + SIGNALS["term"] in swept(runs, COMMANDS[name], tmp_path, "writing", steps)
 
 
+@pytest.mark.long
 def test_signals_at_any_bytecode_of_the_cache(runs: Faulty, tmp_path: Path, moments: int) -> None:
     """The next run has the same verdict, and finds a whole entry or none."""
     arguments = CACHED.split()
@@ -89,6 +92,7 @@ def test_signals_at_any_bytecode_of_the_cache(runs: Faulty, tmp_path: Path, mome
         assert runs.run(folder, arguments)[:3] == clean[:3]
 
 
+@pytest.mark.long
 def test_a_signal_that_comes_again_while_a_run_ends(runs: Faulty, tmp_path: Path) -> None:
     """Whoever is impatient leaves no more lying about than who is not."""
     arguments = COMMANDS["fix"].split()
@@ -101,7 +105,7 @@ def test_a_signal_that_comes_again_while_a_run_ends(runs: Faulty, tmp_path: Path
         check_whole(tree(folder), before, after, "term")
 
 
-@pytest.mark.parametrize("name", UNCAUGHT)
+@pytest.mark.parametrize("name", mark_long(UNCAUGHT, short=["pipe"]))
 def test_signals_that_nobody_catches(runs: Faulty, name: str, tmp_path: Path) -> None:
     """They are as SIGKILL, for when nothing else helps; a write to no reader is an error, and not SIGPIPE."""
     arguments = COMMANDS["fix"].split()

@@ -13,7 +13,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.lint.registry import load_policy_documents
 from tests.command import JOB
-from tests.golden import FIXTURES, mistake_cases, podplan
+from tests.golden_cases import FIXTURES, mistake_cases, podplan
 
 CASES = sorted((FIXTURES / "fixes").glob("*.yaml"))
 MISTAKES = mistake_cases()

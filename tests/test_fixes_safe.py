@@ -19,7 +19,7 @@ from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 from tests.command import podplan as run
 from tests.fixed_jobs import Jobs, Texts, checked, jobs, settings_of, with_fix, without_variable, write
-from tests.golden import FIXTURES, mistake_cases
+from tests.golden_cases import FIXTURES, mistake_cases
 
 TOP = Path(__file__).parents[1]
 PACKAGE = Path(podplan.__path__[0])

@@ -16,8 +16,8 @@ from podplan.tools.formatter import FormatMismatchError, format_source
 from podplan.tools.formatter.equivalence import require_equivalent
 from podplan.yaml import parse_yaml
 from tests.command import podplan
-from tests.effort import examples
-from tests.ugly import documents
+from tests.thoroughness import examples
+from tests.untidy_profiles import documents
 
 ROOT = Path(__file__).parents[1]
 CASES = sorted(path for path in (ROOT / "fixtures/fmt").glob("*.yaml") if ".formatted" not in path.name)

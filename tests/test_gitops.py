@@ -11,8 +11,8 @@ import pytest
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.kinds.compilation import compile_profile
 from tests.command import ENVIRONMENTS, PROFILE, podplan
-from tests.invariants import check_origins
-from tests.profiles import one
+from tests.lowered_invariants import check_origins
+from tests.profile_texts import one
 
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 PRUNE = "kustomize.toolkit.fluxcd.io/prune"

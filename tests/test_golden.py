@@ -10,7 +10,8 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests import command
 from tests.git import commit, git_in
-from tests.golden import KINDS, REPORTS, Case, cases, copy, finding_cases, mistake_cases, podplan
+from tests.golden_cases import KINDS, REPORTS, Case, cases, copy, finding_cases, mistake_cases, podplan
+from tests.rows import each_row
 
 # What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.
 INPUTS = {"profile.yaml", "cr.yaml", "inventory.yaml", "podplan.toml", "arguments", "why"}
@@ -118,7 +119,7 @@ def test_mistakes(
     _check(file_regression, _findings("--fail-on", "info", *compared), folder / "findings.txt")
 
 
-@pytest.mark.parametrize("folder", MISTAKES, ids=[folder.name for folder in MISTAKES])
+@each_row("folder", MISTAKES, ids=[folder.name for folder in MISTAKES])
 def test_a_mistake_is_told_in_the_first_line_and_found(folder: Path) -> None:
     jobs = [path for path in folder.rglob("*.yaml") if path.parent.name not in ("bases", "clusters")]
     assert jobs
@@ -139,7 +140,7 @@ def _rules(report: str) -> list[str]:
     return re.findall(r"^(?:error|warning|info)\[([A-Z]+[0-9]+) ", report, re.MULTILINE)
 
 
-@pytest.mark.parametrize("case", ALL, ids=[case.id for case in ALL])
+@each_row("case", ALL, ids=[case.id for case in ALL])
 def test_a_case_holds_nothing_that_nobody_reads_or_writes(case: Case) -> None:
     names = {path.relative_to(case.folder).parts[0] for path in case.inputs}
     assert names <= INPUTS | {"bases"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.golden import FIXTURES, Case, cases
+from tests.golden_cases import FIXTURES, Case, cases
 
 # folder of a kind -> the schema of its CRs
 SCHEMAS = {

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 import yaml
 
+from podplan.cli.plan_loader import LoadedPlans
 from podplan.pipeline import JobPlan
-from tests import invariants
-from tests.golden import Case, cases, copy, produced
-from tests.lowering import Lowered, Object, written_out
+from tests import lowered_invariants
+from tests.golden_cases import Case, cases, copy, produced
+from tests.lowered_objects import Lowered, Object, written_out
+from tests.rows import each_row
 
 ALL = list(cases())
+each_case = each_row("case", ALL, ids=attrgetter("id"))
 OVER_SSH = ("DeepSpeedJob", "ColossalAIJob")
 
 
@@ -24,41 +30,43 @@ def _with_name(plan: JobPlan, uid: str) -> Object:
     return {**plan.cr.data, "metadata": {**metadata, "uid": metadata.get("uid") or uid}}
 
 
-@pytest.fixture(params=ALL, ids=[case.id for case in ALL])
-def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
-    """A case with its inputs in the current folder."""
-    copy(request.param.inputs, request.param.folder, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert isinstance(request.param, Case)
-    return request.param
+@cache
+def lower_case(case: Case) -> tuple[list[JobPlan], LoadedPlans]:
+    """The plans of a case, from a folder that has its inputs only."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        copy(case.inputs, case.folder, Path(folder))
+        return produced(case)
 
 
 def _jobs(case: Case) -> list[tuple[Object, Lowered]]:
     """Each CR of a case with all that it is lowered to."""
-    plans, made = produced(case)
+    plans, made = lower_case(case)
     assert plans
     uid = made.run_settings.settings.lowering_options.uid
     return [(_with_name(plan, uid), written_out(list(plan.replica_groups))) for plan in plans]
 
 
+@each_case
 def test_the_api_server_takes_every_object_and_the_parts_fit(case: Case) -> None:
     for cr, lowered in _jobs(case):
-        invariants.check_objects(lowered)
-        invariants.check_services(lowered)
-        invariants.check_hosts(lowered, invariants.base(cr))
-        invariants.check_gang(cr, lowered)
+        lowered_invariants.check_objects(lowered)
+        lowered_invariants.check_services(lowered)
+        lowered_invariants.check_hosts(lowered, lowered_invariants.base(cr))
+        lowered_invariants.check_gang(cr, lowered)
         if cr["kind"] == "PyTorchTrainingJob":
-            invariants.check_rendezvous(cr, lowered)
+            lowered_invariants.check_rendezvous(cr, lowered)
         if cr["kind"] in OVER_SSH:
-            invariants.check_hostfile(cr, lowered)
+            lowered_invariants.check_hostfile(cr, lowered)
 
 
+@each_case
 def test_every_part_goes_back_to_a_line_a_flag_or_a_fact(case: Case) -> None:
-    for plan in produced(case)[0]:
+    for plan in lower_case(case)[0]:
         assert plan.cr is not None
-        invariants.check_origins([plan.cr, *(group.doc for group in plan.replica_groups)])
+        lowered_invariants.check_origins([plan.cr, *(group.doc for group in plan.replica_groups)])
 
 
+@each_case
 def test_the_golden_holds_these_objects_each_name_once(case: Case) -> None:
     written: list[Any] = [
         found
@@ -72,9 +80,10 @@ def test_the_golden_holds_these_objects_each_name_once(case: Case) -> None:
     assert len(names) == len(set(names))
 
 
+@each_case
 def test_every_volume_that_a_lowered_pod_mounts_from_a_child_is_lowered_too(case: Case) -> None:
     for cr, lowered in _jobs(case):
-        own = invariants.base(cr)
+        own = lowered_invariants.base(cr)
         for pod in lowered.of("Pod").values():
             for volume in pod["spec"].get("volumes", []):
                 secret = volume.get("secret", {}).get("secretName", "")

@@ -9,7 +9,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from podplan.cli import help as help_layout
 from podplan.cli.commands import podplan as podplan_group
 from tests.command import podplan
-from tests.golden import FIXTURES
+from tests.golden_cases import FIXTURES
 
 
 def _list_commands(group: click.Group, prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from podplan.kinds.common.decompile import is_same_json
+from podplan.core.structural_diff import is_same_data
 from podplan.kinds.compilation import compile_profile
 from podplan.schema import validate_against
 from podplan.tools.importer import find_shortest_profile, import_cr, strip_server_fields
 from podplan.tools.importer.layout import render_profile
 from podplan.yaml.writer import emit_document
-from tests.importing import GOLDEN, compiled, cr_of, document, imported, pod
-from tests.profiles import one
+from tests.imported_profiles import GOLDEN, compiled, cr_of, document, imported, pod
+from tests.profile_texts import one
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
@@ -28,7 +28,7 @@ def test_a_cr_becomes_the_profile_of_the_fixture(case: File) -> None:
 def test_the_profile_compiles_to_the_cr_again(case: File) -> None:
     text = (case / "cr.yaml").read_text()
     profile = imported(text).text
-    assert is_same_json(compiled(profile), strip_server_fields(document(text).data))
+    assert is_same_data(compiled(profile), strip_server_fields(document(text).data))
     assert validate_against("JobProfile", document(profile).data) == []
 
 
@@ -38,7 +38,7 @@ def test_the_profile_renders_to_the_cr_again(case: File) -> None:
     cr, problems = compile_profile(one(imported(text).text), None)
     assert cr is not None
     assert problems == []
-    assert is_same_json(cr.data, strip_server_fields(document(text).data))
+    assert is_same_data(cr.data, strip_server_fields(document(text).data))
 
 
 def test_what_looks_like_an_expression_is_none() -> None:
@@ -50,7 +50,7 @@ def test_what_looks_like_an_expression_is_none() -> None:
     cr = cr_of("GenericJob", {"replicaSpecs": [{"type": "worker", "template": template}]})
     rendered, _ = compile_profile(one(import_cr(cr).text), None)
     assert rendered is not None
-    assert is_same_json(rendered.data, cr)
+    assert is_same_data(rendered.data, cr)
 
 
 def test_status_and_what_the_server_sets_are_left_out() -> None:
@@ -197,7 +197,7 @@ def test_a_container_before_the_one_that_trains_stays_there(kind: str, name: str
     role = {**profile["spec"], **profile["spec"].get("roles", [{}])[0]}
     assert role["image"] == "i:1"
     assert role["pod"]["spec"]["containers"] == [SIDECAR, {"name": name}, TAIL]
-    assert is_same_json(compiled(render_profile(profile)), strip_server_fields(cr))
+    assert is_same_data(compiled(render_profile(profile)), strip_server_fields(cr))
 
 
 def test_two_equal_replica_types_leave_the_rest_to_fields() -> None:

@@ -14,18 +14,18 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.tokens import CommentToken
 
 from podplan.core.provenance import TracedDocument, build_traced_document, copy_traced, root_cursor
-from podplan.kinds.common.decompile import is_same_json
+from podplan.core.structural_diff import is_same_data
 from podplan.tools.importer import import_cr, strip_server_fields
 from podplan.tools.importer.comments import extract_comments
 from podplan.yaml import parse_yaml
-from tests.importing import GOLDEN, compiled, document, imported
+from tests.imported_profiles import GOLDEN, compiled, document, imported
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
 def test_no_comment_is_lost_wherever_it_stands(case: File) -> None:
     marked, comments = commented((case / "cr.yaml").read_text())
     profile = imported(marked).text
-    assert is_same_json(compiled(profile), strip_server_fields(document(marked).data))
+    assert is_same_data(compiled(profile), strip_server_fields(document(marked).data))
     assert [comment for comment in comments if profile.count(comment) != 1] == []
 
 
@@ -75,7 +75,7 @@ def test_another_reader_finds_the_data_and_the_comments_too(case: File) -> None:
     for text in (cr, commented(cr)[0]):
         profile = imported(text).text
         data, comments = read_again(profile)
-        assert is_same_json(data, document(profile).data)
+        assert is_same_data(data, document(profile).data)
         assert sorted(comments) == sorted(read_again(text)[1])
 
 
@@ -113,7 +113,7 @@ def test_a_comment_that_every_role_has_is_said_once() -> None:
     )
     profile = imported(text).text
     assert profile.count("# not root") == 1
-    assert is_same_json(compiled(profile), document(text).data)
+    assert is_same_data(compiled(profile), document(text).data)
 
 
 SCHEDULER_LATER = "  # scheduler:\n  #   t9kScheduler: {queue: default}\n"

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.kinds.common.decompile import is_same_json
-from podplan.tools.importer.layout import render_profile, render_scalar
-from tests.effort import examples
-from tests.importing import document
+from podplan.core.structural_diff import is_same_data
+from podplan.tools.importer.layout import render_profile
+from podplan.yaml.writer import format_scalar
+from tests.imported_profiles import document
+from tests.thoroughness import examples
 
 WORDS_OF_YAML = (
     "yes",
@@ -86,7 +87,7 @@ DATA = st.recursive(
 @settings(max_examples=examples(300), deadline=None)
 @given(st.dictionaries(st.sampled_from(["spec", "a", "b"]), DATA, min_size=1))
 def test_data_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
-    assert is_same_json(document(render_profile(data)).data, data)
+    assert is_same_data(document(render_profile(data)).data, data)
 
 
 @pytest.mark.parametrize(
@@ -107,4 +108,4 @@ def test_data_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
     ],
 )
 def test_scalars_are_as_plain_as_they_can_be(value: Any, text: str) -> None:
-    assert render_scalar(value) == text
+    assert format_scalar(value) == text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Severity
 from podplan.core.provenance import TracedDocument
-from podplan.kinds.common.decompile import is_same_json
+from podplan.core.structural_diff import is_same_data
 from podplan.kinds.registry import KIND_NAMES, find_kind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
@@ -21,8 +21,9 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
-from tests.effort import examples
-from tests.importing import compiled, cr_of, pod
+from tests.imported_profiles import compiled, cr_of, pod
+from tests.rows import each_row
+from tests.thoroughness import examples
 from tests.wide_crs import wide_crs
 
 FIXTURES = File(__file__).parent.parent / "fixtures"
@@ -220,7 +221,7 @@ SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:
     cr = cr_of(kind, data.draw(SPECS[kind]))
     text, _ = import_cr(cr)
-    assert is_same_json(compiled(text), as_stored(cr))
+    assert is_same_data(compiled(text), as_stored(cr))
 
 
 def as_stored(cr: Any) -> Any:
@@ -257,10 +258,12 @@ def demand_same_job(cr: Any) -> None:
     assert errors == [], text
     (plan,) = made
     assert plan.cr is not None
-    assert is_same_json(plan.cr.data, as_stored(cr)), text
+    assert is_same_data(plan.cr.data, as_stored(cr)), text
 
 
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(200, short=20), deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
 @given(wide_crs())
 def test_a_cr_that_is_taken_has_a_profile_that_is_taken(cr: dict[str, Any]) -> None:
     assume(is_taken(cr))
@@ -300,7 +303,7 @@ def test_states_that_a_profile_says_otherwise(kind: str, spec: dict[str, Any]) -
     demand_same_job(cr_of(kind, {**spec, **BEST_PRACTICE}))
 
 
-@pytest.mark.parametrize("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
+@each_row("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
 def test_the_crs_of_the_fixtures(file: File) -> None:
     source = parse_yaml(file.read_bytes(), str(file))
     for item in classify_documents(source):

@@ -12,10 +12,10 @@ import yaml
 
 from podplan.core import bundled
 from podplan.core.findings import to_json_pointer
-from podplan.kinds.common.decompile import is_same_json
+from podplan.core.structural_diff import is_same_data
 from podplan.schema import validate_cr
 from podplan.tools.importer import drop_unknown_fields, import_cr
-from tests.importing import FIXTURES, compiled, cr_of
+from tests.imported_profiles import FIXTURES, compiled, cr_of
 
 OLD = json.loads(bundled.read_bundled_file("schemas", "old-spellings.json"))
 OLD_CASES = yaml.safe_load((FIXTURES / "old-spellings.yaml").read_text())
@@ -68,4 +68,4 @@ def test_what_cannot_be_repaired_is_as_the_api_server_stores_it(kind: str, spec:
     kept, unknown = drop_unknown_fields(cr)
     text, problems = import_cr(cr)
     assert len(problems) == len(unknown)
-    assert is_same_json(compiled(text), kept)
+    assert is_same_data(compiled(text), kept)

@@ -13,7 +13,7 @@ from podplan.pipeline import PipelineSettings
 from podplan.workspace import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
-from tests.policies import build_inventory
+from tests.policy_examples import build_inventory
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

@@ -24,7 +24,7 @@ KIND_CONDITION = r"kindHas\('([A-Za-z-]+)'\)"
 OWN_MODULES = ("kinds/t9k/", "kinds/registry.py")
 # Fields of policies that describe what controllers do, and those that still name kinds for other reasons.
 DESCRIBING_FIELDS = {"examples", "links", "proof", "why"}
-FIELDS_TO_DO = {"admission", "help", "helpFor", "message", "placeholders", "summary"}
+FIELDS_TO_DO = {"admission", "help", "placeholders", "summary"}
 
 
 def iter_texts(node: ast.AST) -> Iterator[str]:

@@ -13,6 +13,7 @@ import yaml
 
 from podplan import kubernetes
 from podplan.core.findings import Path
+from tests.rows import each_row
 
 CASES = yaml.safe_load(
     (File(__file__).parents[1] / "fixtures" / "kubernetes" / "rules.yaml").read_text("utf-8")
@@ -74,7 +75,7 @@ def test_the_good_objects_are_good(kind: str) -> None:
     assert kubernetes.validate_object(GOOD[kind]) == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['kind']} {case['change']}"[:90])
+@each_row("case", CASES, ids=lambda case: f"{case['kind']} {case['change']}"[:90])
 def test_rule(case: dict[str, Any]) -> None:
     problems = kubernetes.validate_object(changed(case["kind"], case["change"]), case.get("version", "1.36"))
     assert sorted(f"{p.rule} {written(p.path)}" for p in problems) == sorted(case["is"]), problems

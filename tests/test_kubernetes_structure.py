@@ -20,7 +20,7 @@ from podplan import kubernetes
 from podplan.core import bundled
 from podplan.core.findings import Diagnostic, DocumentFix
 from podplan.kubernetes import names, nulls, schemas, structure
-from tests.work import work
+from tests.work_counts import work
 
 ROOT = File(__file__).parents[1]
 POD: dict[str, Any] = {

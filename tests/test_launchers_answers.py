@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from podplan.launchers import accelerate, colossalai, deepspeed, torchrun
 from podplan.launchers.argparse import OLD_PYTHON_CONDITION
 from podplan.launchers.arguments import CommandLine
 from podplan.launchers.words import CommandLineError, Word
+from tests.rows import each_row
 
 FROZEN = Path(__file__).parent.parent / "fixtures" / "launchers"
 START = Word("launcher", ("command", 0))
@@ -90,17 +89,17 @@ def check_deepspeed(answer: Answer) -> None:
         assert mine | run(found.command_line) == facts(answer)
 
 
-@pytest.mark.parametrize("answer", answers("torchrun"), ids=named)
+@each_row("answer", answers("torchrun"), ids=named)
 def test_torchrun(answer: Answer) -> None:
     check_torchrun(answer)
 
 
-@pytest.mark.parametrize("answer", answers("deepspeed"), ids=named)
+@each_row("answer", answers("deepspeed"), ids=named)
 def test_deepspeed(answer: Answer) -> None:
     check_deepspeed(answer)
 
 
-@pytest.mark.parametrize("answer", answers("accelerate"), ids=named)
+@each_row("answer", answers("accelerate"), ids=named)
 def test_accelerate(answer: Answer) -> None:
     found = accelerate.parse_accelerate(words(answer), START)
     assert agrees(answer, found.errors), found.errors
@@ -117,7 +116,7 @@ def test_accelerate(answer: Answer) -> None:
         assert mine | run(found.command_line) == facts(answer)
 
 
-@pytest.mark.parametrize("answer", answers("colossalai"), ids=named)
+@each_row("answer", answers("colossalai"), ids=named)
 def test_colossalai(answer: Answer) -> None:
     found = colossalai.parse_colossalai(words(answer), START)
     assert agrees(answer, found.errors), found.errors

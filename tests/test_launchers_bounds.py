@@ -15,8 +15,8 @@ from podplan.launchers.discovery import find_programs
 from podplan.launchers.shell import parse_script
 from podplan.launchers.words import Word
 from tests.containers import Env, container, only
-from tests.effort import examples
-from tests.work import slowdown, work
+from tests.thoroughness import examples
+from tests.work_counts import slowdown, work
 
 ODD: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from podplan.launchers.quoting import quote_words, resplit_line
 from podplan.launchers.shell import Block, ParsedScript, parse_script
 from podplan.launchers.words import MAX_ARGUMENT_LENGTH, MAX_ARGUMENTS_LENGTH
-from tests.effort import examples
-from tests.work import work
+from tests.thoroughness import examples
+from tests.work_counts import work
 
 BASH = shutil.which("bash")
 VARIABLES = {"HOME": "/root", "A": "one", "B": "two  words ", "E": "", "Q": '"it\'s"', "G": "a{b,c}"}

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -33,16 +34,20 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything that runs: without what stands below `if TYPE_CHECKING`."""
-    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-        return
-    yield node
-    for below in ast.iter_child_nodes(node):
-        yield from statements(below)
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every statement that runs, without what is below `if TYPE_CHECKING`; expressions import nothing."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            below = getattr(node, field, ())
+            pending += below if isinstance(below, list) else ()
 
 
-def imported(name: str) -> set[str]:
+def parse_imports(name: str) -> set[str]:
     """The modules of podplan that a module imports anywhere, also inside of functions."""
     found: set[str] = set()
     for node in statements(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
@@ -61,7 +66,10 @@ def package_of(name: str) -> str:
     return name.split(".")[1]
 
 
-IMPORTS = {name: imported(name) for name in MODULES}
+@cache
+def imports() -> dict[str, set[str]]:
+    """What each module imports. Tests ask for it: whoever only collects them need not wait."""
+    return {name: parse_imports(name) for name in MODULES}
 
 
 def test_every_package_has_a_layer() -> None:
@@ -71,8 +79,8 @@ def test_every_package_has_a_layer() -> None:
 def test_imports_lead_to_lower_layers() -> None:
     upward = [
         f"{name} imports {other}"
-        for name in IMPORTS.keys() - ABOVE_ALL
-        for other in IMPORTS[name] - ABOVE_ALL
+        for name in imports().keys() - ABOVE_ALL
+        for other in imports()[name] - ABOVE_ALL
         if package_of(other) != package_of(name)
         and LAYERS.index(package_of(other)) > LAYERS.index(package_of(name))
     ]
@@ -81,7 +89,9 @@ def test_imports_lead_to_lower_layers() -> None:
 
 def test_no_modules_import_each_other() -> None:
     try:
-        TopologicalSorter({name: IMPORTS[name] - ABOVE_ALL for name in IMPORTS.keys() - ABOVE_ALL}).prepare()
+        TopologicalSorter(
+            {name: others - ABOVE_ALL for name, others in imports().items() if name not in ABOVE_ALL}
+        ).prepare()
     except CycleError as error:
         raise AssertionError(" imports ".join(reversed(error.args[1]))) from None
 
@@ -89,7 +99,7 @@ def test_no_modules_import_each_other() -> None:
 def test_private_modules_stay_in_their_package() -> None:
     strangers = [
         f"{name} imports {other}"
-        for name, others in IMPORTS.items()
+        for name, others in imports().items()
         for other in others
         if other.split(".")[-1].startswith("_") and not name.startswith(other.rpartition(".")[0])
     ]

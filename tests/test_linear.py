@@ -46,7 +46,7 @@ from podplan.yaml import Document, comments, parse_yaml
 from podplan.yaml.comments import DOCUMENT_MARKER, find_markers_around
 from podplan.yaml.positions import find_line_start
 from podplan.yaml.tree import parse_cst
-from tests.work import work
+from tests.work_counts import work
 
 DEEPSPEED = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -99,7 +99,7 @@ def roles(number: int) -> LoweredJob:
     )
     document = parse_yaml((specs(0) + "".join(map(one.format, range(number)))).encode(), "").documents[0]
     cr = TracedDocument("", document.data, source=document)
-    return LoweredJob(cr, tuple(lower_cr(cr, LoweringOptions())))
+    return LoweredJob(cr, tuple(lower_cr(cr, {}, LoweringOptions())))
 
 
 def imported(text: str) -> None:

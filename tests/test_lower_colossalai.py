@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lowering import Object, fact_at, group_of, job, keys_at, lost, lower, names, objects
+from tests.lowered_objects import Object, fact_at, group_of, job, keys_at, lost, lower, names, objects
 
 LAUNCHER = """
 launcher: {image: l, workingDir: /work, env: [{name: A, value: b}]}

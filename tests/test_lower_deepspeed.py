@@ -10,7 +10,7 @@ import pytest
 from podplan import kubernetes
 from podplan.core.limits import LimitExceeded
 from podplan.core.replica_groups import expand_group
-from tests.lowering import Object, end, fact_at, group_of, job, keys_at, lost, lower, names, objects
+from tests.lowered_objects import Object, end, fact_at, group_of, job, keys_at, lost, lower, names, objects
 
 SPEC = """
 config:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lowering import (
+from tests.lowered_objects import (
     Object,
     end,
     environment,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.kinds.t9k.pytorch_training_job.elastic import divide_by_weight
-from tests.lowering import Object, environment, facts_on, group_of, job, lost, lower, names, objects
+from tests.lowered_objects import Object, environment, facts_on, group_of, job, lost, lower, names, objects
 
 PLAIN = """
 replicaSpecs:

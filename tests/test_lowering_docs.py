@@ -19,8 +19,9 @@ from podplan.kinds.lowering_options import (
     list_status_behavior_ids,
 )
 from podplan.kinds.registry import KIND_NAMES
-from tests.golden import FIXTURES, podplan
+from tests.golden_cases import FIXTURES, podplan
 from tests.lowering_changes import CHANGES, Change
+from tests.rows import each_row
 
 TOP = FIXTURES.parent
 PAGE = (TOP / "docs" / "lowering.md").read_text(encoding="utf-8")
@@ -57,7 +58,7 @@ def test_the_schema_has_every_setting_for_all_kinds_and_for_each() -> None:
     assert all(definitions[id_]["default"] == fact.value for id_, fact in list_lowering_options().items())
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.id)
+@each_row("change", CHANGES, ids=lambda change: change.id)
 def test_the_schema_accepts_what_a_setting_may_be(change: Change) -> None:
     id_, value = change.id, change.value
     for lowering in ({id_: value}, {"GenericJob": {id_: value}}):

@@ -17,8 +17,7 @@ from podplan.core.provenance import Path, TracedDocument, build_traced_document,
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_at_index
 from podplan.kinds.registry import lower_cr
 from podplan.schema import validate_cr
-from tests.effort import examples
-from tests.invariants import (
+from tests.lowered_invariants import (
     base,
     check_gang,
     check_hostfile,
@@ -29,7 +28,7 @@ from tests.invariants import (
     check_services,
     value_at,
 )
-from tests.lowering import (
+from tests.lowered_objects import (
     Lowered,
     Object,
     document,
@@ -39,6 +38,7 @@ from tests.lowering import (
     written_out,
 )
 from tests.strategies import MANY, crs, odd_crs
+from tests.thoroughness import examples
 
 checked = settings(max_examples=examples(60), deadline=None, derandomize=True)
 resumed = st.booleans()
@@ -203,7 +203,7 @@ def test_lowering_is_a_function_of_the_cr_alone(cr: Object) -> None:
     first, second = (
         [
             (g.doc.name, g.doc.data, g.doc.replica_texts, g.doc.origins, *g[1:])
-            for g in lower_cr(doc, LoweringOptions())
+            for g in lower_cr(doc, {}, LoweringOptions())
         ]
         for _ in range(2)
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from podplan.core.path_syntax import FieldNotFound, resolve_path
 from podplan.core.provenance import Path, trace_to_source
 from podplan.core.replica_groups import CONFIGURED_BASIS, build_at_index
@@ -15,9 +13,10 @@ from podplan.kinds.lowering_options import (
     list_lowering_options,
     list_status_behavior_ids,
 )
-from tests.lowering import Object, lower, names, objects
+from tests.lowered_objects import Object, lower, names, objects
 from tests.lowering_changes import ABSENT, BY_ID, CHANGES, TOLD_AT, WITH
 from tests.lowering_jobs import PLAIN, UID
+from tests.rows import each_row
 
 
 def test_every_setting_is_here() -> None:
@@ -49,7 +48,7 @@ def part(cr: Object, where: str, values: dict[str, Any], told_at: str | None = N
     return ABSENT, []
 
 
-@pytest.mark.parametrize("id_", BY_ID)
+@each_row("id_", BY_ID)
 def test_a_setting_changes_what_it_says(id_: str) -> None:
     _, value, cr, where, becomes = BY_ID[id_]
     others = WITH.get(id_, {})
@@ -59,7 +58,7 @@ def test_a_setting_changes_what_it_says(id_: str) -> None:
     assert becomes is ABSENT or f"lowering.{id_}" in told
 
 
-@pytest.mark.parametrize("id_", BY_ID)
+@each_row("id_", BY_ID)
 def test_a_setting_of_a_kind_is_for_that_kind_alone(id_: str) -> None:
     _, value, cr, where, becomes = BY_ID[id_]
     others = WITH.get(id_, {})
@@ -70,7 +69,7 @@ def test_a_setting_of_a_kind_is_for_that_kind_alone(id_: str) -> None:
     assert part(cr, where, {**others, "MPIJob": {id_: value}})[0] == before
 
 
-@pytest.mark.parametrize("id_", BY_ID)
+@each_row("id_", BY_ID)
 def test_the_default_said_aloud_changes_nothing(id_: str) -> None:
     cr = BY_ID[id_].cr
     assert objects(cr, behavior_values={id_: list_lowering_options()[id_].value}) == objects(cr)

@@ -16,7 +16,7 @@ from podplan.cli.lsp import resolve_file_settings
 from podplan.integrations.lsp.framing import read_messages
 from podplan.integrations.lsp.params import INTERNAL_ERROR
 from podplan.integrations.lsp.server import LanguageServer
-from tests.effort import examples
+from tests.thoroughness import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "lsp" / "project"
 FILES = ("jobs/bert.yaml", "bases/training.yaml", "jobs/count.yaml", "clusters/main.yaml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from podplan.integrations.lsp.cursor import find_path_at
 from podplan.integrations.lsp.name_references import find_open_expression
 from podplan.integrations.lsp.outline import Outline, parse_outline
 from podplan.yaml import parse_yaml
+from tests.rows import each_row
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -114,8 +116,11 @@ def test_the_outline_of_a_whole_text_is_what_a_reader_of_yaml_sees(file: Path) -
                 waiting.append((here, below))
 
 
-@pytest.mark.parametrize("piece", [" ", "a", "a ", "# ", "${{", "{", "[", "- ", "'", '"', "a:", "a: ", "\\t"])
-@pytest.mark.parametrize("head", ["a", "a: ", "a: {", "- "])
+HEADS = ("a", "a: ", "a: {", "- ")
+REPEATED = (" ", "a", "a ", "# ", "${{", "{", "[", "- ", "'", '"', "a:", "a: ", "\\t")
+
+
+@each_row(("head", "piece"), product(HEADS, REPEATED), ids=repr)
 def test_long_lines_take_linear_time(head: str, piece: str) -> None:
     line = head + piece * 30_000
     began = time.process_time()

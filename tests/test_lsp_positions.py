@@ -22,6 +22,7 @@ from podplan.integrations.lsp.positions import (
     split_lines,
     to_protocol_range,
 )
+from tests.rows import each_row
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
@@ -165,7 +166,7 @@ def test_a_body_that_is_too_big_is_passed_over() -> None:
     assert good == {"method": "good"}
 
 
-@pytest.mark.parametrize("length", range(8150, 8200))
+@each_row("length", range(8150, 8200))
 def test_a_header_is_found_where_reading_cuts_a_line_in_two(length: int) -> None:
     assert read(b"x" * length + frame_message({"method": "good"})) == [{"method": "good"}]
 

@@ -20,9 +20,9 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.workspace.file_loader import load_file
 from podplan.yaml import SourceFile
-from tests.alive import most_alive
-from tests.golden import podplan
-from tests.profiles import run
+from tests.golden_cases import podplan
+from tests.live_documents import most_alive
+from tests.profile_texts import run
 
 SWEEP = """\
 apiVersion: podplan/v1

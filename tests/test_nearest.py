@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from podplan.core.suggestions import suggest_name
-from tests.work import work
+from tests.work_counts import work
 
 FIELDS = ("configMap", "emptyDir", "hostPath", "mount", "name", "pvc", "readOnly", "secret", "subPath")
 

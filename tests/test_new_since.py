@@ -7,9 +7,9 @@ from shutil import rmtree
 
 import pytest
 
-from tests.changing import JOB, edit, lines, put, report, repository
+from tests.changing_repository import JOB, edit, lines, put, report, repository
 from tests.git import Git, commit
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Every line and file that lowering emits, read by the launchers that will read them: torchrun and deepspeed.
 
-Where their interpreter is not there (see tests/oracles.py), only bash, ssh and pdsh are asked.
+Where their interpreter is not there (see tests/launcher_questions.py), only bash, ssh and pdsh are asked.
 """
 
 from __future__ import annotations
@@ -19,11 +19,21 @@ from hypothesis import strategies as st
 from podplan.launchers.colossalai import parse_colossalai as read_colossalai
 from podplan.launchers.words import Word
 from podplan.lint.analysis.remote_arguments import DEEPSPEED_REGIMES, survives_transmission, transmit_word
-from tests.effort import examples
-from tests.lowering import API_VERSION, Object, objects
-from tests.oracles import INTERPRETER, REQUIRED, Asked, ask, emitted, files, lines, on_a_worker, replaced
-from tests.policies import findings
+from tests.launcher_questions import (
+    INTERPRETER,
+    REQUIRED,
+    Asked,
+    ask,
+    emitted,
+    files,
+    lines,
+    on_a_worker,
+    replaced,
+)
+from tests.lowered_objects import API_VERSION, Object, objects
+from tests.policy_examples import findings
 from tests.test_launchers_answers import check_deepspeed, check_torchrun
+from tests.thoroughness import examples
 
 
 @pytest.fixture(scope="module")

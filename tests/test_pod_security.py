@@ -25,7 +25,7 @@ from podplan.lint.pod_security import (
     parse_minor_version,
 )
 from podplan.lint.pod_security.pod import find_written_fields
-from tests.effort import examples
+from tests.thoroughness import examples
 
 VERDICTS = Path(__file__).parent.parent / "fixtures" / "pod_security" / "verdicts.jsonl.gz"
 VERSION = "1.36"

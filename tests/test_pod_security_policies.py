@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from podplan.core.bundled import find_bundled_folder
 from podplan.core.findings import to_json_pointer
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.pod_security import CONTROLS, find_violations_beyond_baseline
-from tests.lowering import Object
+from podplan.lint.registry import load_policy_document
+from tests.lowered_objects import Object
+from tests.rows import each_row
 
 
 @cache
 def policy(file: Path) -> Object:
-    data: Object = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
-    return data
+    return load_policy_document(file.stem)
 
 
 POLICIES = [
@@ -56,7 +56,7 @@ def test_a_policy_says_what_its_control_is(file: Path) -> None:
     assert {example["verdict"] for example in data["examples"]} == {"bad", "good", "near"}
 
 
-@pytest.mark.parametrize(("data", "example"), list(objects()))
+@each_row(("data", "example"), list(objects()))
 def test_examples(data: Object, example: Object) -> None:
     at = {}
     for control in CONTROLS:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import podplan
 from podplan.lint import checks
 from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.schema import validate_against
-from tests.policies import findings, fix_example, list_violation_paths, nagging
+from tests.policy_examples import findings, fix_example, list_violation_paths, nagging
+from tests.rows import each_row
 
 POLICIES = {data["id"]: data for data in load_policy_documents()}
 EXAMPLES = [
@@ -20,9 +24,10 @@ EXAMPLES = [
     for example in data.get("examples", ())
 ]
 TOP = Path(__file__).parents[1]
+PACKAGE = Path(podplan.__path__[0])
 
 
-@pytest.mark.parametrize("code", POLICIES)
+@each_row("code", POLICIES)
 def test_form(code: str) -> None:
     data = POLICIES[code]
     assert validate_against("Policy", data) == []
@@ -33,7 +38,7 @@ def test_form(code: str) -> None:
         checks.load_check(data["check"])
 
 
-@pytest.mark.parametrize(("code", "example"), EXAMPLES)
+@each_row(("code", "example"), EXAMPLES)
 def test_example(code: str, example: dict[str, Any]) -> None:
     found = findings(example, code)
     if example["verdict"] != "bad":
@@ -50,7 +55,7 @@ def test_example(code: str, example: dict[str, Any]) -> None:
     assert [line for line in nagging(found) if not line.startswith(expected)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "example"),
     [p for p in EXAMPLES if "mended" in p.values[1]],  # type: ignore[operator]
 )
@@ -72,7 +77,25 @@ def test_what_is_made_from_the_policies_is_up_to_date() -> None:
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     for path, text in tool.build_files().items():
-        assert (TOP / path).read_text(encoding="utf-8") == text, f"{path}: run make policies"
+        in_package = path.parts[:2] == ("compiler", "podplan")
+        file = PACKAGE.joinpath(*path.parts[2:]) if in_package else TOP / path
+        assert file.read_text(encoding="utf-8") == text, f"{path}: run make policies"
+
+
+def test_a_check_is_imported_when_a_policy_names_it() -> None:
+    code = (
+        "import sys\n"
+        "from podplan.lint import checks\n"
+        "checks.load_check('decimal-file-mode')\n"
+        "print(sorted(name for name in sys.modules if name.startswith('podplan.lint.checks.')))\n"
+    )
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    names = ["file_modes", "index", "registration"]
+    assert modules.strip() == str([f"podplan.lint.checks.{name}" for name in names])
+
+
+def test_every_check_has_a_policy() -> None:
+    assert {data["check"] for data in POLICIES.values() if "check" in data} == set(checks.CHECK_MODULES)
 
 
 @pytest.mark.parametrize("metadata", [{}, {"metadata": {}}, {"metadata": {"generateName": "train-"}}])

@@ -21,7 +21,10 @@ from tests.command import BAD_JOB, JOB
 from tests.github_action import ROOT, wheels
 
 TOOLS = Path(sys.executable).parent
-SHIPPED = ("pyproject.toml", "README.md", ".pre-commit-hooks.yaml", "compiler", "policies", "schemas")
+SHIPPED = (
+    *("pyproject.toml", "README.md", "LICENSE", "NOTICE", ".pre-commit-hooks.yaml"),
+    *("compiler", "policies", "schemas"),
+)
 HOOKS = ("podplan-check", "podplan-fmt", "podplan-render-check")
 AUTHOR = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
 COMMITTER = {name.replace("AUTHOR", "COMMITTER"): value for name, value in AUTHOR.items()}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from podplan.core.provenance import trace_to_source
-from tests.profiles import came_from, faults, messages, one, profile, run
+from tests.profile_texts import came_from, faults, messages, one, profile, run
 
 TEXT = profile("""
 image: a

@@ -10,7 +10,7 @@ from podplan.core.suggestions import suggest_or_list
 from podplan.profile import expressions
 from podplan.profile.expressions import split_text
 from podplan.profile.values import ProfileExpressionError
-from tests.profiles import came_from, doc, faults, line, messages, one, profile, run, spec
+from tests.profile_texts import came_from, doc, faults, line, messages, one, profile, run, spec
 
 PARAMS = """
 params:

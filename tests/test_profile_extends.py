@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from podplan.core.limits import MAX_BASES, MAX_EXTENDS_DEPTH
-from tests.profiles import BASE, came_from, faults, messages, one, profile, run, spec
+from tests.profile_texts import BASE, came_from, faults, messages, one, profile, run, spec
 
 
 def base(text: str) -> str:

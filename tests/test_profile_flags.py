@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.profiles import came_from, faults, messages, one, profile, run
+from tests.profile_texts import came_from, faults, messages, one, profile, run
 
 TEXT = profile("""
 image: a

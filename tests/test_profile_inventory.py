@@ -6,7 +6,7 @@ import jsonschema_rs
 
 from podplan.core.bundled import read_bundled_file
 from podplan.profile.resolve import INVENTORY_FIELDS
-from tests.profiles import doc
+from tests.profile_texts import doc
 
 TEXT = """apiVersion: podplan/v1
 kind: ClusterInventory

@@ -4,7 +4,7 @@ import pytest
 
 from podplan.core.limits import MAX_INSTANCES
 from podplan.profile.matrix import DEFAULT_MAX_INSTANCES
-from tests.profiles import came_from, faults, messages, profile, run
+from tests.profile_texts import came_from, faults, messages, profile, run
 
 
 def ids(matrix: str, more: str = "") -> list[str]:

@@ -16,7 +16,7 @@ from podplan.core.provenance import (
     root_cursor,
 )
 from podplan.profile.merge import FieldArea, TracedDiagnostics, is_expression, merge_values
-from tests.profiles import paths
+from tests.profile_texts import paths
 
 
 def plain(data: Any, name: str) -> TracedDocument:

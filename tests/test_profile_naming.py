@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from podplan.profile.naming import compute_content_hash
-from tests.profiles import came_from, faults, messages, one, profile, run
+from tests.profile_texts import came_from, faults, messages, one, profile, run
 
 
 def names(text: str) -> list[str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.profiles import faults, messages, one, profile, run, spec
+from tests.profile_texts import faults, messages, one, profile, run, spec
 
 
 def test_a_value_comes_from_the_environment_else_the_default() -> None:

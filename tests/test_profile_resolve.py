@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from podplan.core.limits import MAX_INSTANCES
 from podplan.core.provenance import trace_to_source
 from podplan.profile.resolve import RESOLUTION_FIELDS
-from tests.effort import examples
-from tests.profiles import BASE, doc, faults, line, messages, one, paths, profile, run
+from tests.profile_texts import BASE, doc, faults, line, messages, one, paths, profile, run
+from tests.thoroughness import examples
 
 FULL = profile("""
 extends: [base.yaml]
@@ -255,7 +255,7 @@ def test_no_form_of_profile_raises_and_every_value_is_traced(
 SCRIPT = """
 import sys
 from tests.test_profile_resolve import BASES, FULL
-from tests.profiles import run
+from tests.profile_texts import run
 for variant in run(FULL, bases=BASES, environments="all", sets={"env.FLAG": "1"}).variants:
     print(variant.id, variant.doc.data, sorted(variant.matrix.items()))
 """

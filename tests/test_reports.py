@@ -26,7 +26,7 @@ from podplan.report.markdown import escape_markdown
 from podplan.report.sanitization import escape_text
 from podplan.report.terminal_style import Style
 from podplan.schema.catalog import build_schema
-from tests.findings import CLEAN, EVIL_FILE, FINDINGS, RESULT, where
+from tests.sample_findings import CLEAN, EVIL_FILE, FINDINGS, RESULT, where
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "reports"
 TEXT = (*STYLED_FORMATS, "github", "markdown", "argocd", "statistics")

@@ -19,8 +19,8 @@ from podplan.core.findings import Edit, Fix
 from podplan.report import rdjson
 from podplan.report.fixes import preview_fix
 from tests.command import podplan as command
-from tests.findings import FINDINGS, RESULT, where
-from tests.golden import FIXTURES, podplan
+from tests.golden_cases import FIXTURES, podplan
+from tests.sample_findings import FINDINGS, RESULT, where
 
 LEAST = 0.2  # seconds: less cannot be told from nothing
 SECRET = """\

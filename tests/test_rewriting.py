@@ -12,8 +12,8 @@ from podplan.tools.formatter.document_spans import find_document_spans
 from podplan.tools.formatter.rewriting import build_field, build_scalar, change_at, rewrite_document
 from podplan.yaml import parse_yaml
 from podplan.yaml.tree import CstNode
-from tests.effort import examples
-from tests.ugly import documents
+from tests.thoroughness import examples
+from tests.untidy_profiles import documents
 
 Path = tuple[str | int, ...]
 

@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from podplan.checker.check import CheckResult, Summary
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.lint.policy import PLACEHOLDER
@@ -17,7 +15,8 @@ from podplan.report import sarif
 from podplan.report.rule_page import render_rule_page, render_rules_table
 from podplan.report.rule_text import describe_policy, render_text
 from tests.command import podplan
-from tests.findings import FINDINGS
+from tests.rows import each_row
+from tests.sample_findings import FINDINGS
 
 # {name}, but not ${NAME} of Flux and shells.
 RAW = re.compile(r"(?<!\$)\{[A-Za-z_][A-Za-z0-9_]*\}")
@@ -39,19 +38,19 @@ def test_summaries_begin_with_the_verb_of_a_rule() -> None:
     assert [data["id"] for data in POLICIES if not data["summary"].startswith(verbs)] == []
 
 
-@pytest.mark.parametrize("code", CODES)
+@each_row("code", CODES)
 def test_each_placeholder_has_words_for_the_page(code: str) -> None:
     data = read(code)
     used = {name for template in templates(data) for name in PLACEHOLDER.findall(template)}
     assert set(data.get("placeholders", {})) == used
 
 
-@pytest.mark.parametrize("code", CODES)
+@each_row("code", CODES)
 def test_no_page_has_a_raw_placeholder(code: str) -> None:
     assert RAW.findall(FENCED.sub("", render_rule_page(read(code)))) == []
 
 
-@pytest.mark.parametrize("code", CODES)
+@each_row("code", CODES)
 def test_no_explanation_has_a_raw_placeholder(code: str) -> None:
     explained = describe_policy(read(code))
     lines = render_text(explained, every_example=True).splitlines()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.kinds.registry import PACKAGES, GroupVersionKind
+from podplan.kinds.registry import PACKAGES, GroupVersionKind, iter_kinds_named, load_spec
 from podplan.lint.policy_scope import (
     CR_LEVELS,
     PolicyScope,
@@ -20,7 +20,7 @@ from podplan.lint.policy_scope import (
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.vap_export import export_vap
 from tests.command import podplan
-from tests.golden import FIXTURES
+from tests.golden_cases import FIXTURES
 
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -117,8 +117,8 @@ def test_a_kind_of_the_core_group_is_named_by_its_version() -> None:
 def test_traits_are_those_of_the_kind_with_the_group() -> None:
     scope = PolicyScope("cr", needs=frozenset({"self-launched"}), without=frozenset({"ssh"}))
     assert list_kind_names(scope) == ["GenericJob"]
-    assert matches_traits(scope, {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJob"})
-    assert not matches_traits(scope, {"apiVersion": "kubeflow.org/v1", "kind": "GenericJob"})
+    [generic_job] = iter_kinds_named("GenericJob")
+    assert matches_traits(scope, load_spec(generic_job))
     assert not matches_traits(scope._replace(needs=frozenset()), None)
 
 

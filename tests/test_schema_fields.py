@@ -13,6 +13,7 @@ import yaml
 
 from podplan.schema import validate_against
 from podplan.schema.bundling import KUBERNETES_KEYWORD, bundle_schema, load_schema_file
+from tests.rows import each_row
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
 TABLES = yaml.load((FIXTURES / "fields.yaml").read_text(), yaml.CSafeLoader)
@@ -124,7 +125,7 @@ def test_a_cr_with_every_field_is_accepted(kind: str) -> None:
     assert validate_against(kind, full(kind)) == []
 
 
-@pytest.mark.parametrize(("kind", "where", "name"), CASES)
+@each_row(("kind", "where", "name"), CASES)
 def test_the_right_type_is_there_and_a_wrong_one_is_one_problem(kind: str, where: Where, name: str) -> None:
     wrong = WRONG.get(name, ["not", "a", "mapping"])
     data, path = replaced(with_room_for(kind, where), where, wrong)

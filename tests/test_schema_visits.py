@@ -17,6 +17,7 @@ from podplan.core.typing import Any
 from podplan.schema.custom_schemas import UnusableSchema, build_validator
 from podplan.schema.visit_limit import count_visits
 from tests.command import JOB, Run, podplan
+from tests.rows import each_row
 from tests.test_limits import by_schema, laid_out
 
 SELF = {"$ref": "#"}
@@ -211,7 +212,7 @@ def some_schema(chance: random.Random, below: int, later: list[str]) -> Any:
     return {name: keywords[name]() for name in chance.sample(sorted(keywords), chance.randint(1, 3))}
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_row("seed", range(150))
 def test_the_count_is_that_of_visits_made_one_by_one(seed: int) -> None:
     chance = random.Random(seed)
     names = ["a", "b", "c"]
@@ -224,7 +225,7 @@ def test_the_count_is_that_of_visits_made_one_by_one(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("parts", "inside", "counted"),
-    [(4_000, SELF, 151), (100_000, SELF, BOUND + 1), (100_000, {"items": True}, 4)],
+    [(1_000, SELF, 151), (10_000, SELF, BOUND + 1), (10_000, {"items": True}, 4)],
     ids=["recurring", "too big", "big"],
 )
 def test_a_big_schema_is_counted_soon(parts: int, inside: Any, counted: int) -> None:
@@ -232,7 +233,7 @@ def test_a_big_schema_is_counted_soon(parts: int, inside: Any, counted: int) -> 
     properties = {f"a{one}": {"additionalProperties": inside, "items": inside} for one in range(parts)}
     started = time.process_time()
     assert count_visits({"properties": properties}, BOUND) == counted
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 10
 
 
 def test_a_deep_chain_of_references_is_no_recursion_here() -> None:

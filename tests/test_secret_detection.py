@@ -27,7 +27,7 @@ from podplan.redaction.redactor import redact_data, redact_spans, redact_value_a
 from podplan.redaction.secret_names import is_secret_field, is_secret_name
 from podplan.tools.repository_tests.examples import find_violations
 from podplan.yaml import find_secret_spans, parse_yaml
-from tests.work import work
+from tests.work_counts import work
 
 SECRET_NAMES = [
     *("HF_TOKEN", "hf-token", "hfToken", "HFToken", "HF_TOKEN_2", "token", "TOKEN_BASE64", "oauth2Token"),

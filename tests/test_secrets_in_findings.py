@@ -13,7 +13,7 @@ from podplan.lint.redaction import redact_finding
 from podplan.redaction.redactor import Redactor
 from tests.command import podplan
 from tests.editor import Editor
-from tests.findings import FINDINGS
+from tests.sample_findings import FINDINGS
 
 LINE = "torchrun --nproc_per_node=$DB_PASSWORD x.py"
 CR = """\

@@ -8,7 +8,8 @@ import pytest
 
 from podplan.yaml import Path, parse_yaml
 from podplan.yaml.plain_scalars import SCALAR_KEYS, SCALAR_VALUES
-from tests.reading import one
+from tests.parsed_texts import one
+from tests.rows import each_row
 
 BLOCK = """\
 # head
@@ -98,7 +99,7 @@ SPANS: list[tuple[str, Path, bool, tuple[int, int, int, int], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "path", "on_key", "place", "slice_"), SPANS)
+@each_row(("text", "path", "on_key", "place", "slice_"), SPANS)
 def test_span(text: str, path: Path, on_key: bool, place: tuple[int, int, int, int], slice_: str) -> None:
     document = one(text)
     span = document.span(path, on_key)

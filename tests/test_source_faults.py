@@ -11,7 +11,8 @@ import pytest
 from podplan.core import limits
 from podplan.core.limits import LimitExceeded
 from podplan.yaml import parse_yaml
-from tests.reading import data, faults, one
+from tests.parsed_texts import data, faults, one
+from tests.rows import each_row
 
 FAULTS = [
     ("a: 1\nb: 2\na: 3\n", "YAML002", (3, 1), "line 1"),
@@ -69,7 +70,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "rule", "place", "part"), FAULTS)
+@each_row(("text", "rule", "place", "part"), FAULTS)
 def test_fault(text: str, rule: str, place: tuple[int, int], part: str) -> None:
     found = [fault for fault in parse_yaml(text.encode(), "f").diagnostics if fault.rule == rule]
     assert [fault.span[:2] for fault in found] == [place]

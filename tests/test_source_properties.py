@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from podplan.core.limits import LimitExceeded
 from podplan.yaml import Document, Path, SourceFile, parse_yaml
 from podplan.yaml.writer import emit_documents
-from tests.effort import examples
-from tests.reading import faults
+from tests.parsed_texts import faults
 from tests.test_source import BLOCK, MERGES, SPANS
 from tests.test_source_faults import FAULTS
+from tests.thoroughness import examples
 
 FIXTURES = FilePath(__file__).parent.parent / "fixtures" / "yaml"
 

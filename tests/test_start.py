@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import podplan.core.typing as ours
-from podplan.core import lazy_regex
-from podplan.core.lazy_regex import compile_lazily, defer_compilation
+from podplan.core.lazy_regex import compile_lazily
 
 CLASS = '''
 class Place(NamedTuple):
@@ -109,36 +108,12 @@ def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) ->
         compiled.append(text)
         return compile_(text, flags)
 
-    monkeypatch.setattr(lazy_regex, "_real_compile", counted)
+    monkeypatch.setattr(re, "compile", counted)
     word = compile_lazily("[a-z]+", re.IGNORECASE)
     assert compiled == []
     assert [word.fullmatch(text) is not None for text in ("Ab", "a b", "c")] == [True, False, True]
     assert compiled == ["[a-z]+"]
     assert word.sub("-", "a1b") == "-1-"
-
-
-def test_a_pattern_may_be_used_while_others_are_compiled_late() -> None:
-    real = re.compile
-    with defer_compilation():
-        late = re.compile("[a-z]+")
-        assert not isinstance(late, re.Pattern)
-        assert late.fullmatch("ab")
-    assert re.compile is real
-
-
-def test_pyyaml_compiles_nothing_when_it_is_imported_and_all_it_needs_later() -> None:
-    script = (
-        "import re, sys\n"
-        "compiled = []\n"
-        "compile_ = re.compile\n"
-        "re.compile = lambda *given: compiled.append(given) or compile_(*given)\n"
-        "import podplan.yaml, yaml\n"
-        "assert not compiled, compiled\n"
-        "assert yaml.load('[1, 2.5, yes, 2020-01-01, ~]', yaml.SafeLoader)[:3] == [1, 2.5, True]\n"
-        "assert compiled\n"
-        "assert re.compile('a') == compile_('a')\n"
-    )
-    check_runs(script)
 
 
 def test_no_pattern_is_compiled_by_loading_the_checks() -> None:

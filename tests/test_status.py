@@ -14,7 +14,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.schema import validate_cr
 from tests import command
-from tests.golden import FIXTURES, copy, podplan
+from tests.golden_cases import FIXTURES, copy, podplan
 
 CASES = sorted(folder for folder in (FIXTURES / "status").iterdir() if folder.is_dir())
 REPORTED = [folder for folder in CASES if (folder / "reported.yaml").exists()]

@@ -24,9 +24,9 @@ from podplan.tools.status.replicas import REPLICA_PHASES, ObservedReplica, list_
 from podplan.tools.status.result import StatusResult
 from podplan.tools.status.serializer import build_status
 from podplan.yaml import parse_yaml
-from tests.effort import examples
-from tests.lowering import Object, document, job
+from tests.lowered_objects import Object, document, job
 from tests.strategies import odd_crs
+from tests.thoroughness import examples
 
 TEMPLATE = {"spec": {"containers": [{"name": "worker", "image": "registry.example.com/train:1"}]}}
 CODES = (1, 130, 137, 138, 143, 139, None)
@@ -35,7 +35,7 @@ BETTER = {"Failed": 0, "Succeeded": 2}  # anything else is in between
 
 def expected(cr: Object, others: str = "Running") -> list[ObservedReplica]:
     """The replicas of a CR, also of one that is paused."""
-    return list_replicas(lower_cr(document(cr), LoweringOptions(resumed=True)), others)
+    return list_replicas(lower_cr(document(cr), {}, LoweringOptions(resumed=True)), others)
 
 
 def acted(
@@ -213,7 +213,7 @@ def test_an_odd_cr_has_a_status_if_it_can_be_lowered(cr: Object, phase: str, res
     if not validate_cr(cr, "1.34").is_lowerable:
         return
     doc, options = document(cr), LoweringOptions(resumed=resumed)
-    groups = lower_cr(doc, options._replace(resumed=True))
+    groups = lower_cr(doc, {}, options._replace(resumed=True))
     if sum(group.replicas for group in groups) >= 100:
         return  # they only take longer
     found = list_replicas(groups, phase)
@@ -250,7 +250,7 @@ VALUES = st.one_of(
 )
 def test_whatever_is_told_is_understood_or_told_of_at_its_place(content: bytes) -> None:
     cr = generic()
-    groups = lower_cr(document(cr), LoweringOptions())
+    groups = lower_cr(document(cr), {}, LoweringOptions())
     message = ""
     try:
         assert (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.command import Run
-from tests.golden import podplan
+from tests.golden_cases import podplan
 
 CR = """\
 apiVersion: batch.tensorstack.dev/v1beta1

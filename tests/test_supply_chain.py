@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.github_action import ROOT
+from tests.test_pre_commit import SHIPPED
 from tools.audit import HAS_VULNERABILITIES, NO_VULNERABILITIES, NOT_AUDITED, build_verdict, parse_pins
 
 LOCK = (ROOT / "deploy" / "requirements.lock").read_text()
@@ -106,3 +107,11 @@ def test_an_audit_passes_only_if_it_took_place(answers: list[str], code: int, sa
     found, lines = build_verdict(BOTH, answers)
     assert found == code
     assert said in "\n".join(lines)
+
+
+def test_whatever_builds_the_wheel_has_the_files_that_its_metadata_names() -> None:
+    """The image and the hooks copy a list of files; without one that pyproject.toml names, it fails."""
+    named = {PROJECT["project"]["readme"], *PROJECT["project"]["license-files"]}
+    ignored = (ROOT / "deploy" / "argocd" / "Dockerfile.dockerignore").read_text().splitlines()
+    assert named <= {line[1:] for line in ignored if line.startswith("!")}
+    assert named <= set(SHIPPED)

@@ -16,6 +16,7 @@ from podplan.lint.registry import load_builtin_policies
 from podplan.lint.vap_export import export_vap
 from tests.cel_ast import guessed_conversions
 from tests.cel_types import type_errors
+from tests.rows import each_row
 
 CEL = Path(__file__).parent.parent / "fixtures" / "cel"
 TYPE_CHECKING = json.loads((CEL / "type_checking.json").read_text("utf-8"))["cases"]
@@ -64,7 +65,7 @@ def is_about_pods(policy: dict[str, Any]) -> bool:
     return any("pods" in rule["resources"] for rule in policy["spec"]["matchConstraints"]["resourceRules"])
 
 
-@pytest.mark.parametrize("case", TYPE_CHECKING, ids=lambda case: str(case["expression"])[:60])
+@each_row("case", TYPE_CHECKING, ids=lambda case: str(case["expression"])[:60])
 def test_the_type_checker_answers_as_the_one_of_kubernetes(case: dict[str, Any]) -> None:
     errors = type_errors(case["expression"], "1.34")
     assert sorted(errors) == [error["column"] for error in case["errors"]]

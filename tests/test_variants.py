@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.variants import (
+from tests.job_variants import (
     MEET,
     Job,
     by_hand,
@@ -22,6 +22,7 @@ from tests.variants import (
     template,
     torchrun,
 )
+from tests.rows import each_row
 
 JSON = '--cfg={"lr":1}'
 RUN = "deepspeed --hostfile=/t9k/hostfile "
@@ -206,7 +207,6 @@ MISTAKES = {
         "LIFE007",
     ),
     "workers for ever": (colossalai(runPolicy={}), "LIFE003"),
-    "no gang": (changed(started(), {"spec": {"scheduler": None}}), "SCHED001"),
     "a queue and another scheduler": (started(pod={"schedulerName": "volcano"}), "SCHED003"),
     # Rules and variables of a GenericJob.
     "an unknown type": (
@@ -242,6 +242,6 @@ def test_a_clean_job_is_left_in_peace(job: Job) -> None:
     assert said(job) == set()
 
 
-@pytest.mark.parametrize(("job", "rule"), MISTAKES.values(), ids=MISTAKES)
+@each_row(("job", "rule"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_found_whatever_its_form(job: Job, rule: str) -> None:
     assert said(job) == {rule}

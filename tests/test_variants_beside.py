@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.variants import (
+from tests.job_variants import (
     MEET,
     Job,
     changed,

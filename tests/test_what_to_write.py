@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies import findings
+from tests.policy_examples import findings
 from tests.test_checks_distributed import Data, cr, generic, pytorch, resources, template
 
 

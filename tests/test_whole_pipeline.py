@@ -19,14 +19,14 @@ from podplan.pipeline import PipelineSettings
 from podplan.yaml import parse_yaml
 from podplan.yaml.positions import LINE_BREAK
 from tests.command import INVENTORY, PROFILE, Run
-from tests.effort import examples
 from tests.fuzz.mutating import mutated
 from tests.fuzz.targets import CRS, FINDINGS, OURS, PROFILES, YAML, Seeds, both, files
-from tests.golden import podplan
-from tests.lowering import Object, lower
-from tests.sound import check_fixes, check_places, check_reports, checked
+from tests.golden_cases import podplan
+from tests.lowered_objects import Object, lower
+from tests.run_invariants import check_fixes, check_places, check_reports, checked
 from tests.strategies import FEW, crs
 from tests.test_lowering_invariants import workers
+from tests.thoroughness import examples
 
 FILE = "job.yaml"
 short = settings(

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import BAD_JOB, JOB, Run, heeding
+from tests.thoroughness import mark_long
 
 PATIENCE = 60  # seconds that a run may take
 MANY = 200  # jobs, which are more than one process checks alone
@@ -121,12 +122,19 @@ def test_workers_say_what_one_process_says(many: Path, serial: Run) -> None:
     assert run(many) == serial
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["parent", "all"])
-def test_signals(endless: Path, send: Callable[[int, int], None], number: signal.Signals) -> None:
+SENDERS: dict[str, Callable[[int, int], None]] = {"parent": os.kill, "all": os.killpg}
+SIGNALS = [
+    f"{number.name} to {to}" for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) for to in SENDERS
+]
+
+
+@pytest.mark.parametrize("signals", mark_long(SIGNALS, short=["SIGINT to all", "SIGTERM to parent"]))
+def test_signals(endless: Path, signals: str) -> None:
     """A terminal sends them to all processes of the run, and others to the first one; nobody says a word."""
+    name, _, to = signals.partition(" to ")
+    number = signal.Signals[name]
     with working(endless) as (process, workers):
-        send(process.pid, number)
+        SENDERS[to](process.pid, number)
         assert ended(process) == (128 + number, "", "")
         assert not any(map(is_there, workers))
 
@@ -137,12 +145,14 @@ def test_a_run_that_is_killed_leaves_no_worker(endless: Path) -> None:
         assert wait_until(lambda: not any(map(is_there, workers)), SOON)
 
 
-@pytest.mark.parametrize(
-    ("killed", "after"), [(slice(1), 0), (slice(1, None), 0.2), (slice(None), 0)], ids=["one", "two", "all"]
-)
-def test_workers_that_are_killed(many: Path, serial: Run, killed: slice, after: float) -> None:
+KILLED = {"one": (slice(1), 0.0), "two": (slice(1, None), 0.2), "all": (slice(None), 0.0)}
+
+
+@pytest.mark.parametrize("name", mark_long(KILLED, short=["two"]))
+def test_workers_that_are_killed(many: Path, serial: Run, name: str) -> None:
     """What they did not bring is done by the one who waits for it."""
     with working(many) as (process, workers):
+        killed, after = KILLED[name]
         time.sleep(after)
         for worker in workers[killed]:
             with suppress(ProcessLookupError):
@@ -170,9 +180,13 @@ def test_a_reader_that_goes_away_while_they_work(many: Path) -> None:
         assert not any(map(is_there, workers))
 
 
-@pytest.mark.parametrize(("stream", "code"), [(0, 1), (1, 2), (2, 1)], ids=["input", "output", "errors"])
-def test_streams_that_are_closed(many: Path, serial: Run, stream: int, code: int) -> None:
+STREAMS = {"input": (0, 1), "output": (1, 2), "errors": (2, 1)}
+
+
+@pytest.mark.parametrize("name", mark_long(STREAMS, short=["output"]))
+def test_streams_that_are_closed(many: Path, serial: Run, name: str) -> None:
     """Descriptors that workers are read from take their numbers."""
+    stream, code = STREAMS[name]
 
     def prepare() -> None:
         heeding()

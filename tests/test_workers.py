@@ -74,7 +74,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def checked(workers: int, path: str = "jobs") -> tuple[CheckResult, DependencyRecord]:
     with record_dependencies() as trace:
-        asked = command.resolve_check_settings([path], **command.DEFAULT_FLAGS)
+        asked = command.resolve_check_settings([path])
         return check.check_files([path], asked.settings, Loader(), workers=workers), trace
 
 
@@ -98,7 +98,7 @@ def test_an_inventory_is_called_as_seen_from_the_first_file(workers: int, tree: 
     for number in range(8):
         (tree / "jobs" / f"0{number}.yaml").write_text("kind: ConfigMap\n")
         (tree / "more" / f"{number}.yaml").write_text(emit_documents(FILES["a.yaml"]))
-    asked = command.resolve_check_settings(["jobs"], **command.DEFAULT_FLAGS)
+    asked = command.resolve_check_settings(["jobs"])
     paths = ["jobs/00.yaml", *(str(path) for path in (tree / "more", tree / "jobs"))]
     assert check.check_files(paths, asked.settings, Loader(), workers=workers).inventories == {
         "inventory.yaml"
@@ -162,7 +162,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tree: Path) -> None:
         yield from files
         changed.write_text(changed.read_text() + "# changed\n")
 
-    asked = command.resolve_check_settings(["jobs"], **command.DEFAULT_FLAGS)
+    asked = command.resolve_check_settings(["jobs"])
     with pytest.raises(UsageError, match=r"jobs/a.yaml was changed while it was checked"):
         check.check_files(["jobs"], asked.settings, Loader(), watch=watch)
 
@@ -174,7 +174,7 @@ def test_a_base_that_changes_meanwhile_is_refused_before_its_secrets_are_shown(t
         yield from files
         base.write_text(BASE.replace("spec:", "spec:\n  # a line more"))
 
-    asked = command.resolve_check_settings(["jobs"], **command.DEFAULT_FLAGS)
+    asked = command.resolve_check_settings(["jobs"])
     with pytest.raises(UsageError, match=r"bases/common.yaml was changed while it was checked"):
         check.check_files(["jobs"], asked.settings, Loader(), watch=watch, workers=2)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.schema import catalog, fields
-from tests.lowering import Object
+from tests.lowered_objects import Object
 from tests.strategies import crs
 
 # What may stand in the place of any value; most of it is wrong in most places.

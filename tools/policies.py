@@ -1,13 +1,18 @@
-"""Writes what the policies give: policies/index.json, docs/rules/ and the table of docs/traits.md.
+"""Writes policies/index.json, docs/rules/, the table of docs/traits.md, and the modules and params of checks.
 
 python tools/policies.py
 """
 
 from __future__ import annotations
 
+import json
+import pkgutil
+from importlib import import_module
 from pathlib import Path
 
 from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.lint import checks
+from podplan.lint.checks.registration import REGISTERED_CHECKS
 from podplan.lint.registry import INDEX_FILE, load_policy_documents, render_index
 from podplan.report.rule_page import render_rule_page, render_rules_table
 from podplan.report.trait_table import TABLE_HEAD, render_trait_table
@@ -24,9 +29,36 @@ def build_files() -> dict[Path, str]:
         Path("policies", INDEX_FILE): render_index(policy_documents),
         Path("docs/rules/README.md"): render_rules_table(policy_documents, list(BUILTIN_RULES.values())),
         TRAIT_PAGE: introduction + render_trait_table(),
+        **build_check_files(),
     }
     return texts | {
         Path("docs/rules", f"{data['id']}.md"): render_rule_page(data) for data in policy_documents
+    }
+
+
+def build_check_files() -> dict[Path, str]:
+    """The module of each check, for a run to import, and the schemas of params, for policies of users."""
+    for module in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
+        import_module(module.name)
+    registered = {name: REGISTERED_CHECKS[name] for name in sorted(REGISTERED_CHECKS)}
+    modules = {name: check.function.__module__.rpartition(".")[2] for name, check in registered.items()}
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Checks",
+        "description": "The params of the checks of podplan that have some, by the name of the check.",
+        "type": "object",
+        "properties": {name: check.params for name, check in registered.items() if check.params is not None},
+        "additionalProperties": {"type": "object", "additionalProperties": False},
+    }
+    return {
+        Path("compiler/podplan/lint/checks/index.py"): (
+            '"""The module of each check, written by `make policies`."""\n\n'
+            "from __future__ import annotations\n\n"
+            "CHECK_MODULES: dict[str, str] = {\n"
+            + "".join(f'    "{name}": "{module}",\n' for name, module in modules.items())
+            + "}\n"
+        ),
+        Path("schemas/Checks.json"): json.dumps(schema, indent=2) + "\n",
     }
 
 

@@ -9,15 +9,17 @@ puts them one after the other, and reads the files that a profile names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from podplan import kubernetes
+from podplan.core.builtin_rules import MISMATCH_RULE
 from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
-from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.provenance import DocumentPath, TracedDocument, root_cursor, trace_to_source
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, find_kind, load_spec, lower_cr
+from podplan.kinds.spec import KindSpec, Reference, References
 from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
@@ -25,13 +27,20 @@ from podplan.schema import validate_against, validate_cr
 from podplan.schema.identity import is_known_but_not_lowered
 from podplan.schema.pruning import UNKNOWN_FIELD_RULES, prune_unknown_fields
 from podplan.workspace import Loader
-from podplan.workspace.documents import ClassifiedDocument
+from podplan.workspace.documents import PROFILE_KINDS, ClassifiedDocument
 
 if TYPE_CHECKING:
     from podplan.profile.resolve import Resolution, Variant
 
 _NOT_LOWERED_HELP = f"podplan lowers {', '.join(KIND_NAMES)}; --ignore CR900 says nothing of the others"
-SCHEMA_KINDS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
+SCHEMA_KINDS = {
+    "profile": "JobProfile",
+    "base": "JobProfile",
+    "inventory": "ClusterInventory",
+    "mapping": "WorkloadMapping",
+}
+# What keeps a CR of a declared kind from being lowered.
+_BLOCKING_RULES = (MISMATCH_RULE, "SCHEMA002", "SCHEMA003", "SCHEMA005")
 
 
 class PipelineSettings(NamedTuple):
@@ -54,6 +63,13 @@ class PipelineSettings(NamedTuple):
     lint_config: LintConfig = LintConfig()
 
 
+class ResolvedReference(NamedTuple):
+    """A reference of a CR, and the document that it leads to."""
+
+    reference: Reference
+    doc: TracedDocument
+
+
 class JobPlan(NamedTuple):
     """One CR, hand-written or compiled from one variant of a profile, and what became of it.
 
@@ -61,7 +77,7 @@ class JobPlan(NamedTuple):
     for it. ``inventory`` is what names in it were looked up in. ``cr`` is None where the profile did not
     compile, and ``lowered`` is false where the CR could not be lowered; then ``seen`` says why.
     A plan whose variant is None is for what is wrong with a profile as a whole; ``failed`` are then the
-    environments that gave no variant.
+    environments that gave no variant. ``references`` are the documents that the CR refers to.
     """
 
     item: ClassifiedDocument
@@ -74,6 +90,7 @@ class JobPlan(NamedTuple):
     cr: TracedDocument | None = None
     replica_groups: tuple[ReplicaGroup, ...] = ()
     is_lowered: bool = False
+    references: tuple[ResolvedReference, ...] = ()
 
 
 def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
@@ -87,6 +104,7 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
         yield lower_plan(
             JobPlan(item, cr=item.doc, inventory=reader.find_unique_inventory(item.doc, inventory_path)),
             settings,
+            reader,
         )
         return
     from podplan.profile.resolve import resolve_profile
@@ -111,7 +129,7 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
     if diagnostics or resolution.failed:
         yield JobPlan(item, diagnostics, None, failed_environments=resolution.failed)
     for variant in resolution.variants:
-        yield compile_variant(item, variant, settings)
+        yield compile_variant(item, variant, settings, reader)
 
 
 def _reject_unusable_flags(
@@ -138,7 +156,9 @@ def _reject_unusable_flags(
             raise UsageError(f"{item.doc.name}: {redacted_message}")
 
 
-def compile_variant(item: ClassifiedDocument, variant: Variant, settings: PipelineSettings) -> JobPlan:
+def compile_variant(
+    item: ClassifiedDocument, variant: Variant, settings: PipelineSettings, reader: Loader
+) -> JobPlan:
     """One environment and matrix instance of a profile on its way to Pods."""
     from podplan.kinds.compilation import compile_profile
 
@@ -155,13 +175,15 @@ def compile_variant(item: ClassifiedDocument, variant: Variant, settings: Pipeli
         inventory=variant.inventory,
         cr=compiled.cr,
     )
-    return plan if compiled.cr is None else lower_plan(plan, settings)
+    return plan if compiled.cr is None else lower_plan(plan, settings, reader)
 
 
-def lower_plan(plan: JobPlan, settings: PipelineSettings) -> JobPlan:
+def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> JobPlan:
     """``plan`` with its CR checked, lowered if its schema lets it, and the lowered objects checked."""
     cr = plan.cr
     assert cr is not None
+    if plan.item.declared_kind is not None:
+        return _lower_declared(plan, cr, plan.item.declared_kind, settings, reader)
     validation = validate_cr(cr.data, settings.kubernetes_version)
     diagnostics = (
         *plan.diagnostics,
@@ -174,9 +196,18 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings) -> JobPlan:
         return plan._replace(diagnostics=(*diagnostics, DocumentDiagnostic("cr", cr, not_lowered)))
     if not validation.is_lowerable:
         return plan._replace(diagnostics=diagnostics)
-    known = find_kind(cr.data["apiVersion"], kind)
-    pod_group_api_version = load_spec(known).pod_group_api_version if known is not None else ""
-    groups = tuple(lower_cr(prune_unknown_fields(cr, validation.diagnostics), settings.lowering_options))
+    kind_spec = _find_kind_spec(cr)
+    pod_group_api_version = kind_spec.pod_group_api_version if kind_spec is not None else ""
+    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
+    if unresolved:
+        return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
+    groups = tuple(
+        lower_cr(
+            prune_unknown_fields(cr, validation.diagnostics),
+            build_references(resolved),
+            settings.lowering_options,
+        )
+    )
     pruned_parents = {
         problem.path[:-1] for problem in validation.diagnostics if problem.rule in UNKNOWN_FIELD_RULES
     }
@@ -187,8 +218,79 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings) -> JobPlan:
         if not (pruned_parents and _is_caused_by_pruning(one, pruned_parents))
     )
     return plan._replace(
-        replica_groups=groups, diagnostics=(*diagnostics, *lowered_diagnostics), is_lowered=True
+        replica_groups=groups,
+        diagnostics=(*diagnostics, *lowered_diagnostics),
+        is_lowered=True,
+        references=resolved,
     )
+
+
+def _lower_declared(
+    plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec, settings: PipelineSettings, reader: Loader
+) -> JobPlan:
+    """``plan`` with a CR of a declared kind lowered, as far as its WorkloadMapping fits it."""
+    from podplan.kinds.declared.lower import find_wrong_counts
+    from podplan.kinds.declared.mapping import diagnose_mapping, find_replica_types
+
+    mapping = kind_spec.declaration
+    assert mapping is not None
+    if validate_against("WorkloadMapping", mapping.data) or diagnose_mapping(mapping.data):
+        message = "the WorkloadMapping of this kind has errors, so its Pods are not known and not checked"
+        invalid = Diagnostic(MISMATCH_RULE, message, ("kind",))
+        place = (DocumentPath(mapping, ("spec",)), "the WorkloadMapping")
+        return plan._replace(diagnostics=(DocumentDiagnostic("cr", cr, invalid, extra_places=(place,)),))
+    diagnostics = [
+        DocumentDiagnostic("cr", cr, relocate_diagnostic(problem, lambda path: ("metadata", *path)))
+        for problem in kubernetes.validate_metadata(cr.data.get("metadata", {}), settings.kubernetes_version)
+    ]
+    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
+    if unresolved:
+        return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
+    references = {**build_references(resolved), (): root_cursor(mapping)}
+    replica_types, mismatches = find_replica_types(root_cursor(cr), references, references[()])
+    diagnostics += (
+        DocumentDiagnostic(
+            "profile", mapping, one.diagnostic, extra_places=((one.place.document_path, one.label),)
+        )
+        for one in mismatches
+    )
+    diagnostics += (DocumentDiagnostic("cr", cr, one) for one in find_wrong_counts(replica_types))
+    if any(one.diagnostic.rule in _BLOCKING_RULES for one in diagnostics):
+        return plan._replace(diagnostics=tuple(diagnostics), references=resolved)
+    groups = tuple(lower_cr(cr, references, settings.lowering_options))
+    lowered = [one for group in groups for one in validate_object(group.doc, settings, group)]
+    return plan._replace(
+        replica_groups=groups,
+        diagnostics=(*diagnostics, *lowered),
+        is_lowered=not any(one.diagnostic.rule == "SCHEMA002" for one in lowered),
+        references=resolved,
+    )
+
+
+def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
+    kind = find_kind(cr.data.get("apiVersion"), cr.data.get("kind"))
+    return load_spec(kind) if kind is not None else None
+
+
+def _resolve_references(
+    plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader
+) -> tuple[tuple[ResolvedReference, ...], tuple[DocumentDiagnostic, ...]]:
+    """The documents that a CR refers to, and what there is to say of those that are not found."""
+    references = kind_spec.list_references(cr.data) if kind_spec is not None else ()
+    resolved: list[ResolvedReference] = []
+    unresolved: list[DocumentDiagnostic] = []
+    for reference in references:
+        found = reader.find_referenced(reference, plan.item.doc)
+        if isinstance(found, Diagnostic):
+            unresolved.append(DocumentDiagnostic("cr", cr, found))
+        else:
+            resolved.append(ResolvedReference(reference, found))
+    return tuple(resolved), tuple(unresolved)
+
+
+def build_references(resolved: Iterable[ResolvedReference]) -> References:
+    """The documents that a CR refers to, as lowering reads them."""
+    return {one.reference.path: root_cursor(one.doc) for one in resolved}
 
 
 def _is_caused_by_pruning(document_diagnostic: DocumentDiagnostic, pruned_parents: set[Path]) -> bool:
@@ -234,10 +336,25 @@ def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
     ]
 
 
+def diagnose_valid_mapping(mapping: TracedDocument, reader: Loader) -> list[DocumentDiagnostic]:
+    """What is wrong with a WorkloadMapping that has its form: its paths, and others for the same kind."""
+    from podplan.kinds.declared.mapping import diagnose_mapping
+
+    diagnostics = [DocumentDiagnostic("profile", mapping, one) for one in diagnose_mapping(mapping.data)]
+    first = reader.find_same_declaration(mapping)
+    if first is not None:
+        message = f"another WorkloadMapping declares {mapping.data['spec']['kind']}; this one is not used"
+        same = Diagnostic(MISMATCH_RULE, message, ("spec", "kind"), help="keep one of them")
+        place = DocumentPath(first, ("spec", "kind")), "the one that is used"
+        diagnostics.append(DocumentDiagnostic("profile", mapping, same, extra_places=(place,)))
+    return diagnostics
+
+
 def _describe_unknown_kind(data: Mapping[str, Any]) -> str:
     kind = data.get("kind")
     given_kind = f'no kind "{kind}"' if isinstance(kind, str) else "no kind"
-    return f"podplan knows {given_kind}; there are JobProfile, JobProfileBase and ClusterInventory"
+    *names, last_name = PROFILE_KINDS
+    return f"podplan knows {given_kind}; there are {', '.join(names)} and {last_name}"
 
 
 def _may_refer_to_inventory(doc: TracedDocument) -> bool:

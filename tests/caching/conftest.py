@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podplan.cli import check_cache, check_run
-from podplan.cli.check_run import DEFAULT_FLAGS, check_and_report
+from podplan.cli.check_run import check_and_report
 from podplan.cli.reporting import parse_report_flags
 from podplan.workspace.dependencies import FEWEST_FILES
 from tests.caching.runs import Run, Said
@@ -46,7 +46,7 @@ def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[by
     def check(*paths: str, format_: str = "json", cached: str | None = "", **flags: Any) -> Said:
         calls.clear()
         into = parse_report_flags(format_, (), False, "never")
-        code = check_and_report(paths or ("jobs",), {**DEFAULT_FLAGS, **flags}, into, cached)
+        code = check_and_report(paths or ("jobs",), flags, into, cached)
         return Said(code, capfdbinary.readouterr().out, bool(calls))
 
     monkeypatch.setattr(check_run, "run_check", counted)

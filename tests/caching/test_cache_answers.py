@@ -11,7 +11,7 @@ import pytest
 from podplan.cli.reporting import FORMATS
 from tests.caching.runs import Run, entries
 from tests.command import BAD_JOB
-from tests.golden import FIXTURES
+from tests.golden_cases import FIXTURES
 
 
 def test_a_second_run_looks_up_what_the_first_one_said(tree: Path, check: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from podplan.cli.diff import compared
 from tests.command import Run
-from tests.golden import podplan as here
+from tests.golden_cases import podplan as here
 
 CR = """\
 apiVersion: batch.tensorstack.dev/v1beta1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from podplan.tools.repository_tests.examples import apply_merge_patch
+from podplan.lint.example_objects import apply_patch
 
 CASES = Path(__file__).parent / "cases"
 LONGEST = 180
@@ -87,7 +87,7 @@ def _run(folder: Path, policy: str | None, data: Mapping[str, Any]) -> Run:
     rules = {"finds": (), "silent": ()} | ({verdict: (policy,)} if policy and verdict else {})
     run = Run(
         name,
-        apply_merge_patch(cr, data.pop("patch", {})),
+        apply_patch(cr, data.pop("patch", {})),
         data.pop("seconds"),
         tuple(data.pop("until", ())),
         tuple(data.pop("absent", ())),

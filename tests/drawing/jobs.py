@@ -8,8 +8,8 @@ import yaml
 
 from podplan.tools.graph.model import Graph
 from podplan.tools.graph.picture import build_graph
-from tests.golden import FIXTURES, Case
-from tests.lowering import Object, document, lower
+from tests.golden_cases import FIXTURES, Case
+from tests.lowered_objects import Object, document, lower
 
 PICTURES = FIXTURES / "graph"
 # Cases of the kinds that have a picture; those of fixtures/graph bring their own CR.

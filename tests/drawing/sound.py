@@ -9,7 +9,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.tools.graph.layout import lay_out_graph, select_columns
 from podplan.tools.graph.model import Graph
 from podplan.tools.graph.text_width import measure_text
-from tests.lowering import Object
+from tests.lowered_objects import Object
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -23,10 +23,10 @@ from podplan.tools.graph.svg import render_svg
 from podplan.tools.graph.text_width import fit_text, measure_text, wrap_text
 from tests.drawing.jobs import drawn
 from tests.drawing.sound import assert_grammar, assert_tidy, assert_totals, parsed, texts
-from tests.effort import examples
-from tests.golden import Case, cases, copy, produced
-from tests.lowering import Object, document, job
+from tests.golden_cases import Case, cases, copy, produced
+from tests.lowered_objects import Object, document, job
 from tests.strategies import crs, odd_crs
+from tests.thoroughness import examples
 
 ALL = list(cases())
 
@@ -69,7 +69,7 @@ def test_any_job_can_be_drawn(cr: Object) -> None:
     checked = validate_cr(doc.data, DEFAULT_VERSION)
     if not checked.is_lowerable:
         return
-    groups = lower_cr(prune_unknown_fields(doc, checked.diagnostics), LoweringOptions())
+    groups = lower_cr(prune_unknown_fields(doc, checked.diagnostics), {}, LoweringOptions())
     made = build_graph(doc, groups)
     text = render_svg([made])
     parsed(text)

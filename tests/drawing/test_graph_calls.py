@@ -6,8 +6,8 @@ import pytest
 
 from podplan.tools.graph.model import Graph
 from tests.drawing.jobs import case_of, document_of, drawn
-from tests.golden import FIXTURES, Case
-from tests.lowering import job
+from tests.golden_cases import FIXTURES, Case
+from tests.lowered_objects import job
 
 MASTER_AND_WORKERS = """
 replicaSpecs:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.drawing.jobs import PICTURES
-from tests.golden import FIXTURES, podplan
+from tests.golden_cases import FIXTURES, podplan
 
 
 @pytest.fixture
@@ -39,6 +39,15 @@ def test_formats(several: Path) -> None:
     assert (several / "a.mmd").read_text().startswith("flowchart LR\n")
     podplan("graph", "cr.yaml", "-o", "b.mmd", "--format", "svg")
     assert (several / "b.mmd").read_text().startswith("<svg ")
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.PDF", "a.dot"])
+def test_other_formats_are_refused(several: Path, name: str) -> None:
+    done = podplan("graph", "cr.yaml", "-o", name)
+    assert (done.code, done.out) == (2, "")
+    assert "writes SVG (.svg) or Mermaid (.mmd), and no other format" in done.err
+    assert not (several / name).exists()
+    assert podplan("graph", "cr.yaml", "-o", name, "--format", "svg").code == 0
 
 
 def test_nothing_is_drawn_of_what_does_not_lower(several: Path) -> None:

@@ -10,8 +10,8 @@ from podplan.tools.graph.model import describe_graph, find_shared_sides
 from podplan.tools.graph.svg import render_svg
 from tests.drawing.jobs import PICTURES, case_of, document_of, drawn
 from tests.drawing.sound import assert_tidy
-from tests.golden import FIXTURES, Case
-from tests.lowering import job
+from tests.golden_cases import FIXTURES, Case
+from tests.lowered_objects import job
 
 SECRETS = """
 replicaSpecs:

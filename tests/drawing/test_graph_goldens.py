@@ -11,7 +11,7 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.drawing.jobs import DRAWN, OWN, PICTURES, case_of
-from tests.golden import FIXTURES, copy, podplan
+from tests.golden_cases import FIXTURES, copy, podplan
 
 DOCS = FIXTURES.parent / "docs"
 

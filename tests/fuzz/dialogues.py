@@ -22,7 +22,7 @@ from podplan.lint.cel.sandbox import evaluate_rules
 from podplan.yaml import parse_yaml
 from tests.command import JOB, PROFILE
 from tests.fuzz.places import repository
-from tests.sound import check_refusal
+from tests.run_invariants import check_refusal
 
 TODAY = 'today = "2026-01-01"\n'  # an input does the same on another day
 ASKED = ("hover", "completion", "definition", "documentSymbol", "codeAction")

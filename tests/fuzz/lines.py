@@ -16,7 +16,7 @@ from podplan.launchers.quoting import resplit_line
 from podplan.launchers.shell import parse_script
 from podplan.profile.expressions import ExpressionBudget, ExpressionScope, parse_expression, split_text
 from podplan.profile.values import Expression, ProfileExpressionError, require_plain_value
-from tests.sound import check_refusal
+from tests.run_invariants import check_refusal
 
 BASH = shutil.which("bash")
 VARIABLES = {"HOME": "/root", "A": "one", "B": "two  words ", "E": "", "Q": '"it\'s"'}

@@ -21,7 +21,7 @@ from podplan.yaml.writer import emit_document
 from tests.command import INVENTORY
 from tests.fuzz.documents import taken
 from tests.fuzz.places import repository
-from tests.sound import bounded, check_fixes, check_places, check_refusal, check_reports, checked
+from tests.run_invariants import bounded, check_fixes, check_places, check_refusal, check_reports, checked
 from tests.test_source_properties import paths
 
 FILE = "job.yaml"

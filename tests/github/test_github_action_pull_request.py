@@ -133,3 +133,16 @@ def test_render_writes_and_render_check_compares(pull_request: Path) -> None:
     assert stale.steps[-1].code == 1
     assert not [one for one in stale.annotations if one.data.startswith("pwned")]
     assert "##[" not in stale.log
+
+
+def test_render_check_compares_the_folders_of_the_configuration(pull_request: Path) -> None:
+    (pull_request / "podplan.toml").write_text(
+        '[[render]]\npaths = ["many.yaml"]\nenv = ["prod"]\noutput = "rendered"\n'
+    )
+    check = {"command": "render-check"}
+    assert run(pull_request, check).steps[-1].code == 1
+    wanted = {"paths": "many.yaml", "environment": "prod", "output-dir": "rendered"}
+    run(pull_request, {**wanted, "command": "render"})
+    stale = run(pull_request, check)
+    assert stale.steps[-1].code in (0, 1), stale.log
+    assert "paths want -o DIR" not in stale.log

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from podplan.cli.reporting import render_report
-from tests.findings import CLEAN, RESULT
-from tests.golden import FIXTURES, mistake_cases, podplan
+from tests.golden_cases import FIXTURES, mistake_cases, podplan
+from tests.sample_findings import CLEAN, RESULT
 
 TOOL = "node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool"
 # What it says of every tool that has no page of its own in the web; podplan has none.

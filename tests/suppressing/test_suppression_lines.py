@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.core.findings import to_json_pointer
-from tests.effort import examples
 from tests.suppressing.job import ALL, HOST, IPC, JOB, PRIVILEGED, WHY, above, beside, checked, silenced, told
+from tests.thoroughness import examples
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

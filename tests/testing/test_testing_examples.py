@@ -13,7 +13,7 @@ from podplan.tools.repository_tests.examples import _group_by_code, run_examples
 from podplan.yaml import parse_yaml
 from tests.command import podplan
 from tests.testing.repository import edit
-from tests.work import slowdown
+from tests.work_counts import slowdown
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from podplan.core.findings import Finding
 
 # A policy that cannot be evaluated is one that was not looked at, whatever changed.
 ALWAYS_REPORTED_RULES = frozenset({"POLICY001"})
+# The document that is missing may be in a file that the change removed.
+UNRESOLVED_RULES = frozenset({"CR901", "CR902"})
 
 
 def find_affected_files(
@@ -44,11 +46,15 @@ def build_file_filter(files: Collection[str]) -> Callable[[Finding], bool]:
         return cache[file]
 
     def is_about_files(finding: Finding) -> bool:
+        if finding.rule in UNRESOLVED_RULES:
+            return True
+        if finding.rule in ALWAYS_REPORTED_RULES | UNRESOLVED_RULES:
+            return True
         finding_files = (
             finding.location.file,
             *finding.subject_files,
             *(place.location.file for place in finding.related),
         )
-        return finding.rule in ALWAYS_REPORTED_RULES or any(map(is_in_files, finding_files))
+        return any(map(is_in_files, finding_files))
 
     return is_about_files

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from podplan.core.provenance import TracedDocument
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
-from podplan.workspace.documents import classify_documents, identify_object
+from podplan.workspace.documents import identify_object
 from podplan.workspace.file_loader import SkippedFile
 from podplan.yaml import SourceFile
 
@@ -24,7 +24,7 @@ def collect_base_crs(
     """
     crs: dict[tuple[str, str, str, str], dict[str, TracedDocument]] = {}
     for source in sources:
-        for item in classify_documents(source) if isinstance(source, SourceFile) else ():
+        for item in reader.classify(source) if isinstance(source, SourceFile) else ():
             if item.category not in ("profile", "cr"):
                 continue
             for plan in iter_job_plans(item, settings, reader):

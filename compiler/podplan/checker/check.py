@@ -16,14 +16,14 @@ from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
 from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.lint.document_diagnostics import DocumentDiagnostic
+from podplan.lint.policy_runner import MAX_RELATED
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
     ALL_SORTS,
     OF_PROFILES,
     ClassifiedDocument,
-    classify_documents,
     may_hold,
 )
 from podplan.workspace.file_loader import DENIED, SkippedFile, load_file, reload_file, summarize_limit_errors
@@ -86,6 +86,8 @@ def check_sources(
     for source in iter_until_limit(sources, run):
         if isinstance(source, SourceFile):
             texts[source.file] = source.text
+            if not os.path.exists(source.file):
+                run.reader.add_stream(source)
         _check_source(source, run)
     return _finish_run(run, texts, folders)
 
@@ -112,6 +114,8 @@ def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -
         run.findings += build_cross_job_findings(job_number, document_diagnostic, run)
     if run.settings.lint_config.policy_texts:
         _add_policy_diagnostics(run)
+    if run.reader.referenced_files:
+        _merge_shared_findings(run)
     return build_result(run, folders)
 
 
@@ -161,9 +165,7 @@ def _add_policy_diagnostics(run: CheckRun) -> None:
         DocumentDiagnostic("file", doc, problem) for doc, problem in lint_config.policy_diagnostics
     )
     get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
-    run.findings += aggregate_findings(
-        (VariantDiagnostic(None, fault, None) for fault in policy_diagnostics), get_redactor
-    )
+    run.findings += aggregate_findings(policy_diagnostics, get_redactor)
     unique_findings = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
     run.findings = [
         found
@@ -171,6 +173,24 @@ def _add_policy_diagnostics(run: CheckRun) -> None:
         if found.location.file not in lint_config.policy_texts
         or unique_findings.pop((found.rule, found.message, found.location), None) is not None
     ]
+
+
+def _merge_shared_findings(run: CheckRun) -> None:
+    """What is wrong with a document that many CRs share is reported once, with the first CRs."""
+    shared_files = run.reader.referenced_files
+    groups: dict[object, list[Finding]] = {}
+    for finding in run.findings:
+        is_shared = finding.location.file in shared_files
+        key = (finding.rule, finding.message, finding.location) if is_shared else id(finding)
+        groups.setdefault(key, []).append(finding)
+    run.findings = [_merge_users(group) if len(group) > 1 else group[0] for group in groups.values()]
+
+
+def _merge_users(equal: list[Finding]) -> Finding:
+    """The first of several equal findings, with the places and files of the others."""
+    related = dict.fromkeys(one for finding in equal[:MAX_RELATED] for one in finding.related)
+    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
+    return equal[0]._replace(related=tuple(related)[:MAX_RELATED], subject_files=tuple(files))
 
 
 def summarize_plans(
@@ -211,7 +231,7 @@ def gone_through(
     for source in found:
         first = len(run.findings)
         _add_faults(source, run, OF_PROFILES.union(wanted))
-        for item in classify_documents(source) if isinstance(source, SourceFile) else ():
+        for item in reader.classify(source) if isinstance(source, SourceFile) else ():
             if item.category in wanted or item.category == "podplan":
                 _add_plans(item, taken(item), run)
         store_shown_texts([source], run, run.findings[first:])

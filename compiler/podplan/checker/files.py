@@ -14,13 +14,15 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import trace_to_source
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
+from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
-from podplan.pipeline import iter_job_plans, validate_profile_document
+from podplan.pipeline import diagnose_valid_mapping, iter_job_plans, validate_profile_document
 from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
 from podplan.workspace.documents import (
+    SHARED_CATEGORIES,
     ClassifiedDocument,
-    classify_documents,
+    find_declarable_kind,
+    has_pod_template,
     identify_object,
     is_helm_template,
     mentions_own_api,
@@ -34,10 +36,12 @@ _EXPONENT_NUMBER = compile_lazily(
 
 def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     """The findings of a file of ours, in order; what is not ours is counted."""
-    file_items = list(classify_documents(source))
+    file_items = list(run.reader.classify(source))
     has_own_documents = any(item.category != "other" for item in file_items) or mentions_own_api(source.text)
     if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
-        run.not_checked.update(item.reason for item in file_items if not _is_policy_file(source.file, run))
+        run.not_checked.update(
+            _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
+        )
         if not file_items:
             run.not_checked[_describe_unchecked_file(source)] += 1
         return
@@ -126,6 +130,14 @@ def build_syntax_finding(source: SourceFile, syntax_error: YamlDiagnostic) -> Fi
     )
 
 
+def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
+    """What a document that is not checked is; of one with Pod templates of its own what makes it checked."""
+    kind = find_declarable_kind(item)
+    if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
+        return item.reason
+    return f"{kind.kind} ({kind.api_version}; a WorkloadMapping of five lines makes podplan check its Pods)"
+
+
 def _is_policy_file(file: str, run: CheckRun) -> bool:
     """Whether the documents of a file were read as policies, examples or params, and so checked."""
     policy_texts = run.settings.lint_config.policy_texts
@@ -135,17 +147,16 @@ def _is_policy_file(file: str, run: CheckRun) -> bool:
 def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: CheckRun) -> Iterator[Finding]:
     if item.category == "other":
         if not _is_policy_file(item.doc.name, run):
-            run.not_checked[item.reason] += 1
+            run.not_checked[_describe_unknown_kind(item, run)] += 1
             index_prerequisite(item, run, job_source)
-    elif item.category in ("base", "inventory"):
+    elif item.category in SHARED_CATEGORIES:
         run.shared_files.add(item.doc.name)
         document_diagnostics = [
             DocumentDiagnostic("profile", item.doc, problem) for problem in validate_profile_document(item)
         ]
-        yield from aggregate_findings(
-            (VariantDiagnostic("", one, None) for one in document_diagnostics),
-            make_redactor_getter([item.doc]),
-        )
+        if item.category == "mapping" and not document_diagnostics:
+            document_diagnostics += diagnose_valid_mapping(item.doc, run.reader)
+        yield from aggregate_findings(document_diagnostics, make_redactor_getter([item.doc]))
     elif item.category == "object":
         yield from check_plain_object(item, run, job_source)
     elif item.category == "cr" and (render_header := parse_header(item)) is not None:
@@ -153,10 +164,11 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
         stale_diagnostic = diagnose_stale_cr(item, render_header, run.settings, run.reader)
         if stale_diagnostic is not None:
             run.not_checked["rendered CR that is stale"] += 1
-            variant_diagnostic = VariantDiagnostic(
-                "", DocumentDiagnostic("cr", item.doc, stale_diagnostic), identify_object(item.doc.data)
+            yield from aggregate_findings(
+                [DocumentDiagnostic("cr", item.doc, stale_diagnostic)],
+                make_redactor_getter([item.doc]),
+                identify_object(item.doc.data),
             )
-            yield from aggregate_findings([variant_diagnostic], make_redactor_getter([item.doc]))
         else:
             run.rendered_crs.append((job_source, os.path.realpath(find_source_path(item, render_header))))
     else:

@@ -9,13 +9,13 @@ from podplan.checker.packed_store import JobSource
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
 from podplan.core.findings import Finding
-from podplan.core.provenance import TracedDocument
+from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import Fold, aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic, VariantDiagnostic
-from podplan.lint.location import locate
+from podplan.lint.document_diagnostics import DocumentDiagnostic
+from podplan.lint.location import find_source_location, locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
 from podplan.lint.rule_selection import find_enforced_level
 from podplan.lint.target import LoweredJob
@@ -60,18 +60,20 @@ def check_plans(
             variants = variants or Variants(run.suppression_tracker.resolve_rules(file).policies)
             variants.add(job)
         policy_diagnostics = _apply_policies(job, file, run) if job is not None else ()
-        for seen in (*plan.diagnostics, *policy_diagnostics):
-            fold.add(VariantDiagnostic(plan.variant_id, seen, object_identity))
+        for seen in _limit_and_relate(plan, (*plan.diagnostics, *policy_diagnostics)):
+            fold.add(seen, plan.variant_id, object_identity)
         was = job.base_cr if job is not None else None
-        docs = [plan.item.doc, plan.profile, plan.cr, was]
+        docs = [plan.item.doc, plan.profile, plan.cr, was, *(one.doc for one in plan.references)]
         docs += [seen.doc for seen in plan.diagnostics if plan.profile is None]
-        get_redactor.add(docs, _find_complete_text(plan.item.doc) if was is None else None)
+        get_redactor.add(
+            docs, _find_complete_text(plan.item.doc) if was is None and not plan.references else None
+        )
         of_profile = of_profile or (job is not None and job.profile is not None)
     # What policies say of a profile as a whole, where every variant of it is there.
     if variants is not None and jobs == len(variant_ids) and run.settings.environments == "all":
         for one in variants.seen():
             for id_ in variant_ids:
-                fold.add(VariantDiagnostic(id_, one, None))
+                fold.add(one, id_)
     if not fold:
         return []
     plan_findings = fold.findings(get_redactor.redactor(), variant_ids)
@@ -79,6 +81,26 @@ def check_plans(
     if of_profile and (run.settings.environments != "all" or run.settings.param_values):
         plan_findings = list(map(_mark_fix_unsafe, plan_findings))
     return run.suppression_tracker.without_annotated(annotated, plan_findings)
+
+
+def _limit_and_relate(plan: JobPlan, seen: Iterable[DocumentDiagnostic]) -> Iterable[DocumentDiagnostic]:
+    """What was seen of a job: as severe as its kind allows, with the job where a reference is meant."""
+    if plan.item.declared_kind is not None:
+        from podplan.lint.declared_kinds import limit_claims
+
+        seen = [limit_claims(one) for one in seen]
+    return [_relate_to_job(one, plan) for one in seen] if plan.references else seen
+
+
+def _relate_to_job(seen: DocumentDiagnostic, plan: JobPlan) -> DocumentDiagnostic:
+    """The diagnostic; where it is in a document that the CR refers to, the CR is a related place."""
+    source = find_source_location(seen.doc, seen.diagnostic.path)
+    on_the_way = {id(step.doc) for step in source.steps} if source is not None else set()
+    reference = next((one.reference for one in plan.references if id(one.doc) in on_the_way), None)
+    if reference is None or plan.cr is None:
+        return seen
+    place = DocumentPath(plan.cr, reference.path), f"this {plan.cr.data['kind']} uses it"
+    return seen._replace(extra_places=(*seen.extra_places, place))
 
 
 class _Secrets:
@@ -126,10 +148,7 @@ def check_plain_object(
     docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
     get_redactor = make_redactor_getter(docs, text=_find_complete_text(item.doc))
     document_diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
-    object_findings = aggregate_findings(
-        (VariantDiagnostic("", one, identify_object(item.doc.data)) for one in document_diagnostics),
-        get_redactor,
-    )
+    object_findings = aggregate_findings(document_diagnostics, get_redactor, identify_object(item.doc.data))
     run.store_secrets(object_findings, get_redactor)
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
 
@@ -163,11 +182,13 @@ def build_cross_job_findings(
     )
     if rule is None:
         return []
+    limited = document_diagnostic._replace(rule=rule)
+    if job.declared_kind is not None:
+        from podplan.lint.declared_kinds import limit_claims
+
+        limited = limit_claims(limited)
     get_redactor = make_redactor_getter([cr, job.profile], run.settings.param_values)
-    job_findings = aggregate_findings(
-        [VariantDiagnostic("", document_diagnostic._replace(rule=rule), identify_object(cr.data))],
-        get_redactor,
-    )
+    job_findings = aggregate_findings([limited], get_redactor, identify_object(cr.data))
     run.store_secrets(job_findings, get_redactor)
     related_files = tuple(
         filter(
@@ -234,4 +255,6 @@ def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[DocumentD
 def _describe_missing_lowering(plan: JobPlan) -> str:
     if any(seen.diagnostic.rule == "CR900" for seen in plan.diagnostics):
         return "lowered objects: the kind is not lowered yet"
+    if any(seen.diagnostic.rule in ("CR901", "CR902") for seen in plan.diagnostics):
+        return "lowered objects: a document that the CR refers to is not known"
     return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"

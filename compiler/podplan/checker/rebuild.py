@@ -17,7 +17,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.lint.target import LoweredJob
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
-from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import build_changed_error
 from podplan.yaml import SourceFile
 
@@ -92,7 +92,7 @@ class JobRebuilder:
             source = self._reread_file(job_source.file)
             if job_source.text_hash is not None and hash(source.text) != job_source.text_hash:
                 raise build_changed_error(job_source.file)
-            there = source.text, tuple(classify_documents(source))
+            there = source.text, tuple(self._reader.classify(source))
             self._room -= len(source.text)
         self._files[job_source] = there
         while self._room < 0 and len(self._files) > MOST_FILES:
@@ -105,7 +105,15 @@ def build_lowered_job(plan: JobPlan, settings: PipelineSettings, base_crs: BaseC
     base_cr = find_base_cr(plan, base_crs) if base_crs is not None else None
     inventory, version, gitops = plan.inventory, settings.kubernetes_version, settings.gitops_tool
     return LoweredJob(
-        plan.cr, plan.replica_groups, plan.profile, inventory, version, gitops, base_crs is not None, base_cr
+        plan.cr,
+        plan.replica_groups,
+        plan.profile,
+        inventory,
+        version,
+        gitops,
+        base_crs is not None,
+        base_cr,
+        plan.item.declared_kind,
     )
 
 

@@ -82,7 +82,10 @@ def _run_render(action_inputs: ActionInputs) -> int:
     """podplan render, with what it prints made harmless."""
     check = ["--check"] if action_inputs.command == "render-check" else []
     output_flags = ["-o", action_inputs.output_dir] if action_inputs.output_dir else []
-    arguments = [*check, *output_flags, *_build_flags(action_inputs), "--", *action_inputs.paths]
+    # Without a folder the tables [[render]] name the paths, and the default of the input is none of them.
+    is_default = not action_inputs.output_dir and action_inputs.paths == (os.curdir,)
+    paths = () if is_default else action_inputs.paths
+    arguments = [*check, *output_flags, *_build_flags(action_inputs), "--", *paths]
     printed = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     with redirect_stdout(printed):
         code = render.command.main(arguments, standalone_mode=False)

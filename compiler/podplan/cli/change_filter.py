@@ -148,8 +148,8 @@ def _affects_everything(
     """Whether a file that changed is for everything: configuration, inventory, baseline, own policies."""
     from podplan.config.files import CONFIG_NAMES, PYPROJECT, find_nearest_config, read_config, read_extended
 
-    config_file = None if flags["isolated"] and not flags["config"] else find_nearest_config(paths[0])
-    config_file = read_config(flags["config"]) if flags["config"] else config_file
+    config_file = None if flags.get("isolated") and not flags.get("config") else find_nearest_config(paths[0])
+    config_file = read_config(flags["config"]) if flags.get("config") else config_file
     files = {
         os.path.realpath(file.path)
         for file in (read_extended(config_file) if config_file is not None else ())

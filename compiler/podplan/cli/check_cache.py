@@ -85,12 +85,12 @@ def _find_user_folder() -> str:
 
 def compute_key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) -> str:
     """What stands for a request to this code, on this day."""
-    flags = {name: value for name, value in flags.items() if name != "jobs"}  # these say the same
+    flags = {name: value for name, value in flags.items() if value and name != "jobs"}
     key_parts = [
         *(FORMAT_VERSION, __version__, _fingerprint_code(), time.strftime("%Y-%m-%d", time.gmtime())),
         *(sys.version, sys.getfilesystemencoding()),  # names of files are told in it
         *(os.getcwd(), list(paths), sorted(flags.items()), reports, os.environ.get(LIMITS_VARIABLE, "")),
-        [os.path.realpath(path) for path in (*paths, flags["config"])],
+        [os.path.realpath(path) for path in (*paths, flags.get("config", ""))],
         sorted({place for path in paths for place in _iter_config_files(path)}),
     ]
     return blake2b(json.dumps(key_parts, default=str).encode(), digest_size=20).hexdigest()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from podplan.checker.check import CheckResult, check_files, check_sources
 from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR
-from podplan.cli.options import DEFAULT_INPUT_FLAGS, RunSettings, resolve_run_settings
+from podplan.cli.options import RunSettings, resolve_run_settings
 from podplan.cli.progress import show_progress
 from podplan.cli.reporting import (
     ReportTargets,
@@ -28,31 +28,13 @@ from podplan.workspace.file_loader import read_standard_input
 if TYPE_CHECKING:
     from podplan.checker.base_revision import BaseCrs
 
-# The flags of `podplan check` that ask for what is found, where nobody gives any.
-DEFAULT_FLAGS: Mapping[str, Any] = {
-    **DEFAULT_INPUT_FLAGS,
-    "uid": "",
-    "resumed": False,
-    "select": (),
-    "extend_select": (),
-    "ignore": (),
-    "preset": None,
-    "preview": False,
-    "severity": (),
-    "no_ignores": False,
-    "today": "",
-    "baseline": "",
-    "jobs": 0,
-}
-
-
 # Findings that say how this run went, and maybe not another one.
 _RUN_SPECIFIC_RULES = (LIMIT_RULE, "POLICY001", "POLICY004")
 
 
 def check_paths(paths: Sequence[str]) -> int:
     """`podplan check PATH…` without a flag; the exit code."""
-    return check_and_report(paths, DEFAULT_FLAGS, parse_report_flags("full", (), False, "auto"), "")
+    return check_and_report(paths, {}, parse_report_flags("full", (), False, "auto"), "")
 
 
 def check_and_report(
@@ -69,7 +51,7 @@ def check_and_report(
             return _check_with_cache(cache_folder, paths, flags, report_targets)
     run_settings = resolve_check_settings(paths, **flags)
     return report_result(
-        run_check(paths, run_settings, flags["stdin_filename"]), run_settings, report_targets
+        run_check(paths, run_settings, flags.get("stdin_filename", "")), run_settings, report_targets
     )
 
 
@@ -108,7 +90,8 @@ def report_result(result: CheckResult, run_settings: RunSettings, report_targets
 
 def resolve_check_settings(paths: Sequence[str], jobs: int = 0, **flags: Any) -> RunSettings:
     """The request of a command that checks: with every environment, by the clock of UTC."""
-    run_settings = resolve_run_settings(paths, clock=time.strftime("%Y-%m-%d", time.gmtime()), **flags)
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    run_settings = resolve_run_settings(paths, clock=today, with_policies=True, **flags)
     settings = run_settings.settings._replace(
         environments=run_settings.settings.environments or "all",
         # What a paused job has no Pods for now, it has once it goes on.

@@ -112,6 +112,12 @@ class _Jobs:
         """One more plan that has a CR. What is wrong with the dump is told after the findings."""
         if plan.cr is None or not plan.is_lowered:
             return
+        if plan.item.declared_kind is not None:
+            self._failure = self._failure or UsageError(
+                f"{plan.item.doc.name}: {plan.cr.data['kind']} is declared by a WorkloadMapping, and only"
+                " kinds that podplan lowers itself are compared with a cluster"
+            )
+            return
         self._nameless |= not plan.cr.data["metadata"].get("name")
         if self._nameless or self._failure is not None:
             return

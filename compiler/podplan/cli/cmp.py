@@ -261,9 +261,7 @@ def _resolve_settings(given_parameters: PluginParameters, **flags: Any) -> tuple
         else ""
     )
     flags = {**flags, "k8s_version": flags["k8s_version"] or destination_version.version}
-    run_settings = resolve_run_settings(
-        (WORKING_FOLDER,), environments=(), sets=(), inventory=inventory, **flags
-    )
+    run_settings = resolve_run_settings((WORKING_FOLDER,), with_policies=True, inventory=inventory, **flags)
     # What a paused job has no Pods for now, it has once it goes on.
     settings = run_settings.settings._replace(
         lowering_options=run_settings.settings.lowering_options._replace(resumed=True)

@@ -14,7 +14,6 @@ from podplan.cli.config_fallback import load_with_config_fallback
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import (
-    DEFAULT_INPUT_FLAGS,
     RunSettings,
     default_paths,
     input_options,
@@ -145,14 +144,13 @@ def _compared(
     level: Level = "lowered",
     **flags: Any,
 ) -> Comparison:
-    given = {**DEFAULT_INPUT_FLAGS, **flags}
     if not base_tree:
-        found = _revisions(default_paths(paths), base or "HEAD", head, level, given)
+        found = _revisions(default_paths(paths), base or "HEAD", head, level, flags)
     elif base or head or len(paths) > 1:
         raise UsageError("--base-tree DIR is compared with one PATH, without --base and --head")
     else:
         names = base_tree, paths[0] if paths else "."
-        before, after = (_folder(path, given) for path in names)
+        before, after = (_folder(path, flags) for path in names)
         found = _compare(before, after, level, names)
     demand_environments(found.request.settings, found.environments)
     return found

@@ -71,9 +71,7 @@ def command(
     Other documents are not changed.
     """
     paths = default_paths(paths)
-    run_settings = resolve_run_settings(
-        paths, environments=(), sets=(), k8s_version="", fail_on=None, **flags
-    )
+    run_settings = resolve_run_settings(paths, **flags)
     from_input = list(paths) == ["-"]
     folders: list[str] = []
     loaded_files: Iterable[SourceFile | SkippedFile] = (

@@ -20,6 +20,7 @@ from podplan.tools.graph.picture import build_graph
 
 PLAN_CATEGORIES = frozenset({"profile", "cr"})
 MERMAID_SUFFIXES = (".mmd", ".mermaid")
+OTHER_FORMATS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".eps", ".dot", ".gv", ".html")
 
 
 @click.command("graph", cls=HelpCommand)
@@ -42,6 +43,8 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
     that ends with .mmd is written as Mermaid, any other as SVG, unless --format says otherwise. Values of
     Secrets and variables are not drawn.
     """
+    if format_ is None and output.lower().endswith(OTHER_FORMATS):
+        raise UsageError(f"{output}: podplan graph writes SVG (.svg) or Mermaid (.mmd), and no other format")
     gallery = _Gallery(job)
     loaded = load_job_plans(paths, PLAN_CATEGORIES, gallery.add, **flags)
     if loaded.code != CLEAN:

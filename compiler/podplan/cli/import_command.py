@@ -53,7 +53,7 @@ def command(file: str, output: str, **_: Any) -> int:
     texts = []
     for item in documents:
         text, problems = import_cr(item.doc) if item.category == "cr" else _refuse_document(item)
-        errors = _find_profile_errors(text, item) if text else []
+        errors = _find_profile_errors(text, item) if text else _list_cr_errors(item)
         for line, message in errors[:MAX_SHOWN_ERRORS]:
             write_escaped_stderr(f"{file}:{line}: {message}; it is not imported\n")
         if len(errors) > MAX_SHOWN_ERRORS:
@@ -62,7 +62,7 @@ def command(file: str, output: str, **_: Any) -> int:
             )
         suffix = "" if text else "; it is not imported"
         redact = build_document_redactor([item.doc]).redact_text
-        for problem in () if errors else problems[: None if text else 1]:
+        for problem in () if errors else problems[: None if text else MAX_SHOWN_ERRORS]:
             write_escaped_stderr(f"{file}:{_find_line(item.doc)}: {redact(problem.message)}{suffix}\n")
         texts += [text] if text and not errors else []
     text = "---\n".join(texts)
@@ -93,6 +93,12 @@ def _find_profile_errors(text: str, item: ClassifiedDocument) -> list[tuple[int,
     lines = {(one.rule, one.message): one.location.line for one in _find_errors([item], [])}
     messages = ((one.rule, one.message) for one in errors)
     return sorted((lines.get(key, _find_line(item.doc)), " ".join(key)) for key in messages)
+
+
+def _list_cr_errors(item: ClassifiedDocument) -> list[tuple[int, str]]:
+    """What is wrong with a CR of which there is no profile, by line."""
+    errors = _find_errors([item], []) if item.category == "cr" else []
+    return sorted((one.location.line, f"{one.rule} {one.message}") for one in errors)
 
 
 def _find_errors(document_items: Iterable[ClassifiedDocument], texts: Sequence[SourceFile]) -> list[Finding]:

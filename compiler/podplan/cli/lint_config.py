@@ -70,13 +70,17 @@ def rule_options(command: Command) -> Command:
 
 
 def build_lint_config(
-    settings: Mapping[str, Setting], config: Config, flags: Mapping[str, Any], baseline_is_read: bool = True
+    settings: Mapping[str, Setting],
+    config: Config,
+    flags: Mapping[str, Any],
+    baseline_is_read: bool,
+    with_policies: bool,
 ) -> LintConfig:
     """The terms that the settings come to. Raises UsageError for what means no rule, day or file."""
     policies = _select_builtin_policies(settings)
     custom = (
         _load_configured_policies(settings, policies)
-        if settings["policies"].value and "select" in flags
+        if settings["policies"].value and with_policies
         else None
     )
     policies = (*policies, *custom.policies) if custom is not None else policies
@@ -98,7 +102,7 @@ def build_lint_config(
     respects_suppressions = not flags.get("no_ignores", False)
     return LintConfig(
         policies,
-        True,
+        with_policies,
         selection,
         tuple(
             PathSelection(one.folder, one.match, _build_selection_changes(one))

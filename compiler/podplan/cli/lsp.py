@@ -42,8 +42,7 @@ def resolve_file_settings(
     path: str, inventory: str = "", config: str = "", isolated: bool = False
 ) -> FileSettings:
     """What ``podplan check`` would go by for a file. Raises UsageError."""
-    from podplan.cli.check_run import DEFAULT_FLAGS, resolve_check_settings
+    from podplan.cli.check_run import resolve_check_settings
 
-    flags = {**DEFAULT_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
-    run_settings = resolve_check_settings([path], **flags)
+    run_settings = resolve_check_settings([path], inventory=inventory, config=config, isolated=isolated)
     return FileSettings(run_settings.settings, run_settings.exclude)

@@ -59,9 +59,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
     paths = default_paths(paths)
     if "-" in paths:
         raise UsageError("standard input cannot be migrated; name the file")
-    run_settings = resolve_run_settings(
-        paths, environments=("all",), sets=(), k8s_version="", fail_on=None, **flags
-    )
+    run_settings = resolve_run_settings(paths, environments=("all",), **flags)
     before: dict[str, SourceFile] = {}
     migrations: dict[str, MigrationResult] = {}
     broken_count = 0

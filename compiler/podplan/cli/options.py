@@ -41,20 +41,6 @@ class RunSettings(NamedTuple):
     jobs: int = 0
 
 
-# What input_options gives where nobody says anything.
-DEFAULT_INPUT_FLAGS: Mapping[str, Any] = {
-    "environments": (),
-    "sets": (),
-    "inventory": "",
-    "gitops": None,
-    "k8s_version": "",
-    "stdin_filename": "",
-    "config": "",
-    "isolated": False,
-    "fail_on": None,
-}
-
-
 def input_options(command: Command) -> Command:
     """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
     import click
@@ -139,24 +125,26 @@ def lowering_options(command: Command) -> Command:
 
 
 def resolve_run_settings(
-    paths: Sequence[str], clock: str = "", baseline_is_read: bool = True, **flags: Any
+    paths: Sequence[str],
+    clock: str = "",
+    baseline_is_read: bool = True,
+    with_policies: bool = False,
+    **flags: Any,
 ) -> RunSettings:
     """What flags and the nearest configuration ask for; flags win. Raises UsageError and OutsideRoot.
 
-    ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
-    flags for rules do not ask the policies.
+    A flag that is left out, empty or false counts as not given. ``clock`` is the day where neither says
+    which, for commands that may look at the clock.
     """
     for path in paths:
         require_inside_repository(path)
-    config = load_configuration(paths, flags["config"], flags["isolated"])
+    config = load_configuration(paths, flags.get("config", ""), flags.get("isolated", False))
     settings_by_key = resolve_settings(config, flags, clock)
-    lint_config = build_lint_config(settings_by_key, config, flags, baseline_is_read)._replace(
-        policies_enabled="select" in flags
-    )
+    lint_config = build_lint_config(settings_by_key, config, flags, baseline_is_read, with_policies)
     pipeline_settings = PipelineSettings(
         kubernetes_version=_parse_version(settings_by_key["k8s-version"].value),
-        environments=_parse_environments(flags["environments"]),
-        param_values=_parse_sets(flags["sets"]),
+        environments=_parse_environments(flags.get("environments", ())),
+        param_values=_parse_sets(flags.get("sets", ())),
         lowering_options=LoweringOptions(
             _parse_uid(flags.get("uid", "")), flags.get("resumed", False), settings_by_key["lowering"].value
         ),
@@ -178,9 +166,8 @@ def list_custom_policies(config: str = "", isolated: bool = False) -> list[Polic
 
     Raises UsageError.
     """
-    flags: dict[str, Any] = {"environments": ("all",), "sets": (), "select": ()}
     run_settings = resolve_run_settings(
-        default_paths(()), "", False, **flags, config=config, isolated=isolated
+        default_paths(()), "", False, True, environments=("all",), config=config, isolated=isolated
     )
     custom_policies = [
         policy for policy in run_settings.settings.lint_config.all_policies if policy.origin_doc is not None

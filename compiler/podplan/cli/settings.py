@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 
 from podplan import kubernetes
@@ -59,7 +58,12 @@ def resolve_settings(config: Config, flags: Mapping[str, Any], clock: str = "") 
 
 def format_settings(settings_by_key: Mapping[str, Setting]) -> str:
     """The settings as TOML, one a line, each with its source as a comment."""
-    lines = [(f"{key} = {_format_toml(one.value)}", one.source) for key, one in settings_by_key.items()]
+    from podplan.config.toml_writer import format_toml
+
+    lines = [
+        (f"{key} = {format_toml(_to_plain_data(one.value))}", one.source)
+        for key, one in settings_by_key.items()
+    ]
     width = min(max(len(text) for text, _ in lines), 60)
     return "".join(f"{text:{width}}  # {source}\n" for text, source in lines)
 
@@ -106,29 +110,20 @@ def _split_words(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in texts for word in text.split(",") if word.strip())
 
 
-def _format_toml(value: Any) -> str:
-    if isinstance(value, Severity):
-        return json.dumps(str(value))
-    if isinstance(value, Mapping):
-        return (
-            "{"
-            + ", ".join(f"{_format_key(key)} = {_format_toml(below)}" for key, below in value.items())
-            + "}"
-        )
-    if hasattr(value, "_asdict"):
-        fields = {key.replace("_", "-"): below for key, below in value._asdict().items()}
-        shown_fields = {
-            key: below for key, below in fields.items() if below not in (None, (), {}) and key in SHOWN_FIELDS
-        }
-        return _format_toml(shown_fields)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_format_toml(below) for below in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
 # Of an entry of [[paths]], and of one of [[render]].
 SHOWN_FIELDS = ("match", "preset", "preview", *LIST_KEYS, "severity", "paths", "env", "output")
 
 
-def _format_key(key: str) -> str:
-    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else json.dumps(key)
+def _to_plain_data(value: Any) -> Any:
+    if isinstance(value, Severity):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: _to_plain_data(below) for key, below in value.items()}
+    if hasattr(value, "_asdict"):
+        fields = {key.replace("_", "-"): below for key, below in value._asdict().items()}
+        return {
+            key: _to_plain_data(below)
+            for key, below in fields.items()
+            if below not in (None, (), {}) and key in SHOWN_FIELDS
+        }
+    return [_to_plain_data(below) for below in value] if isinstance(value, list | tuple) else value

@@ -88,6 +88,11 @@ def command(
     from podplan.tools.status.replicas import list_replicas
 
     assert plan.cr is not None
+    if plan.item.declared_kind is not None:
+        raise UsageError(
+            f"{file}: the WorkloadMapping of {plan.cr.data['kind']} says which Pods there are, and not what"
+            " the controller does about their states; status is for the kinds that podplan lowers itself"
+        )
     options = loaded.run_settings.settings.lowering_options._replace(resumed=flags["resumed"])
     expected = list_replicas(plan.replica_groups, others.capitalize())
     job_state = build_observed_job(plan.cr.data, expected, options, elapsed)

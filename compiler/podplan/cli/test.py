@@ -54,9 +54,8 @@ def command(
     """
     if update_all and not update:
         raise UsageError("--all says which golden renders --update writes; write --update --all")
-    # Policies are read only for commands that select rules; here all of them count.
     run_settings = resolve_run_settings(
-        default_paths(paths), environments=("all",), sets=(), select=(), **flags
+        default_paths(paths), with_policies=True, environments=("all",), **flags
     )
     outcome = merge_outcomes(
         (

@@ -57,7 +57,7 @@ class _Search:
     """
 
     def __init__(self, file: str, text: str) -> None:
-        match = re.match(r"([A-Z]\w*)/([^:]+):?(.*)", text)
+        match = re.match(r"([A-Za-z]\w*)/([^:]+):?(.*)", text)
         self._file = file
         self._object = (match[1], match[2]) if match else None
         self._field = match[3] if match else text
@@ -101,12 +101,17 @@ class _Search:
 
 
 def _is_object(cr: TracedDocument, kind: str, name: str) -> bool:
-    kinds = (cr.data.get("kind"), resource_label(cr.data.get("apiVersion"), cr.data.get("kind")))
-    return bool(kind in kinds and cr.data.get("metadata", {}).get("name") == name)
+    return _is_kind(cr, kind) and bool(cr.data.get("metadata", {}).get("name") == name)
+
+
+def _is_kind(doc: TracedDocument, kind: str) -> bool:
+    """Whether a document is of a kind, which may be written in lower case as for kubectl."""
+    names = (doc.data.get("kind"), resource_label(doc.data.get("apiVersion"), doc.data.get("kind")))
+    return kind.lower() in (str(name).lower() for name in names)
 
 
 def _contains_replica(group: ReplicaGroup, kind: str, name: str) -> bool:
-    return group.doc.data["kind"] == kind and _find_index(group, name) is not None
+    return _is_kind(group.doc, kind) and _find_index(group, name) is not None
 
 
 def _find_index(group: ReplicaGroup, name: str) -> int | None:

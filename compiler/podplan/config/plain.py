@@ -1,6 +1,6 @@
 """Settings that are lines such as ``ignore = ["SEC014"]`` and nothing else, which most repositories have.
 
-They are JSON behind the ``=``, which is loaded anyway; tomllib takes a cold start a tenth of its time.
+They are JSON behind the ``=``, which is loaded anyway; tomllib takes 7 % of a cold check.
 """
 
 from __future__ import annotations

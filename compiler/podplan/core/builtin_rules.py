@@ -19,6 +19,7 @@ class Rule(NamedTuple):
     basis: str = "documented"
 
 
+MISMATCH_RULE = "CR903"  # of a WorkloadMapping, which many CRs share
 LIMIT_RULE = "PROF017"  # a finding of it makes the exit code 4
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -69,6 +70,24 @@ BUILTIN_RULES: dict[str, Rule] = {
             "not-lowered",
             _WARNING,
             "Detects CRs of a kind that podplan recognizes and cannot lower.",
+        ),
+        Rule(
+            "CR901",
+            "missing-reference",
+            _WARNING,
+            "Detects CRs that are not lowered because a referenced document is not in the repository.",
+        ),
+        Rule(
+            "CR902",
+            "ambiguous-reference",
+            _WARNING,
+            "Detects CRs that are not lowered because several documents have the referenced name.",
+        ),
+        Rule(
+            "CR903",
+            "mapping-mismatch",
+            _ERROR,
+            "Rejects WorkloadMappings that do not fit their CRs.",
         ),
         Rule("POLICY001", "policy-failed", _ERROR, "Rejects policies that cannot be read or evaluated."),
         Rule(

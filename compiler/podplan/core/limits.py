@@ -47,6 +47,7 @@ LIMITS = {
     "cel-seconds": 10,  # for all expressions of one policy over one document
     "cel-bytes": 1024 * 1024 * 1024,  # of memory, for the process that they run in
     "schema-visits": 10_000,  # of the schemas in one policy, for one value and those on the way to it
+    "pod-templates": 1_000,  # of one CR of a declared kind, and documents that it refers to
     "drawn": 2_000,  # boxes and lines in the picture of one job
 }
 
@@ -108,6 +109,7 @@ MAX_CEL_TEXT = LIMITS["cel-text"]
 MAX_CEL_SECONDS = min(LIMITS["cel-seconds"], 10**9)
 MAX_CEL_MEMORY = LIMITS["cel-bytes"]
 MAX_SCHEMA_VISITS = LIMITS["schema-visits"]
+MAX_POD_TEMPLATES = LIMITS["pod-templates"]
 MAX_GRAPH_ELEMENTS = LIMITS["drawn"]
 
 # What nobody needs to raise: how deep steps call themselves, and where lists are cut with a word about it.

@@ -26,8 +26,8 @@ def resolve_path(data: Any, text: str) -> Path:
     """
     path: Path = ()
     value = data
-    for step in _split_pointer(text) if text.startswith("/") else _split_steps(text):
-        key = _find_step(value, step)
+    for step in split_pointer(text) if text.startswith("/") else split_steps(text):
+        key = find_step(value, step)
         if key is None:
             where = format_path(data, path) or "the top"
             raise FieldNotFound(f'"{step}" is not at {where}; there is {_describe_children(value)}')
@@ -83,7 +83,8 @@ def _count_names(entries: list[Any], key: str, name_counts: EntryNameCounts) -> 
     return counts
 
 
-def _split_steps(text: str) -> list[str]:
+def split_steps(text: str) -> list[str]:
+    """The steps of a path with dots and brackets. Raises FieldNotFound."""
     steps: list[str] = []
     end = 0
     for match in _STEP_PATTERN.finditer(text):
@@ -96,11 +97,13 @@ def _split_steps(text: str) -> list[str]:
     return steps
 
 
-def _split_pointer(text: str) -> list[str]:
+def split_pointer(text: str) -> list[str]:
+    """The steps of a JSON Pointer (RFC 6901) that is not the root."""
     return [step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/")]
 
 
-def _find_step(value: Any, step: str) -> str | int | None:
+def find_step(value: Any, step: str) -> str | int | None:
+    """The key or index below ``value`` that a step stands for; None where there is none."""
     if isinstance(value, dict):
         return step if step in value else None
     if not isinstance(value, list):

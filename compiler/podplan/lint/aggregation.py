@@ -21,7 +21,7 @@ from podplan.core.path_syntax import EntryNameCounts
 from podplan.core.provenance import DocumentPath, TracedDocument, TraceStep, find_origin
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.document_diagnostics import VariantDiagnostic
+from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.location import find_contributing_places, find_source_location, locate
 from podplan.lint.stable_identity import build_anchor
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # What one document says by itself, whatever others say.
 STRUCTURE_RULE_PREFIXES = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "SCHEMA012", "PROF")
 REJECTING_RULE_PREFIXES = ("PROF0", "POLICY0")
-SHARED_KINDS = ("JobProfileBase", "ClusterInventory")
+SHARED_KINDS = ("JobProfileBase", "ClusterInventory", "WorkloadMapping")
 SHARED_LINE_REFUSAL = "the line is for all variants, and only some need it"
 CONSEQUENCE_RULE_PREFIXES = ("SCHEMA", "PROF011", "PROF02")
 
@@ -71,15 +71,20 @@ class Fold:
         self._equal: dict[tuple[object, ...], _Equal] = {}
         self._numbers: dict[str | None, int] = {}
 
-    def add(self, sighting: VariantDiagnostic) -> None:
-        """One more, in the order of the variants."""
-        found, data = _build_finding(sighting)
-        number = self._numbers.setdefault(sighting.variant, len(self._numbers))
+    def add(
+        self, one: DocumentDiagnostic, variant: str | None = "", object_id: dict[str, Any] | None = None
+    ) -> None:
+        """One more, in the order of the variants.
+
+        ``variant`` is None for the document as a whole; ``object_id`` is the CR or object that it is in.
+        """
+        found, data = _build_finding(one, object_id)
+        number = self._numbers.setdefault(variant, len(self._numbers))
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
         if key not in self._equal:
             self._equal[key] = _Equal(found, data)
-        self._equal[key].add(found, sighting.variant, number)
+        self._equal[key].add(found, variant, number)
 
     def findings(self, secrets: Redactor | None, variants: Sequence[str] = ("",)) -> list[Finding]:
         """The findings in the order of their places; ``variants`` are the ids of all that the item has.
@@ -123,15 +128,17 @@ class Fold:
 
 
 def aggregate_findings(
-    variant_diagnostics: Iterable[VariantDiagnostic], get_redactor: Callable[[], Redactor | None]
+    diagnostics: Iterable[DocumentDiagnostic],
+    get_redactor: Callable[[], Redactor | None],
+    object_id: dict[str, Any] | None = None,
 ) -> list[Finding]:
     """The findings of one item that has no variants, as ``Fold`` gives them.
 
     What ``secrets`` gives hides secrets, None for there are none; it is asked for where there is a finding.
     """
     fold = Fold()
-    for variant_diagnostic in variant_diagnostics:
-        fold.add(variant_diagnostic)
+    for one in diagnostics:
+        fold.add(one, object_id=object_id)
     return fold.findings(get_redactor()) if fold else []
 
 
@@ -144,9 +151,9 @@ def _sort_key(finding: Finding) -> tuple[object, ...]:
     return (location.file, location.line, location.column, -finding.severity, finding.rule, finding.message)
 
 
-def _build_finding(variant_diagnostic: VariantDiagnostic) -> tuple[Finding, Any]:
+def _build_finding(one: DocumentDiagnostic, object_id: dict[str, Any] | None) -> tuple[Finding, Any]:
     """A finding without its anchor, and the data of the document that it is in."""
-    level, doc, diagnostic, group, rule, _, change_in, _ = variant_diagnostic.document_diagnostic
+    doc, diagnostic, group = one.doc, one.diagnostic, one.group
     path, related_paths = _choose_report_path(doc, diagnostic)
     source = locate(doc, path, diagnostic.on_key)
     selector_related: tuple[Related, ...] = ()
@@ -154,9 +161,9 @@ def _build_finding(variant_diagnostic: VariantDiagnostic) -> tuple[Finding, Any]
     if selector is not None:
         selector_related = (Related(source.location, "what it stands for"),)
         source = locate(selector.doc, selector.path)
-    rule = rule or BUILTIN_RULES[diagnostic.rule]
+    rule = one.rule or BUILTIN_RULES[diagnostic.rule]
     lowered = None
-    if level == "lowered" and group is not None:
+    if one.level == "lowered" and group is not None:
         name = get_text(get_mapping(doc.data, "metadata"), "name")  # a Pod that somebody wrote may have none
         lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path))
     finding = Finding(
@@ -166,12 +173,12 @@ def _build_finding(variant_diagnostic: VariantDiagnostic) -> tuple[Finding, Any]
         message=diagnostic.message,
         basis=rule.basis,
         location=source.location,
-        level=level,
-        object=variant_diagnostic.object,
+        level=one.level,
+        object=object_id,
         lowered=lowered,
-        related=(*selector_related, *_iter_related(variant_diagnostic, related_paths, source.location)),
+        related=(*selector_related, *_iter_related(one, related_paths, source.location)),
         help=diagnostic.help,
-        fix=_build_fix(change_in or doc, rule, diagnostic.fix) if diagnostic.fix else None,
+        fix=_build_fix(one.change_doc or doc, rule, diagnostic.fix) if diagnostic.fix else None,
     )
     return finding, source.steps[-1].doc.data
 
@@ -223,16 +230,15 @@ def _is_added_by_behavior(doc: TracedDocument, path: Path) -> bool:
 
 
 def _iter_related(
-    variant_diagnostic: VariantDiagnostic,
+    one: DocumentDiagnostic,
     related_paths: Iterable[tuple[Path, str]],
     primary_location: Location,
 ) -> Iterable[Related]:
-    _, doc, diagnostic, _, _, extra_places, _, _ = variant_diagnostic.document_diagnostic
     for path, message in related_paths:
-        yield Related(locate(doc, path).location, message)
-    for place, message in extra_places:
+        yield Related(locate(one.doc, path).location, message)
+    for place, message in one.extra_places:
         yield Related(locate(place.doc, place.path).location, message)
-    for place in find_contributing_places(doc, diagnostic.path):
+    for place in find_contributing_places(one.doc, one.diagnostic.path):
         source = find_source_location(place.doc, place.path)
         if source is not None and source.location != primary_location:
             yield Related(source.location, "the value comes from here too")

@@ -13,7 +13,8 @@ from podplan.core.findings import Diagnostic, Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.suggestions import suggest_phrase
-from podplan.core.typing import NamedTuple
+from podplan.core.typing import Any, NamedTuple
+from podplan.lint.example_objects import ExampleBases, PatchError
 from podplan.lint.policy import Policy, parse_policy
 from podplan.lint.policy_validation import FORM_RULE_BY_SCHEMA_RULE, POLICY_FORM_RULE, validate_policy
 from podplan.lint.vap_import import (
@@ -55,16 +56,20 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
         docs = list(_read_documents(folder, file_texts))
         if not any(doc.data is not None for doc in docs):
             raise PathNotFound(f'there is no policy in "{folder}"')
+        bases, base_diagnostics = _collect_bases(docs)
+        diagnostics += base_diagnostics
         for doc in docs:
             if not is_admission_document(doc.data) and _is_policy(doc.data):
                 doc_diagnostics = _validate_document(doc, used_names)
+                if not doc_diagnostics:
+                    doc, doc_diagnostics = _resolve_examples(doc, bases)
                 diagnostics += ((doc, problem) for problem in doc_diagnostics)
                 if not doc_diagnostics:
                     custom_policy = parse_policy(doc.data, doc.name)._replace(origin_doc=doc, tests_doc=doc)
                     used_names |= {custom_policy.rule.code, custom_policy.rule.name}
                     policies.append(custom_policy)
         diagnostics += ((doc, problem) for doc in docs for problem in _diagnose_unknown_document(doc.data))
-        tests, test_diagnostics = _collect_tests(docs)
+        tests, test_diagnostics = _collect_tests(docs, bases)
         diagnostics += test_diagnostics
         if any(is_admission_document(doc.data) for doc in docs):
             imported = import_vap(docs)
@@ -76,6 +81,52 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
                 for one in imported.policies
             )
     return CustomPolicies(tuple(policies), tuple(diagnostics), file_texts)
+
+
+def _collect_bases(
+    docs: Sequence[TracedDocument],
+) -> tuple[ExampleBases, list[tuple[TracedDocument, Diagnostic]]]:
+    """The base objects of a folder for examples, and what is wrong with them."""
+    objects: dict[str, Any] = {}
+    owners: dict[str, TracedDocument] = {}
+    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    for doc in (doc for doc in docs if _is_example_bases(doc.data)):
+        doc_diagnostics = validate_against("ExampleBases", doc.data, FORM_RULE_BY_SCHEMA_RULE)
+        diagnostics += ((doc, problem) for problem in doc_diagnostics)
+        if doc_diagnostics:
+            continue
+        for name, data in doc.data["bases"].items():
+            if name in owners:
+                message = f'the base "{name}" is in {owners[name].name} already'
+                diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("bases", name), True)))
+            objects.setdefault(name, data)
+            owners.setdefault(name, doc)
+    bases = ExampleBases(objects)
+    for name, doc in owners.items():
+        try:
+            bases.resolve_object(objects[name])
+        except PatchError as error:
+            path = ("bases", name, *error.path)
+            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, error.message, path)))
+    return bases, diagnostics
+
+
+def _resolve_examples(doc: TracedDocument, bases: ExampleBases) -> tuple[TracedDocument, list[Diagnostic]]:
+    """The document with whole objects in its examples, and what is wrong with their patches."""
+    examples: list[Any] = []
+    diagnostics: list[Diagnostic] = []
+    for index, example in enumerate(doc.data["examples"]):
+        try:
+            examples.append(bases.resolve_example(example))
+        except PatchError as error:
+            path = ("examples", index, *error.path)
+            diagnostics.append(Diagnostic(POLICY_FORM_RULE, error.message, path))
+    return TracedDocument(doc.name, doc.data | {"examples": examples}, source=doc.source), diagnostics
+
+
+def _is_example_bases(data: object) -> bool:
+    """Whether a document means to be base objects for examples."""
+    return isinstance(data, dict) and "bases" in data and not {"apiVersion", *POLICY_KEYS} & data.keys()
 
 
 def _read_documents(folder: str, file_texts: dict[str, str]) -> Iterator[TracedDocument]:
@@ -108,6 +159,8 @@ def _diagnose_unknown_document(data: object) -> Iterator[Diagnostic]:
     """What to say of a document that is neither a policy nor examples nor can be params: nothing asks it."""
     if data is None or is_admission_document(data) or _is_policy(data) or _is_policy_test(data):
         return
+    if _is_example_bases(data):
+        return
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str) or "apiVersion" not in data:
         yield Diagnostic(
             POLICY_FORM_RULE, "this is no policy: it has neither an id, nor an apiVersion and a kind"
@@ -126,7 +179,7 @@ def _diagnose_unknown_document(data: object) -> Iterator[Diagnostic]:
 
 
 def _collect_tests(
-    docs: Sequence[TracedDocument],
+    docs: Sequence[TracedDocument], bases: ExampleBases
 ) -> tuple[dict[str, TracedDocument], list[tuple[TracedDocument, Diagnostic]]]:
     """The examples of the admission policies of a folder by their codes, and what is wrong with them."""
     tests: dict[str, TracedDocument] = {}
@@ -138,6 +191,8 @@ def _collect_tests(
     }
     for doc in (doc for doc in docs if _is_policy_test(doc.data)):
         doc_diagnostics = validate_against("PolicyTest", doc.data, FORM_RULE_BY_SCHEMA_RULE)
+        if not doc_diagnostics:
+            doc, doc_diagnostics = _resolve_examples(doc, bases)
         diagnostics += ((doc, problem) for problem in doc_diagnostics)
         if doc_diagnostics:
             continue

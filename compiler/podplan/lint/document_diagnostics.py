@@ -6,7 +6,7 @@ from podplan.core.builtin_rules import Rule
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
-from podplan.core.typing import Any, NamedTuple
+from podplan.core.typing import NamedTuple
 
 
 class DocumentDiagnostic(NamedTuple):
@@ -26,14 +26,3 @@ class DocumentDiagnostic(NamedTuple):
     extra_places: tuple[tuple[DocumentPath, str], ...] = ()
     change_doc: TracedDocument | None = None
     related_files: tuple[str, ...] = ()
-
-
-class VariantDiagnostic(NamedTuple):
-    """Something seen in one variant of a document, or in it as a whole (None).
-
-    ``object`` is the CR or Kubernetes object that it is in.
-    """
-
-    variant: str | None
-    document_diagnostic: DocumentDiagnostic
-    object: dict[str, Any] | None

@@ -10,6 +10,7 @@ from podplan.core.provenance import DocumentPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint import checks
+from podplan.lint.analysis.jobs import find_kind_spec
 from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.policy import Policy, PolicyError, fill_placeholders
 from podplan.lint.policy_scope import (
@@ -163,14 +164,15 @@ def find_missing_input(policy: Policy, job: LoweredJob) -> str:
     return "base" if "base" in policy.needs and not job.has_base else ""
 
 
-def _get_cr_data(job: LoweredJob) -> Mapping[str, Any] | None:
-    return job.cr.data if job.cr is not None else None
+def _get_cr_data(job: LoweredJob) -> Mapping[str, Any]:
+    return job.cr.data if job.cr is not None else {}
 
 
 def _is_about_kind_of(job: LoweredJob, scope: PolicyScope) -> bool:
     """Whether a scope is about jobs of this kind."""
-    cr = _get_cr_data(job)
-    return matches_traits(scope, cr) and (scope.level not in CR_LEVELS or matches_kind(scope, cr or {}))
+    return matches_traits(scope, find_kind_spec(job)) and (
+        scope.level not in CR_LEVELS or matches_kind(scope, _get_cr_data(job))
+    )
 
 
 def _scope_matches_job(scope: PolicyScope, job: LoweredJob) -> bool:
@@ -182,7 +184,7 @@ def _scope_matches_job(scope: PolicyScope, job: LoweredJob) -> bool:
     objects = (group.doc.data for group in job.groups)
     return (
         scope.level == "lowered"
-        and matches_traits(scope, _get_cr_data(job))
+        and matches_traits(scope, find_kind_spec(job))
         and any(matches_kind(scope, data) for data in objects)
     )
 
@@ -249,7 +251,9 @@ def _build_change(policy: Policy, violation: Violation) -> DocumentFix | None:
 def _find_help(policy: Policy, job: LoweredJob) -> str:
     """The help of a policy for jobs of this kind: helpFor names kinds or traits."""
     texts = (
-        text for name, text in policy.help_for.items() if is_kind_or_trait(name, _get_cr_data(job) or {})
+        text
+        for name, text in policy.help_for.items()
+        if is_kind_or_trait(name, _get_cr_data(job), find_kind_spec(job))
     )
     return next(texts, policy.help)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.registry import PACKAGES, GroupVersionKind, find_kind, load_spec
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
+from podplan.kinds.registry import PACKAGES, GroupVersionKind, load_spec
+
+if TYPE_CHECKING:
+    from podplan.kinds.spec import KindSpec
 
 # The levels of policies that look at the CR, those about all jobs among them.
 CR_LEVELS = ("cr", "job", "set")
@@ -49,17 +52,16 @@ def names_kind(name: str, data: Mapping[str, Any]) -> bool:
     return kind == data.get("kind") and prefix in ("", api_version, api_version.rpartition("/")[0])
 
 
-def matches_traits(scope: PolicyScope, cr: Mapping[str, Any] | None) -> bool:
-    """Whether the kind of a CR has the traits of the scope; without a CR there are none."""
+def matches_traits(scope: PolicyScope, kind_spec: KindSpec | None) -> bool:
+    """Whether a kind has the traits of the scope; a job without a kind has none."""
     if not scope.needs and not scope.without:
         return True
-    kind = find_kind(cr.get("apiVersion"), cr.get("kind")) if cr is not None else None
-    return kind is not None and has_traits_of(scope, kind)
+    return kind_spec is not None and scope.needs <= kind_spec.traits and not scope.without & kind_spec.traits
 
 
 def has_traits_of(scope: PolicyScope, kind: GroupVersionKind) -> bool:
-    """Whether a kind has the traits that a scope needs, and none that it excludes."""
-    return scope.needs <= load_spec(kind).traits and not find_unwanted_traits(scope, kind)
+    """Whether a kind of the registry has the traits of the scope."""
+    return matches_traits(scope, load_spec(kind))
 
 
 def find_unwanted_traits(scope: PolicyScope, kind: GroupVersionKind) -> list[str]:
@@ -72,10 +74,9 @@ def ignore_traits(scope: PolicyScope) -> PolicyScope:
     return scope._replace(needs=frozenset(), without=frozenset())
 
 
-def is_kind_or_trait(name: str, cr: Mapping[str, Any]) -> bool:
+def is_kind_or_trait(name: str, cr: Mapping[str, Any], kind_spec: KindSpec | None) -> bool:
     """Whether a name is that of the kind of a CR, or of a trait of that kind."""
-    kind = find_kind(cr.get("apiVersion"), cr.get("kind"))
-    return names_kind(name, cr) or (kind is not None and name in load_spec(kind).traits)
+    return names_kind(name, cr) or (kind_spec is not None and name in kind_spec.traits)
 
 
 def matches_job_kind(scope: PolicyScope, kind: GroupVersionKind) -> bool:

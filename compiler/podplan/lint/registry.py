@@ -8,11 +8,15 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from podplan.core import bundled
-from podplan.core.typing import Any
+from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.lint.policy import Policy, parse_policy
 from podplan.yaml import parse_yaml
 
+if TYPE_CHECKING:
+    from podplan.lint.example_objects import ExampleBases
+
 INDEX_FILE = "index.json"
+BASES_FOLDER = "bases"
 EXCLUDED_KEYS = frozenset({"why", "links", "examples", "proof", "placeholders"})
 
 
@@ -29,6 +33,18 @@ def load_builtin_policies() -> tuple[Policy, ...]:
     )
 
 
+@cache
+def load_example_bases() -> ExampleBases:
+    """The objects that the examples of podplan's policies are patches on: those of policies/bases."""
+    from podplan.lint.example_objects import ExampleBases
+
+    folder = os.path.join(bundled.find_bundled_folder("policies"), BASES_FOLDER)
+    objects: dict[str, Any] = {}
+    for name in sorted(os.listdir(folder)):
+        objects |= _parse_policy_file(BASES_FOLDER, name)["bases"]
+    return ExampleBases(objects)
+
+
 def load_policy_documents() -> list[dict[str, Any]]:
     """The data of every policy file, with reasons and examples, in the order of their ids."""
     folder = bundled.find_bundled_folder("policies")
@@ -37,11 +53,15 @@ def load_policy_documents() -> list[dict[str, Any]]:
 
 
 def load_policy_document(code: str) -> dict[str, Any]:
-    """The data of the file of one policy. Raises FileNotFoundError."""
-    source = parse_yaml(
-        bundled.read_bundled_file("policies", f"{code}.yaml").encode(), f"policies/{code}.yaml"
-    )
-    data: dict[str, Any] = source.documents[0].data
+    """The data of the file of one policy, with whole objects in its examples. Raises FileNotFoundError."""
+    data = _parse_policy_file(f"{code}.yaml")
+    bases = load_example_bases()
+    return data | {"examples": [bases.resolve_example(example) for example in data["examples"]]}
+
+
+def _parse_policy_file(*names: str) -> dict[str, Any]:
+    text = bundled.read_bundled_file("policies", *names)
+    data: dict[str, Any] = parse_yaml(text.encode(), "/".join(("policies", *names))).documents[0].data
     return data
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from podplan.core.provenance import Path, TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar, cast
+from podplan.kinds.spec import KindSpec
 from podplan.kubernetes import DEFAULT_VERSION
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ class LoweredJob(NamedTuple):
     ClusterInventory, None where there is none. ``version`` is the Kubernetes version that is checked against.
     A plain Kubernetes object has no ``cr``. ``gitops`` is the tool that applies it: none, argocd or flux.
     ``compared`` tells that there is a revision to compare with, and ``before`` is the CR as it was there,
-    None for a new one.
+    None for a new one. ``declared_kind`` is the kind of a CR that a WorkloadMapping declares.
     """
 
     cr: TracedDocument | None
@@ -33,6 +34,7 @@ class LoweredJob(NamedTuple):
     gitops_tool: str = "none"
     has_base: bool = False
     base_cr: TracedDocument | None = None
+    declared_kind: KindSpec | None = None
 
     @property
     def pods(self) -> list[ReplicaGroup]:

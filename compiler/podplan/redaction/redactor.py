@@ -15,7 +15,7 @@ REDACTED_NOTICE = "(not shown: secret)"  # instead, where nothing but the value 
 DIFFERENT_VALUE_NOTE = " (another value)"  # said behind the stars of a secret that differs from another one
 _MIN_LINE_LENGTH = 8  # characters of a line of a secret that is looked for by itself, at least
 _QUOTED_TEXT = compile_lazily(r'"[^"]*"')
-_STEP_PATTERN = compile_lazily(r"\[([^\]]*)\]|([^.\[\]]+)")
+_STEP_PATTERN = compile_lazily(r"\[\"([^\"]*)\"\]|\[([^\]]*)\]|([^.\[\]]+)")
 
 
 class Redactor:
@@ -125,7 +125,7 @@ def redact_data(data: Any) -> Any:
 
 def split_path(path: str) -> list[str]:
     """The steps of a path as people write it, such as env[TOKEN].value."""
-    return [match[1] or match[2] or "" for match in _STEP_PATTERN.finditer(path)]
+    return [next(filter(None, match.groups()), "") for match in _STEP_PATTERN.finditer(path)]
 
 
 def redact_value_at(steps: Sequence[Any], data: Any, kind: str = "") -> Any:

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
-from podplan.core.findings import Diagnostic, Severity, value_at
+from podplan.core.findings import Diagnostic, Path, Severity, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
+from podplan.core.structural_diff import ABSENT, DiffRules, index_by_place, iter_changes
 from podplan.core.typing import NamedTuple
 from podplan.kinds.common.gitops_tools import GITOPS_TOOLS
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
@@ -190,16 +191,12 @@ def _get_value(doc: TracedDocument, *steps: str) -> object:
     return value
 
 
-def _find_first_difference(
-    expected: object, actual: object, path: tuple[str | int, ...] = ()
-) -> tuple[str | int, ...]:
-    """The path in ``found`` where the two begin to differ."""
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        for key in actual:
-            if key not in expected or actual[key] != expected[key]:
-                return _find_first_difference(expected.get(key), actual[key], (*path, key))
-    elif isinstance(expected, list) and isinstance(actual, list):
-        for index, (left, right) in enumerate(zip(expected, actual, strict=False)):
-            if left != right:
-                return _find_first_difference(left, right, (*path, index))
-    return path
+def _find_first_difference(expected: object, actual: object) -> Path:
+    """The path in ``actual`` where the two begin to differ."""
+    change = next(iter_changes(actual, expected, _DIFF_RULES), None)
+    if change is None:
+        return ()
+    return change.old_path[:-1] if change.old is ABSENT else change.old_path
+
+
+_DIFF_RULES = DiffRules(lambda _, old, new: index_by_place(old, new), lambda _, old, new: bool(old == new))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from podplan.config.toml_writer import format_toml
 from podplan.core.findings import to_json_pointer
+from podplan.core.structural_diff import ABSENT
 from podplan.core.typing import Any
 from podplan.tools.cluster_diff.aggregation import AggregatedDifference
-from podplan.tools.cluster_diff.config_writer import format_toml
-from podplan.tools.cluster_diff.differences import ABSENT
 
 MAX_VALUE_LENGTH = 200
 MAX_NAMES = 2

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Any
 
+from podplan.core.structural_diff import ABSENT, count_common_ends
 from podplan.redaction.redactor import DIFFERENT_VALUE_NOTE
 from podplan.report.diff_words import format_list, pluralize
 from podplan.report.sanitization import escape_text
-from podplan.tools.diff.model import ABSENT, Diff, Difference
-from podplan.tools.diff.structural_diff import around
+from podplan.tools.diff.model import Diff, Difference
 
 MAX_VALUE_LENGTH = 240  # characters of a value in one line
 MAX_HUNK_LINES = 24  # lines of a text that changes
@@ -126,7 +126,7 @@ def _extract_script_change(before: Any, after: Any) -> tuple[Any, Any]:
 
 def _format_hunk(before: str, after: str) -> list[str]:
     old_lines, new_lines = before.splitlines(), after.splitlines()
-    start, end = around(old_lines, new_lines)
+    start, end = count_common_ends(old_lines, new_lines)
     if max(len(old_lines), len(new_lines)) - start - end > MAX_COMPARED_LINES:
         return [f"- {len(old_lines)} lines", f"+ {len(new_lines)} lines, others from line {start + 1} on"]
     old_lines, new_lines = (

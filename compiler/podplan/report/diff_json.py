@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from podplan.core.findings import Finding, to_json_pointer
+from podplan.core.structural_diff import ABSENT
 from podplan.kinds.change_effects import FieldEffect
 from podplan.kubernetes import quantities
-from podplan.tools.diff.model import ABSENT, Count, Diff, Difference, JobChange, Queue
+from podplan.tools.diff.model import Count, Diff, Difference, JobChange, Queue
 
 
 def render(diff: Diff) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from podplan.core.structural_diff import ABSENT
 from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
 from podplan.report.markdown import escape_markdown, format_code
-from podplan.tools.diff.model import ABSENT, Diff, Difference
+from podplan.tools.diff.model import Diff, Difference
 
 MAX_CHARACTERS = 65_000  # a comment may have 65,536
 MAX_ROWS = 50

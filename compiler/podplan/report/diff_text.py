@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from textwrap import wrap
 
+from podplan.core.structural_diff import ABSENT
 from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
 from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
-from podplan.tools.diff.model import ABSENT, Diff, Difference
+from podplan.tools.diff.model import Diff, Difference
 
 LINE_WIDTH = 80  # within which a change is told in one line
 GREEN = "32"

@@ -41,14 +41,15 @@ def explain_topic(topic: str) -> dict[str, Any]:
 
     Entries of lists need no brackets. Raises NoSuchField.
     """
-    api_version, slash, path = _BRACKETS.sub("", topic).rpartition("/")  # of group/version/Kind.path
-    first, *steps = path.split(".")
+    api_version, slash, field = _BRACKETS.sub("", topic).rpartition("/")  # of group/version/Kind.path
+    first, *steps = field.split(".")
     first = f"{api_version}{slash}{first}"
     if first in catalog.list_schema_names():
         return _build_field_entry(first, steps)
-    kinds = [kind for kind in _list_kinds() if _find_schemas(kind, [first, *steps])]
-    if kinds:
-        return _build_field_entry(kinds[0], [first, *steps])
+    for path in ([first, *steps], ["spec", first, *steps]):
+        kind = next((kind for kind in _list_kinds() if _find_schemas(kind, path)), None)
+        if kind is not None:
+            return _build_field_entry(kind, path)
     if steps and first in ("spec", "metadata"):
         explanations = "; ".join(
             dict.fromkeys(_explain_missing_field(kind, [first, *steps]) for kind in _PREFERRED_KINDS[:2])

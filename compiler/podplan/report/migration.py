@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from podplan.core.structural_diff import ABSENT, count_common_ends
 from podplan.core.truncation import truncate
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.report.sanitization import escape_text
@@ -68,39 +69,25 @@ def _format_object_counts(objects: Mapping[str, int]) -> str:
 
 
 def _format_difference(difference: LoweringDifference) -> str:
-    location = f"{difference.object} {_format_path(difference.path)}".rstrip()
-    if difference.order_only:
+    before, after, order_only = difference.change[2:]
+    location = f"{difference.object} {'.'.join(difference.steps)}".rstrip()
+    if order_only:
         return f"{location}: the same entries in another order"
-    if not difference.path:
-        return f"{location} is {'new' if difference.before is None else 'no more'}"
-    if difference.before is None:
-        return f"{location}: {_format_value(difference.after)}, which was not there"
-    if difference.after is None:
-        return f"{location}: no more {_format_value(difference.before)}"
-    if isinstance(difference.before, list) and isinstance(difference.after, list):
-        return f"{location}: {_format_list_change(difference.before, difference.after)}"
-    return f"{location}: {_format_value(difference.before)} → {_format_value(difference.after)}"
-
-
-def _format_list_change(before: list[Any], after: list[Any]) -> str:
-    """Where two lists differ, without what they have in common at their ends."""
-    first = 0
-    while first < min(len(before), len(after)) and before[first] == after[first]:
-        first += 1
-    last = 0
-    while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
-        last += 1
-    first = max(first - 1, 0)  # the option before a value tells what it is
-    old_part, new_part = before[first : len(before) - last], after[first : len(after) - last]
-    return f"{_format_value(old_part)} → {_format_value(new_part)}"
+    if not difference.steps:
+        return f"{location} is {'new' if before is ABSENT else 'no more'}"
+    if before is ABSENT:
+        return f"{location}: {_format_value(after)}, which was not there"
+    if after is ABSENT:
+        return f"{location}: no more {_format_value(before)}"
+    if isinstance(before, list) and isinstance(after, list):
+        start, end = count_common_ends(before, after)
+        start = max(start - 1, 0)  # the option before a value tells what it is
+        before, after = (side[start : len(side) - end] for side in (before, after))
+    return f"{location}: {_format_value(before)} → {_format_value(after)}"
 
 
 def _format_value(value: Any) -> str:
     return truncate(json.dumps(value, ensure_ascii=False), _MAX_VALUE_LENGTH)
-
-
-def _format_path(path: Sequence[str | int]) -> str:
-    return ".".join(str(step) for step in path)
 
 
 def format_summary(migrated: int, unchanged: int, failed: int, dry_run: bool) -> str:

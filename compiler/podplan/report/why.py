@@ -12,6 +12,7 @@ from podplan.core.provenance import DocumentPath, Origin, Path, TracedDocument, 
 from podplan.core.replica_groups import CONFIGURED_BASIS
 from podplan.core.typing import Any
 from podplan.redaction.redactor import REDACTED_NOTICE, Redactor, build_redactor, redact_data
+from podplan.redaction.secret_objects import has_secret_kind
 
 MAX_VALUE_LENGTH = 100
 MAX_FIRST_VALUE_LENGTH = 1_000
@@ -87,9 +88,7 @@ def _format_value(doc: TracedDocument, path: Path, secrets: Redactor, limit: int
 
 def _is_secret(doc: TracedDocument, path: Path) -> bool:
     """Whether a value is, or may hold, what a Secret keeps."""
-    if not isinstance(doc.data, dict) or doc.data.get("kind") != "Secret":
-        return False
-    return not path or path[0] in ("data", "stringData", "metadata")
+    return has_secret_kind(doc.data) and (not path or path[0] in ("data", "stringData", "metadata"))
 
 
 def _format_notes(origin: Origin, secrets: Redactor) -> list[str]:

@@ -14,7 +14,17 @@ from podplan.schema.bundling import (
 )
 from podplan.schema.identity import LIST_KINDS
 
-_OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings", "Diff")
+_OWN_FILES = (
+    "JobProfile",
+    "ClusterInventory",
+    "WorkloadMapping",
+    "Config",
+    "Policy",
+    "PolicyTest",
+    "ExampleBases",
+    "Findings",
+    "Diff",
+)
 
 
 def list_schema_names() -> list[str]:

@@ -12,8 +12,14 @@ from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
-from podplan.core.typing import NamedTuple
-from podplan.workspace.documents import classify_documents
+from podplan.core.typing import TYPE_CHECKING, NamedTuple
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.workspace.documents import (
+    ClassifiedDocument,
+    classify_documents,
+    find_declarable_kind,
+    identify_object,
+)
 from podplan.workspace.file_loader import build_changed_error, describe_os_error, read_content
 from podplan.workspace.files import (
     OutsideRoot,
@@ -28,19 +34,27 @@ from podplan.workspace.files import (
 )
 from podplan.yaml import SourceFile, parse_yaml
 
+if TYPE_CHECKING:
+    from podplan.kinds.registry import GroupVersionKind
+    from podplan.kinds.spec import KindSpec, Reference
+    from podplan.workspace.references import DocumentIndex
+
 # Files that others name and that are kept: bases serve many profiles, the source of a rendered CR one.
 MAX_CACHED_SOURCES = 1_000
+INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
 
 
 class FileReferences(NamedTuple):
     """What a Reader notes: which files each file names, profiles extend and hold inventories; and of
-    each file that it read the root, and what tells in this run whether it still has the text that it had."""
+    each file that it read the root, and what tells in this run whether it still has the text that it had.
+    ``referenced_files`` hold documents that CRs refer to, and the WorkloadMappings of their kinds."""
 
     references: dict[str, tuple[str, ...]]
     extended_files: set[str]
     inventory_files: set[str]
     roots: dict[str, str]
     text_hashes: dict[str, int]
+    referenced_files: set[str]
 
     def add_references(self, file: str, referenced: Iterable[str]) -> None:
         """Keeps in mind that ``file`` names other files, of which each is named by many."""
@@ -70,9 +84,15 @@ class Loader:
         self.unsaved_texts = unsaved_texts
         self._sources: dict[str, SourceFile] = {}
         self._inventories: dict[str, TracedDocument | None] = {}
-        self._references = FileReferences({}, set(), set(), {}, {})
+        self._references = FileReferences({}, set(), set(), {}, {}, set())
         self._first_files: dict[str, str] = {}
         self._files: Iterator[str] = iter(())
+        self._mentions: dict[str, dict[bytes, list[str]]] = {}
+        self._roots_by_folder: dict[str, str] = {}
+        self._indexes: dict[str, DocumentIndex] = {}
+        self._declared_kinds: dict[str, dict[tuple[str, str], list[KindSpec]]] = {}
+        self._referenced: dict[tuple[str, int], TracedDocument] = {}
+        self._stream: SourceFile | None = None
 
     def start_run(self, files: Iterable[str]) -> None:
         """Takes note of the files of a run: what lies above them is called as seen from the first one."""
@@ -93,9 +113,14 @@ class Loader:
         """The files with inventories that were taken."""
         return self._references.inventory_files
 
+    @property
+    def referenced_files(self) -> set[str]:
+        """The files with documents that CRs refer to, or that declare their kinds."""
+        return self._references.referenced_files
+
     def take_references(self) -> FileReferences:
         """What was noted since this was last asked, to be added to another Reader."""
-        references, self._references = self._references, FileReferences({}, set(), set(), {}, {})
+        references, self._references = self._references, FileReferences({}, set(), set(), {}, {}, set())
         return references
 
     def merge_references(self, references: FileReferences) -> None:
@@ -105,6 +130,7 @@ class Loader:
         self._references.extended_files.update(references.extended_files)
         self._references.inventory_files.update(references.inventory_files)
         self._references.roots.update(references.roots)
+        self._references.referenced_files.update(references.referenced_files)
         for file, text_hash in references.text_hashes.items():
             self._require_same_text(file, text_hash)
 
@@ -148,10 +174,11 @@ class Loader:
         file = _file_of(doc)
         root = find_root(file)
         if root not in self._inventories:
-            display_root = to_user_path(root, self._find_first_below(root) or file)
-            inventory_files = list(
-                _iter_inventory_files(root, display_root, self._exclude, self.unsaved_texts)
-            )
+            inventory_files = [
+                path
+                for path in self._find_mentions(root, file)[INVENTORY_WORD]
+                if self._holds_inventory(root, path)
+            ]
             if len(inventory_files) > 1:
                 first = " and ".join(inventory_files[:2])
                 raise UsageError(
@@ -162,6 +189,166 @@ class Loader:
                 self._load_inventory(root, inventory_files[0]) if inventory_files else None
             )
         return self._inventories[root]
+
+    def add_stream(self, source: SourceFile) -> None:
+        """Takes note of a text that is no file: its documents may refer to each other."""
+        self._stream = source
+
+    def classify(self, source: SourceFile) -> Iterator[ClassifiedDocument]:
+        """The documents of a file in order; those of a kind that a WorkloadMapping declares are CRs."""
+        for item in classify_documents(source):
+            kind = find_declarable_kind(item)
+            declared = self.find_declared_kind(source.file, kind) if kind is not None else None
+            yield (
+                item if declared is None else item._replace(category="cr", reason="", declared_kind=declared)
+            )
+
+    def find_declared_kind(self, file: str, kind: GroupVersionKind) -> KindSpec | None:
+        """What the first WorkloadMapping for a kind, by the order of paths, says of it; None for none."""
+        from podplan.kinds.declared.mapping import declares
+
+        specs = self._load_declared_kinds(file).get((kind.group, kind.kind), ())
+        for spec in specs:
+            if spec.declaration is not None and declares(spec.declaration, kind):
+                self._record_shared(file, _file_of(spec.declaration))
+                return spec
+        return None
+
+    def is_template_kind(self, doc: TracedDocument, kind: GroupVersionKind) -> bool:
+        """Whether documents of a kind have the templates of a declared one, and are checked with its jobs."""
+        from podplan.kinds.declared.mapping import list_template_kinds
+
+        specs = (spec for specs in self._load_declared_kinds(_file_of(doc)).values() for spec in specs)
+        return any((kind.group, kind.kind) in list_template_kinds(spec) for spec in specs)
+
+    def find_same_declaration(self, mapping: TracedDocument) -> TracedDocument | None:
+        """The WorkloadMapping that counts instead of this one, as it comes first and is for the same kind."""
+        from podplan.kinds.declared.mapping import list_declared_kinds
+
+        for kind in list_declared_kinds(mapping):
+            spec = self.find_declared_kind(_file_of(mapping), kind)
+            first = spec.declaration if spec is not None else None
+            if first is not None and _place_of(first) != _place_of(mapping):
+                return first
+        return None
+
+    def find_referenced(self, reference: Reference, referrer: TracedDocument) -> TracedDocument | Diagnostic:
+        """The document below the root that a reference of ``referrer`` leads to, or why there is none."""
+        from podplan.workspace.references import describe_ambiguous, describe_missing, has_kind
+
+        file, kind = _file_of(referrer), str(referrer.data.get("kind"))
+        if self._stream is not None and self._stream.file == file:
+            for item in classify_documents(self._stream):
+                identity = identify_object(item.doc.data) if isinstance(item.doc.data, dict) else {}
+                if (
+                    has_kind(item.doc.data, reference.group, reference.kind)
+                    and identity["name"] == reference.name
+                    and (identity["namespace"] or reference.namespace) == reference.namespace
+                ):
+                    return item.doc
+        found = self._get_index(file).find(reference) if reference.name else []
+        if not found:
+            return describe_missing(reference, kind)
+        if len(found) > 1:
+            return describe_ambiguous(reference, found, kind)
+        key = found[0].file, found[0].number
+        if key not in self._referenced:
+            self._referenced[key] = self._load_documents(self._find_root(file), key[0])[key[1]]
+            if len(self._referenced) > MAX_CACHED_SOURCES:
+                del self._referenced[next(iter(self._referenced))]
+        self._record_shared(file, key[0])
+        return self._referenced[key]
+
+    def _record_shared(self, file: str, referenced: str) -> None:
+        """A document in a file depends on one that others may depend on, too."""
+        self._references.referenced_files.add(referenced)
+        if referenced != file:
+            self.record_reference(file, referenced)
+
+    def find_referrers(self, file: str) -> list[str]:
+        """The files below the root with CRs that refer to documents of a file, or that it declares."""
+        from podplan.kinds.declared.mapping import find_referring_kinds
+
+        root, index = self._find_root(file), self._get_index(file)
+        own = self._load_documents(root, file)
+        specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
+        names = find_referring_kinds(own, specs)
+        referrers = (
+            other
+            for name in dict.fromkeys(names)
+            for other in index.find_files(name)
+            if os.path.realpath(other) != os.path.realpath(file)
+        )
+        return list(dict.fromkeys(referrers))
+
+    def _load_declared_kinds(self, file: str) -> dict[tuple[str, str], list[KindSpec]]:
+        root = self._find_root(file)
+        if root not in self._declared_kinds:
+            from podplan.kinds.declared.mapping import build_kind_spec
+
+            sources = (self._try_load(root, path) for path in self._find_mentions(root, file)[MAPPING_WORD])
+            specs: dict[tuple[str, str], list[KindSpec]] = {}
+            for source in (*((self._stream,) if self._stream is not None else ()), *sources):
+                for item in classify_documents(source) if source is not None else ():
+                    if item.category == "mapping":
+                        named = get_mapping(item.doc.data, "spec")
+                        key = get_text(named, "group"), get_text(named, "kind")
+                        specs.setdefault(key, []).append(build_kind_spec(item.doc))
+            self._declared_kinds[root] = specs
+        return self._declared_kinds[root]
+
+    def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
+        """The files below a root that mention a kind of podplan's own that others depend on.
+
+        All are looked for at once, so that files are read once for it.
+        """
+        if root not in self._mentions:
+            shown = to_user_path(root, self._find_first_below(root) or file)
+            mentions: dict[bytes, list[str]] = {INVENTORY_WORD: [], MAPPING_WORD: []}
+            for path, content in _iter_contents(root, shown, self._exclude, self.unsaved_texts):
+                for word, files in mentions.items():
+                    if word in content:
+                        files.append(path)
+            self._mentions[root] = mentions
+        return self._mentions[root]
+
+    def _holds_inventory(self, root: str, path: str) -> bool:
+        with suppress(OSError, OutsideRoot, LimitExceeded):
+            content = read_content(root, path, self.unsaved_texts)
+            return any(item.category == "inventory" for item in classify_documents(parse_yaml(content, path)))
+        return False
+
+    def _find_root(self, file: str) -> str:
+        """The root of a file, which is asked for at every document."""
+        folder = os.path.dirname(file)
+        if folder not in self._roots_by_folder:
+            self._roots_by_folder[folder] = find_root(file)
+        return self._roots_by_folder[folder]
+
+    def _get_index(self, file: str) -> DocumentIndex:
+        """The index of what lies below the root of a file."""
+        root = self._find_root(file)
+        if root not in self._indexes:
+            self._indexes[root] = self._build_index(root, file)
+        return self._indexes[root]
+
+    def _build_index(self, root: str, file: str) -> DocumentIndex:
+        from podplan.workspace.references import DocumentIndex
+
+        shown = to_user_path(root, self._find_first_below(root) or file)
+        contents = _iter_contents(root, shown, self._exclude, self.unsaved_texts)
+        return DocumentIndex(contents, lambda path: self._load_documents(root, path))
+
+    def _load_documents(self, root: str, path: str) -> list[TracedDocument]:
+        source = self._try_load(root, path)
+        return [item.doc for item in classify_documents(source)] if source is not None else []
+
+    def _try_load(self, root: str, path: str) -> SourceFile | None:
+        """A file that was found below the root; None where it cannot be read."""
+        try:
+            return self.load_source(root, path)
+        except (OSError, OutsideRoot, LimitExceeded):
+            return None
 
     def _find_first_below(self, root: str) -> str:
         """The first file of the run below a root, whoever asks: workers do in any order. "" for none."""
@@ -226,27 +413,26 @@ class Loader:
         return docs[0]
 
 
+def _place_of(doc: TracedDocument) -> tuple[str, int]:
+    """The file that a document is in, and which of its documents it is."""
+    return os.path.realpath(_file_of(doc)), doc.source.index if doc.source is not None else 0
+
+
 def _file_of(doc: TracedDocument) -> str:
     """The file that a document is in; an entry of a List is called after it."""
     return doc.source.file if doc.source is not None else doc.name
 
 
-def _iter_inventory_files(
+def _iter_contents(
     root: str, display_root: str, exclude: Sequence[str], unsaved_texts: Mapping[str, str]
-) -> Iterator[str]:
-    """The files below ``root``, which the user calls ``shown``, that hold an inventory.
+) -> Iterator[tuple[str, bytes]]:
+    """The YAML files below ``root``, which the user calls ``display_root``, with their content.
 
     What cannot be read is skipped: most files here have nothing to do with the one that is checked.
     """
     folder = display_root if os.path.realpath(display_root) == root else root
     # Without a repository nobody knows what the folders below belong to: they may be temporary ones.
     for path in files_below(folder, exclude, [], "repository" if is_top(root) else "folder"):
-        try:
+        with suppress(OSError, OutsideRoot, LimitExceeded):
             text = unsaved_texts.get(path)
-            content = read_found_file(root, path) if text is None else text.encode()
-            if b"ClusterInventory" in content and any(
-                item.category == "inventory" for item in classify_documents(parse_yaml(content, path))
-            ):
-                yield path
-        except (OSError, OutsideRoot, LimitExceeded):
-            continue
+            yield path, read_found_file(root, path) if text is None else text.encode()

@@ -13,12 +13,29 @@ from podplan.core.provenance import (
     root_cursor,
 )
 from podplan.core.suggestions import suggest_name
-from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.registry import FAMILIES, Family, find_family, is_kind_name, list_families_with
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
+from podplan.kinds.registry import (
+    FAMILIES,
+    Family,
+    GroupVersionKind,
+    find_family,
+    is_kind_name,
+    list_families_with,
+)
 from podplan.yaml import SourceFile
 
+if TYPE_CHECKING:
+    from podplan.kinds.spec import KindSpec
+
 PROFILE_GROUP = "podplan"
-PROFILE_KINDS = {"JobProfile": "profile", "JobProfileBase": "base", "ClusterInventory": "inventory"}
+PROFILE_KINDS = {
+    "JobProfile": "profile",
+    "JobProfileBase": "base",
+    "ClusterInventory": "inventory",
+    "WorkloadMapping": "mapping",
+}
+# Documents that others depend on and that are checked for their own form alone.
+SHARED_CATEGORIES = ("base", "inventory", "mapping")
 OBJECT_KINDS = frozenset(
     {
         ("v1", "Pod"),
@@ -44,13 +61,15 @@ OWN_API_PREFIXES = (
 class ClassifiedDocument(NamedTuple):
     """One document, or one entry of a List.
 
-    ``what`` is profile, base, inventory, cr, object, podplan (a kind of ours that does not exist) or other;
-    for other, ``reason`` says in a few words what it is.
+    ``category`` is profile, base, inventory, mapping, cr, object, podplan (a kind of ours that does not
+    exist) or other; for other, ``reason`` says in a few words what it is. ``declared_kind`` is the kind of a
+    CR that a WorkloadMapping declares.
     """
 
     category: str
     doc: TracedDocument
     reason: str = ""
+    declared_kind: KindSpec | None = None
 
 
 def classify_documents(source: SourceFile) -> Iterator[ClassifiedDocument]:
@@ -138,6 +157,38 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return ClassifiedDocument("object", doc)
     return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+
+
+def find_declarable_kind(item: ClassifiedDocument) -> GroupVersionKind | None:
+    """The kind of a document that podplan does not know and a WorkloadMapping may declare.
+
+    None for the kinds that Kubernetes has itself: their groups have no dot, or end in .k8s.io.
+    """
+    if item.category != "other" or not isinstance(item.doc.data, dict):
+        return None
+    api_version, kind = item.doc.data.get("apiVersion"), item.doc.data.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return None
+    group, _, version = api_version.rpartition("/")
+    if "." not in group or group.endswith(".k8s.io") or not kind:
+        return None
+    return GroupVersionKind(group, version, kind)
+
+
+def has_pod_template(data: Any) -> bool:
+    """Whether a Pod template is somewhere below the top of a document."""
+    waiting = list(data.values()) if isinstance(data, dict) else []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            spec = value.get("spec")
+            containers = spec.get("containers") if isinstance(spec, dict) else None
+            if isinstance(containers, list) and containers and isinstance(containers[0], dict):
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
 
 
 def _lacks_group(api_version: object, kind: object) -> bool:

@@ -13,21 +13,18 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from itertools import pairwise
 
-from podplan.core.lazy_regex import compile_lazily, defer_compilation
+from yaml import YAMLError
+
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.limits import MAX_FILE_BYTES, MAX_FILE_DIAGNOSTICS, LimitExceeded, limit_exceeded
+from podplan.core.typing import NamedTuple
 from podplan.redaction.hints import may_hold_secret
 from podplan.redaction.secret_objects import is_secret_object, mentions_secret_object
-
-with defer_compilation():  # what PyYAML compiles is for its own parser, and libyaml is used here
-    from yaml import YAMLError
-
-from podplan.core.typing import NamedTuple
 from podplan.yaml.budget import ParseBudget
 from podplan.yaml.builder import DocumentBuilder
 from podplan.yaml.conflicts import find_conflict
-from podplan.yaml.diagnostics import RawDiagnostic
+from podplan.yaml.diagnostics import YamlDiagnostic
 from podplan.yaml.document import Document, LineIndex, Path, Span
-from podplan.yaml.positions import find_scalar_end
 from podplan.yaml.syntax_errors import explain_syntax_error
 
 __all__ = [
@@ -44,16 +41,6 @@ __all__ = [
 
 # A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
 _DOCUMENT_MARKER = compile_lazily(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
-
-
-class YamlDiagnostic(NamedTuple):
-    """Something wrong with the text of a file; ``document`` is the index of the document that has it."""
-
-    rule: str
-    message: str
-    span: Span
-    document: int
-    help: str = ""
 
 
 class SourceFile(NamedTuple):
@@ -99,14 +86,12 @@ def _parse_text(text: str, file: str) -> SourceFile:
         builder.build()
     except YAMLError:
         return _hide_secrets(_in_conflict(file, lines) or _parse_segments(file, lines))
-    raw_diagnostics, raw_hints = builder.diagnostics.diagnostics, builder.diagnostics.hints
-    if not raw_diagnostics and not raw_hints:
+    diagnostics, hints = builder.diagnostics.diagnostics, builder.diagnostics.hints
+    if not diagnostics and not hints:
         return _hide_secrets(SourceFile(file, text, builder.documents, [], []))
-    located = [
-        _sort_and_limit(_locate_diagnostics(found, lines.base, lines))
-        for found in (raw_diagnostics, raw_hints)
-    ]
-    return _hide_secrets(SourceFile(file, text, builder.documents, located[0], located[1]))
+    return _hide_secrets(
+        SourceFile(file, text, builder.documents, _sort_and_limit(diagnostics), _sort_and_limit(hints))
+    )
 
 
 def _hide_secrets(source: SourceFile) -> SourceFile:
@@ -186,8 +171,8 @@ def _parse_segments(file: str, lines: LineIndex) -> SourceFile:
         builder = DocumentBuilder(file, lines, start, end, budget, documents, index)
         has_error = _build_until_error(builder)
         index = builder.diagnostics.document + has_error
-        diagnostics += _locate_diagnostics(builder.diagnostics.diagnostics, start, lines)
-        hints += _locate_diagnostics(builder.diagnostics.hints, start, lines)
+        diagnostics += builder.diagnostics.diagnostics
+        hints += builder.diagnostics.hints
     return SourceFile(file, lines.text, documents, _sort_and_limit(diagnostics), _sort_and_limit(hints))
 
 
@@ -213,21 +198,6 @@ def _build_until_error(builder: DocumentBuilder) -> bool:
         diagnostics.add(*explain_syntax_error(error, builder.text))
         return True
     return False
-
-
-def _locate_diagnostics(
-    raw_diagnostics: list[RawDiagnostic], base: int, lines: LineIndex
-) -> list[YamlDiagnostic]:
-    return [_locate_diagnostic(trouble, base, lines) for trouble in raw_diagnostics]
-
-
-def _locate_diagnostic(raw: RawDiagnostic, base: int, lines: LineIndex) -> YamlDiagnostic:
-    message = raw.message
-    if raw.line_offset >= 0:
-        message = message.replace("{line}", str(lines.line_and_column(raw.line_offset + base)[0]))
-    start = raw.start + base
-    end = find_scalar_end(lines.text, start, raw.end + base)
-    return YamlDiagnostic(raw.rule, message, lines.build_span(start, end), raw.document)
 
 
 def _sort_and_limit(diagnostics: list[YamlDiagnostic]) -> list[YamlDiagnostic]:

@@ -84,7 +84,7 @@ class DocumentBuilder:
         self.text = lines.text[base:end]
         self.budget = budget
         self.documents = documents
-        self.diagnostics = DiagnosticCollector(index)
+        self.diagnostics = DiagnosticCollector(index, lines, base)
         self._node_properties = NodeProperties(self.diagnostics, budget)
         self._repeated_positions: list[list[Any]] = []
         self._key_tables: dict[int, KeyTable] = {}

@@ -1,49 +1,55 @@
-"""What is wrong with a text or deserves a hint, before anybody looked up the lines."""
+"""What is wrong with a text or deserves a hint."""
 
 from __future__ import annotations
 
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple
+from podplan.yaml.document import LineIndex, Span
+from podplan.yaml.positions import find_scalar_end
 
 _MAX_KEY_LENGTH = 61
 
 
-class RawDiagnostic(NamedTuple):
-    """A fault or a hint: offsets into the text that was parsed.
-
-    ``message`` may hold ``{line}``, which stands for the line of the offset ``first``.
-    """
+class YamlDiagnostic(NamedTuple):
+    """Something wrong with the text of a file; ``document`` is the index of the document that has it."""
 
     rule: str
     message: str
-    start: int
-    end: int
+    span: Span
     document: int
-    line_offset: int = -1
+    help: str = ""
 
 
 class DiagnosticCollector:
-    """The faults and hints of one text as they are met; hints are what YAML010 is about.
+    """The faults and hints of a part of a text as they are met; hints are what YAML010 is about.
 
-    ``document`` is the index of the document at hand.
+    ``document`` is the index of the document at hand; offsets count from ``start`` of the part.
     """
 
-    __slots__ = ("diagnostics", "document", "hints")
+    __slots__ = ("_lines", "_start", "diagnostics", "document", "hints")
 
-    def __init__(self, document: int) -> None:
-        self.document = document
-        self.diagnostics: list[RawDiagnostic] = []
-        self.hints: list[RawDiagnostic] = []
+    def __init__(self, document: int, lines: LineIndex, start: int) -> None:
+        self.document, self._lines, self._start = document, lines, start
+        self.diagnostics: list[YamlDiagnostic] = []
+        self.hints: list[YamlDiagnostic] = []
 
     def add(self, rule: str, message: str, start: int, end: int, line_offset: int = -1) -> None:
-        self.diagnostics.append(RawDiagnostic(rule, message, start, end, self.document, line_offset))
+        """A fault; ``{line}`` in its message becomes the line of ``line_offset``."""
+        if line_offset >= 0:
+            line, _ = self._lines.line_and_column(line_offset + self._start)
+            message = message.replace("{line}", str(line))
+        self.diagnostics.append(self._build(rule, message, start, end))
 
     def add_at(self, event: Any, rule: str, message: str) -> None:
         self.add(rule, message, event.start_mark.index, event.end_mark.index)
 
     def add_hint(self, event: Any, message: str) -> None:
-        start, end = event.start_mark.index, event.end_mark.index
-        self.hints.append(RawDiagnostic("YAML010", message, start, end, self.document))
+        self.hints.append(self._build("YAML010", message, event.start_mark.index, event.end_mark.index))
+
+    def _build(self, rule: str, message: str, start: int, end: int) -> YamlDiagnostic:
+        start += self._start
+        end = find_scalar_end(self._lines.text, start, end + self._start)
+        return YamlDiagnostic(rule, message, self._lines.build_span(start, end), self.document)
 
 
 def format_key(key: str) -> str:

@@ -30,6 +30,7 @@ from yaml.events import (
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.limits import MAX_DEPTH, MAX_DOCUMENT_TEXT, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any
+from podplan.yaml.scalars import resolve_plain
 
 _WORD = compile_lazily(
     r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.ASCII | re.IGNORECASE
@@ -46,6 +47,12 @@ _TO_ESCAPE = compile_lazily(f"[{_INVISIBLE}]")
 # Lines of text that can be seen, none of them ending in a space, the first not blank and not indented.
 _VISIBLE = rf"[^\x00-\x20{_INVISIBLE}\U00010000-\U0010ffff]"
 _LITERAL = compile_lazily(rf"{_VISIBLE}(?: *{_VISIBLE})*(?:\n(?: *{_VISIBLE})*)*")
+# What a plain scalar may look like, in a flow collection too: words, paths, flags, images.
+_PLAIN_LETTER = r"(?:[A-Za-z0-9_./@=+%-]|:(?=[A-Za-z0-9_./-]))"
+_PLAIN_TEXT = compile_lazily(rf"(?:--?|[/.]{{1,3}})?[A-Za-z]{_PLAIN_LETTER}*(?: {_PLAIN_LETTER}+)*")
+_AMOUNT = compile_lazily(r"[0-9]+(?:\.[0-9]+)?(?:[KMGTP]i|[mMGT])|(?:[0-9]+[dhms])+")
+_SINGLE_QUOTED = compile_lazily(r"[ -~]*\"[ -~]*")
+_RESERVED_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _UNLIMITED = -1
 _PLAIN = (True, False)
 _QUOTED = (False, True)
@@ -159,3 +166,19 @@ def _format_plain(value: Any) -> str:
     mantissa, _, exponent = text.partition("e")
     # YAML 1.1 readers know an exponent only with a point before it and a sign in it.
     return text if not exponent or "." in mantissa else f"{mantissa}.0e{exponent}"
+
+
+def format_scalar(value: Any) -> str:
+    """A scalar on one line, for people: a string is plain where every reader takes it for the same string."""
+    if not isinstance(value, str):
+        return emit_document([value]).removeprefix("- ").rstrip("\n")
+    if _is_plain(value):
+        return value
+    if _SINGLE_QUOTED.fullmatch(value):
+        return "'" + value.replace("'", "''") + "'"
+    return emit_document(value).rstrip("\n")
+
+
+def _is_plain(text: str) -> bool:
+    word = _PLAIN_TEXT.fullmatch(text) and text.lower() not in _RESERVED_WORDS
+    return bool(word or _AMOUNT.fullmatch(text)) and resolve_plain(text) == text

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.workspace import Loader
 from podplan.workspace.file_loader import read_content
+from podplan.workspace.references import DocumentIndex
 from podplan.yaml import SourceFile, parse_yaml
 
 MAX_CACHED_BYTES = (
     16 * 1024 * 1024
 )  # bytes of the files that are kept parsed, which takes twenty times as much
+
+
+# The lines by which documents are found: their number, kinds, names and namespaces.
+_NAMING_LINES = compile_lazily(r"(?m)^(?:---.*|.*\b(?:kind|name|namespace|items|group)\b.*)$")
 
 
 class _CachedSource(NamedTuple):
@@ -28,6 +34,13 @@ class ParseCache:
         self._sources_by_path: dict[
             str, _CachedSource
         ] = {}  # the last of them is the one that was asked for last
+        self.indexes: dict[tuple[object, ...], DocumentIndex] = {}
+        self.mentions: dict[tuple[object, ...], dict[bytes, list[str]]] = {}
+
+    def forget_files(self) -> None:
+        """Files have changed: which documents there are is looked up again."""
+        self.indexes.clear()
+        self.mentions.clear()
 
     def create_reader(self, exclude: Sequence[str], unsaved_texts: Mapping[str, str]) -> Loader:
         """A Reader for one check; ``exclude`` and ``instead`` are those of a Reader."""
@@ -55,3 +68,20 @@ class _CachingReader(Loader):
         if path not in self._sources:
             self._sources[path] = self._cache.load_source(read_content(root, path, self.unsaved_texts), path)
         return super().load_source(root, path)
+
+    def _build_index(self, root: str, file: str) -> DocumentIndex:
+        key = self._get_names_key(root)
+        if key not in self._cache.indexes:
+            self._cache.indexes = {key: super()._build_index(root, file)}
+        return self._cache.indexes[key]
+
+    def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
+        key = self._get_names_key(root)
+        if key not in self._cache.mentions:
+            self._cache.mentions = {key: super()._find_mentions(root, file)}
+        return self._cache.mentions[key]
+
+    def _get_names_key(self, root: str) -> tuple[object, ...]:
+        """What is kept from one key to the next while no line that names a document changes."""
+        names = tuple((path, *_NAMING_LINES.findall(text)) for path, text in self.unsaved_texts.items())
+        return root, tuple(self._exclude), hash(names)

@@ -12,12 +12,17 @@ from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
-from podplan.integrations.lsp.dependents import ExtendingFile, find_dependents, find_extending_files
+from podplan.integrations.lsp.dependents import (
+    MAX_DEPENDENTS,
+    ExtendingFile,
+    find_dependents,
+    find_extending_files,
+)
 from podplan.integrations.lsp.documents import OpenDocument, OpenDocuments
 from podplan.integrations.lsp.parse_cache import ParseCache
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
-from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import SkippedFile, load_file, load_files
 from podplan.workspace.files import OutsideRoot, PathNotFound, find_root, is_in_repository
 from podplan.yaml import SourceFile
@@ -60,6 +65,7 @@ class Workspace:
         self._dependents.clear()
         self._up_to_date_roots.clear()
         self._inventories.clear()
+        self._parse_cache.forget_files()
         if not self.documents.by_path:
             self._parse_cache = ParseCache()
 
@@ -144,7 +150,7 @@ class Workspace:
         for path in (document.path, *self._list_dependents([document.path], file_settings)):
             for source in load_files([path], self.documents.unsaved_texts()):
                 if isinstance(source, SourceFile):
-                    for item in classify_documents(source):
+                    for item in reader.classify(source):
                         yield from _iter_item_plans(item, file_settings.settings, reader)
 
     def _list_dependents(self, paths: list[str], file_settings: FileSettings) -> tuple[str, ...]:
@@ -159,15 +165,27 @@ class Workspace:
     def _find_dependents(self, path: str, file_settings: FileSettings) -> tuple[str, ...]:
         """Those of one file; outside of a repository there are none."""
         text = self.documents.by_path[path].text if path in self.documents.by_path else ""
-        if "podplan/" not in text or not is_in_repository(path):
+        if not is_in_repository(path):
             return ()
+        referrers = self._find_referrers(path, text)
+        if "podplan/" not in text:
+            return referrers
         root_key = find_root(path), file_settings.exclude
         if root_key not in self._up_to_date_roots:
             self._extending_by_root[root_key] = find_extending_files(
                 *root_key, self._extending_by_root.get(root_key, {})
             )
             self._up_to_date_roots.add(root_key)
-        return find_dependents(path, self._extending_by_root[root_key])
+        return (*find_dependents(path, self._extending_by_root[root_key]), *referrers)
+
+    def _find_referrers(self, path: str, text: str) -> tuple[str, ...]:
+        """The files with CRs whose Pods come from documents of a file: at most ``MAX_DEPENDENTS``."""
+        if "kind" not in text:
+            return ()
+        try:
+            return tuple(self.create_reader(path).find_referrers(path)[:MAX_DEPENDENTS])
+        except (OSError, OutsideRoot, LimitExceeded):
+            return ()
 
 
 def _iter_item_plans(

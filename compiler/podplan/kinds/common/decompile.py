@@ -6,6 +6,7 @@ puts what differs into an override. So each function takes only what compiles ba
 
 from __future__ import annotations
 
+from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import Any
 from podplan.kinds.common import behaviors
 from podplan.kinds.common.hardware import count_gpus
@@ -57,21 +58,12 @@ def build_role_fields(roles: list[Fields], default_name: str = "worker") -> Fiel
         for field, value in roles[0].items()
         if field not in ("name", "scalingWeight")
         and (len(roles) == 1 or field != "replicas")
-        and all(field in role and is_same_json(role[field], value) for role in roles)
+        and all(field in role and is_same_data(role[field], value) for role in roles)
     }
     own_fields = [{field: value for field, value in role.items() if field not in shared} for role in roles]
     if len(own_fields) == 1 and own_fields[0] == {"name": default_name}:
         return shared
     return {**shared, "roles": [order_profile_fields(role, _ROLE_FIELD_ORDER) for role in own_fields]}
-
-
-def is_same_json(left: Any, right: Any) -> bool:
-    """Whether two pieces of data are the same as JSON: 1, 1.0, true and "1" all differ."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(is_same_json(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(is_same_json, left, right))
-    return type(left) is type(right) and bool(left == right)
 
 
 def decompile_processes(count: Any, roles: list[Fields]) -> Fields:

@@ -1,8 +1,4 @@
-"""Marked trees laid over each other: by the merge keys of Kubernetes, and as RFC 7386 patches.
-
-The merge keys are those of the strategic merge patch (``x-kubernetes-patch-merge-key`` and, for ports,
-``x-kubernetes-list-map-keys`` of the Kubernetes OpenAPI document).
-"""
+"""Marked trees laid over each other: by the merge keys of Kubernetes, and as RFC 7386 patches."""
 
 from __future__ import annotations
 
@@ -11,24 +7,10 @@ from itertools import groupby
 
 from podplan.core.provenance import Cursor, Traced, attribute_to, copy_traced
 from podplan.core.typing import Any
+from podplan.kubernetes.list_keys import MERGE_KEYS
 
 TracedTree = Any  # a marked tree: dict, list, Cursor, Marked
 
-MERGE_KEYS: dict[str, tuple[str, ...]] = {
-    "containers": ("name",),
-    "initContainers": ("name",),
-    "ephemeralContainers": ("name",),
-    "volumes": ("name",),
-    "env": ("name",),
-    "imagePullSecrets": ("name",),
-    "resourceClaims": ("name",),
-    "schedulingGates": ("name",),
-    "volumeMounts": ("mountPath",),
-    "volumeDevices": ("devicePath",),
-    "hostAliases": ("ip",),
-    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-    "ports": ("containerPort", "protocol"),
-}
 _KEY_DEFAULTS = {"protocol": "TCP"}
 
 

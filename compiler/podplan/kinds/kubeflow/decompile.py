@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import Any
 from podplan.kinds.common.decompile import (
     Fields,
     as_mapping,
     build_role_fields,
     decompile_processes,
-    is_same_json,
     pick_renamed,
 )
 from podplan.kinds.common.decompile_run import decompile_command
@@ -64,7 +64,7 @@ def _merge_roles(kind: TrainingKind, roles: list[Fields], is_elastic: bool) -> F
     if names == [first_type] and (first_type == "Worker" or counts == [1]):
         return fields[0] | ({"replicas": counts[0]} if counts[0] is not None else {})
     is_split = names == [first_type, "Worker"] and counts[0] == 1 and isinstance(counts[1], int)
-    if is_split and counts[1] > 0 and is_same_json(fields[0], fields[1]):
+    if is_split and counts[1] > 0 and is_same_data(fields[0], fields[1]):
         return fields[0] | {"replicas": counts[1] + 1}
     merged = build_role_fields(roles, "")
     for role in merged.get("roles", ()):

@@ -19,11 +19,13 @@ _LABEL_PREFIX = "training.kubeflow.org"
 class ReplicaType(NamedTuple):
     """One replica type as the operator sees it.
 
-    ``name`` is the one that the operator uses, such as Worker, and ``label`` the one in names and labels.
+    ``name`` is the one that the operator uses, such as Worker, ``key`` the one in the CR, and ``label`` the
+    one in names and labels.
     ``replicas`` is the number that variables tell, and ``pod_count`` how many Pods stay.
     """
 
     name: str
+    key: str
     label: str
     entry: Cursor
     replicas: int
@@ -87,7 +89,7 @@ def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[ReplicaType]:
         # The operator creates the Pod of a main type also for replicas: 0, and is done then.
         pod_count = max(count, 1) if name in kind.main_types else max(count, 0)
         yield ReplicaType(
-            name, key.lower(), entry, count, (replicas,) if replicas.exists else (why, entry), pod_count
+            name, key, key.lower(), entry, count, (replicas,) if replicas.exists else (why, entry), pod_count
         )
 
 

@@ -115,7 +115,7 @@ def build_pod_group(
         (replica_type.entry, behaviors.POD),
         {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec},
     )
-    group = build_group(tree, replica_type.label, start, count)
+    group = build_group(tree, replica_type.key, start, count)
     return group._replace(training_container_index=find_training_index(job, replica_type))
 
 

@@ -24,7 +24,7 @@ def build_services(job: Job, replica_type: ReplicaType) -> list[ReplicaGroup]:
             "spec": {"clusterIP": "None", "selector": labels, "ports": _build_ports(job, replica_type)},
         },
     )
-    return [build_group(tree, replica_type.label, 0, replica_type.pod_count)]
+    return [build_group(tree, replica_type.key, 0, replica_type.pod_count)]
 
 
 def _build_ports(job: Job, replica_type: ReplicaType) -> list[Any]:

@@ -7,6 +7,7 @@ COMMON_TRAITS = frozenset(
         "replica-types",
         "debug-mode",
         "pause-mode",
+        "t9k-scheduler",
         "template-restart-policy-ignored",
     }
 )

@@ -11,6 +11,7 @@ from podplan.core.typing import Any
 from podplan.kinds.change_effects import FieldEffect, compute_change_effect
 from podplan.kubernetes import quantities
 from podplan.lint.analysis.jobs import find_written_path, format_count, get_job_label
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 from podplan.redaction.detection import has_secret_form
 from podplan.redaction.redactor import Redactor, build_redactor
@@ -23,6 +24,7 @@ MAX_SHOWN_LENGTH = 60  # letters of a value in a message
 _ASSIGNED_NAME = compile_lazily(r"([A-Za-z_][\w-]*)(?:=|\s+)\S")
 
 
+@check()
 def immutable_field(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A field that cannot be changed once the job is there. Values: ``job``, ``field``, ``old``, ``new``,
     ``fact``: why it cannot."""
@@ -34,6 +36,7 @@ def immutable_field(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
             )
 
 
+@check()
 def reaches_no_job(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A change that a job which runs does not take up; once per job, as long as nothing worse is.
 

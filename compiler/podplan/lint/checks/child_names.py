@@ -15,6 +15,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.cross_job import NAME_PATH, RebuildJob, SharingJobs, get_name_place
 from podplan.lint.analysis.jobs import JobIdentity, JobNameSummary, build_name_summary, find_written_path
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.location import locate
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -26,6 +27,7 @@ LENGTH_CONSEQUENCES = {
 }
 
 
+@check(params=object_schema({"suffix": COUNT, "most": COUNT}))
 def child_name_too_long(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A name that is too long once the controller adds its suffix; the longest one, once per job.
 
@@ -73,6 +75,7 @@ def summarize_name(job: LoweredJob) -> JobNameSummary | None:
     return build_name_summary(job) if is_named else None
 
 
+@check(summarize=summarize_name)
 def duplicate_job(
     summaries: Mapping[int, JobNameSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
@@ -118,6 +121,7 @@ def summarize_children(job: LoweredJob) -> ChildrenSummary | None:
     )
 
 
+@check(summarize=summarize_children)
 def shared_child_name(
     summaries: Mapping[int, ChildrenSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:

@@ -28,6 +28,7 @@ from podplan.lint.analysis.jobs import (
     namespace_of,
 )
 from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 FILESET_PATTERN = compile_lazily(r"t9k://pvc/([^/]+)")
@@ -96,6 +97,7 @@ def _get_access_modes(job: LoweredJob, claim: str) -> list[str]:
     return [mode for _, mode in get_texts(get_entry(job, "pvcs", claim), "accessModes")]
 
 
+@check()
 def claim_on_one_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim for one node that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
     for claim, claim_users in find_claim_users(target.job).items():
@@ -112,6 +114,7 @@ def are_on_several_nodes(listed: list[ClaimUser], modes: Collection[str]) -> boo
     return not read_only and mounting(listed) > 1 and bool(apart)
 
 
+@check()
 def claim_for_one_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim for one Pod that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
     for claim, claim_users in find_claim_users(target.job).items():
@@ -119,6 +122,7 @@ def claim_for_one_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
             yield hit_of_claim(target.job, claim, claim_users)
 
 
+@check()
 def claim_read_only(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim that is only for reading, mounted so that a Pod may write. Values: ``claim``, ``users``."""
     for claim, claim_users in find_claim_users(target.job).items():
@@ -179,6 +183,7 @@ def _get_user_label(group: ReplicaGroup) -> str:
     return group.replica_type if group.doc.data["kind"] == "Pod" else "the TensorBoard"
 
 
+@check()
 def unknown_claim(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A claim that the inventory does not have, or not in the namespace. Values: ``claim``, ``why``."""
     job, known_claims = target.job, get_section(target.job, "pvcs")
@@ -222,6 +227,7 @@ def summarize_mounts(job: LoweredJob) -> MountSummary | None:
     return MountSummary(build_name_summary(job), not_for_all) if not_for_all else None
 
 
+@check(summarize=summarize_mounts)
 def claim_of_several_jobs(
     summaries: Mapping[int, MountSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
@@ -252,6 +258,7 @@ def _find_first_mount(job: LoweredJob, claim: str) -> tuple[TracedDocument, Path
     return user.group.doc, user.path, f"{get_job_label(job)} mounts it"
 
 
+@check()
 def host_path_data(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A directory of the node in a job of several Pods. Values: ``path``, ``pods``."""
     if count_pods(target.job) < 2:

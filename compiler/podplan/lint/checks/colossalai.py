@@ -20,14 +20,16 @@ from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.colossalai_line import ColossalAILine, find_colossalai_line, to_launch_argument
-from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_enabled
+from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_enabled, kind_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 LocatedContainer = tuple[ReplicaGroup, Path, Mapping[str, Any]]
 
 
+@check()
 def launcher_workdir(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A working directory of the launcher that the workers may not have; values ``folder`` and ``image``."""
     pair = _find_launcher_and_worker(target.job)
@@ -47,6 +49,7 @@ def launcher_workdir(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     yield Violation((*path, "workingDir"), values, [related], doc=group.doc, group=group)
 
 
+@check()
 def script_in_worker_folder(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A relative script that only the workers have in their working directory.
 
@@ -73,6 +76,7 @@ def script_in_worker_folder(subject: Target, _: Mapping[str, Any]) -> Iterator[V
     yield Violation(place, values, [where], doc=group.doc, group=group)
 
 
+@check()
 def image_skew(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher and workers of unlike images; values ``launcher`` and ``worker``."""
     pair = _find_launcher_and_worker(target.job)
@@ -109,6 +113,7 @@ def _has_mounted_folder(container: Mapping[str, Any], folder: str) -> bool:
     return any(mount and f"{folder}/".startswith(f"{mount}/") for mount in mounts)
 
 
+@check()
 def launch_arguments(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Options of torchrun that do not arrive there, or that it refuses; value ``what``."""
     line = find_colossalai_line(target.job)
@@ -194,6 +199,7 @@ def _is_extra_option(line: ColossalAILine, word: Word) -> bool:
     return word.path[:1] == ("spec",) or (option is not None and word.path == option.word.path)
 
 
+@check()
 def script_options_taken(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments of the script that are options to colossalai run; values ``word`` and ``option``."""
     for launch in find_launches(target.job):
@@ -216,10 +222,12 @@ def _spell_option(name: str) -> str:
     return {"module": "-m", "ssh_port": "--ssh-port"}.get(name, f"--{name}")
 
 
+@check()
 def several_launchers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """More than one launcher; value ``replicas``."""
+    """More than one launcher; values ``replicas`` and ``kind``."""
     for replica_spec in get_replica_specs(target.job):
         replicas = replica_spec.data.get("replicas")
         if replica_spec.type == "launcher" and isinstance(replicas, int) and replicas > 1:
             path = (*replica_spec.path, "replicas")
-            yield Violation(path, {"replicas": replicas}, change=("set", path, 1))
+            values = {"replicas": replicas, "kind": kind_of(target.job)}
+            yield Violation(path, values, change=("set", path, 1))

@@ -16,12 +16,14 @@ from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
 from podplan.lint.checks.exit_statuses import command_name
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _AS_SIDECAR = "move it to initContainers with restartPolicy: Always, as a sidecar, which ends with the rest"
 _NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"
 
 
+@check()
 def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A container that never ends in a Pod that has to; values ``what`` and ``instead``."""
     job = subject.job
@@ -79,6 +81,7 @@ def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     return group is job.pods[0]
 
 
+@check()
 def daemon_as_main_process(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A container that only starts a daemon; values ``program`` and ``instead``."""
     daemon = endings.only_daemon(process_of(subject.data))

@@ -20,6 +20,7 @@ from podplan.lint.analysis.training import (
     iter_env,
     list_written_containers,
 )
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _SIDECAR_NAME = compile_lazily(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
@@ -29,6 +30,7 @@ _STARTER_COMMAND = compile_lazily(r"(?:.*/)?(?:python[0-9.]*|torchrun)")
 _SCRIPT_PATTERN = compile_lazily(r"\.[A-Za-z]\w*$|/")
 
 
+@check()
 def training_container_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Workers without a container of the name that the controller needs; ``name``."""
     job = target.job
@@ -45,6 +47,7 @@ def training_container_missing(target: Target, _: Mapping[str, Any]) -> Iterator
             yield Violation((*written_containers[0].path, "name"), values)
 
 
+@check()
 def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher without a container of the name that the controller looks for.
 
@@ -67,6 +70,7 @@ def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
             )
 
 
+@check()
 def training_container_guessed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several containers, of which the controller takes another than the one that trains."""
     job = target.job
@@ -114,6 +118,7 @@ def _find_likelier_container(
     )
 
 
+@check()
 def command_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command or args that the controller replaces; values ``field``, ``by``, ``script`` and ``fix``."""
     job = target.job
@@ -224,6 +229,7 @@ def _is_plain_python(words: Any) -> bool:
     )
 
 
+@check()
 def reserved_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A mount at or below a path that the controller mounts itself; values ``path`` and ``reserved``."""
     job = target.job
@@ -249,6 +255,7 @@ def _list_reserved_paths(job: LoweredJob) -> list[str]:
     return paths
 
 
+@check()
 def duplicate_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable that one container sets twice, to different values; values ``name`` and ``count``."""
     for replica_spec in get_replica_specs(target.job):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path, TextPath
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_texts
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 from podplan.redaction.detection import find_command_secrets
 
@@ -20,6 +21,7 @@ _HOLDERS: tuple[tuple[str, ...], ...] = (
 )
 
 
+@check()
 def credentials_in_command(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A secret in a command line; value ``what``, which does not have the secret itself."""
     for base in _HOLDERS:

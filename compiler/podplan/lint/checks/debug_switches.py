@@ -18,6 +18,7 @@ from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_hosts import get_job_name
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import of_program
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _ON = frozenset(("1", "true", "yes", "on"))
@@ -73,6 +74,7 @@ _DEBUGS = compile_lazily(
 )
 
 
+@check(params=object_schema({"gpus": COUNT}))
 def debug_switch(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A switch for debugging in a job of at least ``params["gpus"]`` GPUs.
 

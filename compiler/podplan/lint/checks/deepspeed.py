@@ -18,6 +18,7 @@ from podplan.lint.analysis.jobs import is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, is_single_process, pluralize
 from podplan.lint.analysis.over_ssh import find_worker_count
 from podplan.lint.checks.launcher_words import find_joined_words
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # Options of otherArgs that the controller gives itself, with the field that says what they mean.
@@ -41,6 +42,7 @@ _REMOTE_COMMAND = compile_lazily(
 _MISSING_SCRIPT = compile_lazily(r"deepspeed needs a script to run")
 
 
+@check()
 def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Options that deepspeed or the controller refuses; value ``what``."""
     line = find_deepspeed_line(target.job)
@@ -79,6 +81,7 @@ def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield Violation(path, {"what": message})
 
 
+@check()
 def other_launcher(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``--launcher`` other than pdsh; value ``launcher``."""
     line = find_deepspeed_line(target.job)
@@ -87,6 +90,7 @@ def other_launcher(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield Violation(line.locate_word(word), {"launcher": line.command_line.launcher})
 
 
+@check()
 def hostname_needed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several workers and no address of rank 0; values ``workers``."""
     line = find_deepspeed_line(target.job)
@@ -104,6 +108,7 @@ def hostname_needed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
         )
 
 
+@check()
 def local_rank_of_program(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``run.exec`` of a program that ends at ``--local_rank``, its first argument; value ``program``."""
     line = find_deepspeed_line(target.job)
@@ -116,6 +121,7 @@ def local_rank_of_program(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
         yield Violation(line.locate_word(program), {"program": program.text})
 
 
+@check()
 def unequal_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A selection that leaves hosts with unlike numbers of slots; values ``option`` and ``slots``."""
     line = find_deepspeed_line(target.job)
@@ -131,6 +137,7 @@ def unequal_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         )
 
 
+@check()
 def unused_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Workers that deepspeed is told to leave out; values ``option``, ``used``, ``workers``."""
     job = target.job
@@ -157,6 +164,7 @@ def unused_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     yield Violation(line.locate_word(command_line.command_line.options[name].word), values, [related])
 
 
+@check()
 def missing_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``--num_nodes`` above the number of workers; values ``nodes`` and ``workers``."""
     job = target.job
@@ -170,6 +178,7 @@ def missing_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
     )
 
 
+@check()
 def custom_without_hostfile(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A deepspeed of one's own that is not told the hostfile; value ``workers``."""
     line = find_deepspeed_line(target.job)
@@ -187,6 +196,7 @@ def custom_without_hostfile(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
     yield Violation(("spec", "config", "customCommand"), {"workers": pod_count})
 
 
+@check()
 def custom_command_on_one_worker(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A customCommand whose launcher starts processes of worker 0 only; value ``what``."""
     job = target.job

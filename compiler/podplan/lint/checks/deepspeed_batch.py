@@ -16,10 +16,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.launchers.words import Word
-from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.cross_job import RebuildJob
-from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import (
     find_written_path,
     has_trait,
@@ -28,10 +25,10 @@ from podplan.lint.analysis.jobs import (
     namespace_of,
     spec_of,
 )
-from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.analysis.script_options import given
-from podplan.lint.checks.parallelism import is_plain, world_of
+from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
@@ -87,6 +84,7 @@ def batch_left(job: LoweredJob) -> Config | Use | None:
     return Use(namespace_of(job), name, key, world)
 
 
+@check(summarize=batch_left)
 def batch_sizes(left: Mapping[int, Config | Use], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """Sizes that do not multiply. Values: ``batch``, ``micro``, ``steps``, ``world``, ``product``."""
     configs = {
@@ -165,32 +163,20 @@ def _use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, P
         or job.cr is None
     ):
         return None
-    if has_trait(job, "deepspeed-by-controller"):
-        line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
-        if line is None or line.is_custom or not is_plain(line.command_line):
-            return None
-        world = sum(each.replicas * (each.slots or 0) for each in hosts)
-        words: tuple[Word, ...] = line.command_line.command_line.arguments
-        found = _configuration(job, words)
-        return (
-            (found[0], world, (job.cr, line.locate_word(found[1]))) if found is not None and world else None
-        )
-    for launch in find_launches(job):
-        world = world_of(launch.torchrun) if launch.torchrun is not None else 0
-        found = _configuration(job, launch.invocation.arguments) if world else None
-        if found is not None and not launch.invocation.is_conditional:
-            return found[0], world, (launch.group.doc, launch.locate_word(found[1]))
+    for world in iter_worlds(job):
+        found = _configuration(job, list(of_program(job, world.launch)))
+        if found is not None:
+            return found[0], world.size, (found[1].doc, found[1].path)
     return None
 
 
-def _configuration(job: LoweredJob, words: tuple[Word, ...]) -> tuple[tuple[str, str], Word] | None:
-    """The ConfigMap and the key of it that a script reads as configuration, and the word that names it."""
-    options = list(given(words))
-    if any(_SPLITS.search(one.key) for one in options):
+def _configuration(job: LoweredJob, options: list[Placed]) -> tuple[tuple[str, str], Placed] | None:
+    """The ConfigMap and the key of it that a script reads as configuration, and the option that names it."""
+    if any(_SPLITS.search(placed.option.key) for placed in options):
         return None
-    for one in options:
-        value = one.value or ""
-        for group in job.pods if one.last in _CONFIG and value.startswith("/") else ():
+    for placed in options:
+        value = placed.option.value or ""
+        for group in job.pods if placed.option.last in _CONFIG and value.startswith("/") else ():
             container = find_training_container(group)
             key = (
                 _mounted(get_mapping(group.doc.data, "spec"), container[1], normpath(value))
@@ -198,7 +184,7 @@ def _configuration(job: LoweredJob, words: tuple[Word, ...]) -> tuple[tuple[str,
                 else None
             )
             if key is not None:
-                return key, one.word
+                return key, placed
     return None
 
 

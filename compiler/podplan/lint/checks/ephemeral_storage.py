@@ -14,11 +14,13 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.resources import format_amount, list_containers, list_init_containers
 from podplan.lint.analysis.resources import get_resource_entries as resource_entries
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 RESOURCE = "ephemeral-storage"
 
 
+@check()
 def folder_beyond_limit(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An emptyDir that may grow beyond the limit of the Pod. Values: ``volume``, ``size``, ``limit``."""
     group = subject.group

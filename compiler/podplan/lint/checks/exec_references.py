@@ -6,7 +6,9 @@ podplan.launchers.exec_form has what is replaced where.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from re import Match
 
 from podplan.core.findings import Path, TextPath
 from podplan.core.lazy_regex import compile_lazily
@@ -18,6 +20,8 @@ from podplan.launchers.kubelet import expand_references, is_service_variable, re
 from podplan.lint.analysis.jobs import has_trait
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.exec_words import find_executed_lines
+from podplan.lint.checks.registration import check
+from podplan.lint.policy_scope import PolicyScope, list_kind_names
 from podplan.lint.target import Target, Violation
 
 _REFERENCE_PATTERN = compile_lazily(r"\$\$|\$\((?P<name>[A-Za-z_][A-Za-z0-9_]*)\)")
@@ -37,8 +41,13 @@ _SHELL_SPECIAL = compile_lazily(r"['\"`\\\\;&|<>()#\n]")
 _HOME_IN_LIST = compile_lazily(r"(?:\A|:)~/")
 # Of the kinds with env-expressions, which GEN002 looks at.
 _CONTROLLER_VARIABLES = ("rank", "type")
+# Variables that only the controller of a GenericJob replaces, and that no other program knows.
+_GENERIC_VARIABLE = compile_lazily(
+    r"\$\((?:rank|replicas\[[\w-]+\]|service\.[\w-]+\[[^\]\n]{1,40}\](?:\.[\w-]+(?:\[[\w-]+\])?)?)\)"
+)
 
 
+@check()
 def unresolved_reference(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """References in command and args to variables that the container does not have; ``name`` and ``why``."""
     container = target.data
@@ -51,6 +60,13 @@ def unresolved_reference(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             if "$(" not in word or (shell is not None and index > shell.script_index):
                 continue
             is_script = shell is not None and index == shell.script_index
+            generic = _find_generic_variable(target, word, declared_names, is_script=is_script)
+            if generic is not None:
+                yield Violation(
+                    TextPath(path, generic.span()),
+                    {"name": generic[0][2:-1], "why": _format_replacing_kinds()},
+                )
+                continue
             for name, escaped in _iter_references(word):
                 reason = _explain_unresolved(
                     target, name, declared_names, is_script=is_script, escaped=escaped
@@ -58,6 +74,22 @@ def unresolved_reference(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
                 if reason:
                     yield Violation(_place(path, word, name), {"name": name, "why": reason})
                     break
+
+
+def _find_generic_variable(
+    target: Target, text: str, declared_names: set[str], *, is_script: bool
+) -> Match[str] | None:
+    """The first variable of env expressions in a text of another kind; None where a script has its own."""
+    if target.job.cr is None or has_trait(target.job, "env-expressions"):
+        return None
+    found = _GENERIC_VARIABLE.search(text)
+    is_own = is_script and re.search(r"(?:\A|[\s;])(?:function\s+)?rank\s*\(\)", text)
+    return None if found is None or found[0][2:-1] in declared_names or is_own else found
+
+
+def _format_replacing_kinds() -> str:
+    kinds = list_kind_names(PolicyScope("job", needs=frozenset({"env-expressions"})))
+    return f"only the controller of a {' or '.join(kinds)} replaces it"
 
 
 def _place(path: Path, text: str, name: str) -> Path:
@@ -109,6 +141,7 @@ def _find_declared_names(container: Mapping[str, Any]) -> set[str]:
     return {get_text(entry, "name") for _, entry in get_entries(container, "env")}
 
 
+@check()
 def env_value_not_expanded(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Values of env that keep a reference as it is written; values ``name``, ``reference`` and ``why``."""
     container = target.data
@@ -117,7 +150,11 @@ def env_value_not_expanded(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
     is_reevaluated = _is_reevaluated_by_shell(target)
     for index, entry in get_entries(container, "env"):
         name, value = get_text(entry, "name"), get_text(entry, "value")
-        if "$" in value:
+        generic = _find_generic_variable(target, value, declared_names, is_script=False)
+        if generic is not None:
+            values = {"name": name, "reference": generic[0], "why": _format_replacing_kinds()}
+            yield Violation(("env", index, "value"), values)
+        elif "$" in value:
             unexpanded = _find_unexpanded_reference(
                 target, name, value, earlier_names, declared_names, is_reevaluated
             )
@@ -181,6 +218,7 @@ def _is_reevaluated_by_shell(target: Target) -> bool:
     return any(_REEVALUATION.search(word) for line in lines for word in line.texts)
 
 
+@check()
 def value_read_by_shell(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """References in a script to values with quotes or operators; values ``name`` and ``shell``."""
     container = target.data
@@ -209,6 +247,7 @@ def _parse_operators(script: str, values: Mapping[str, str]) -> tuple[list[str],
     return [token.text for token in parsed_tokens if token.is_operator], error is not None
 
 
+@check()
 def reference_outside_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """References in fields of a container in which Kubernetes replaces none; ``reference`` and ``why``."""
     container = target.data

@@ -16,6 +16,7 @@ from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import format_count, has_trait, spec_of
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.launcher_words import find_reported_places
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 
@@ -124,6 +125,7 @@ def _iter_deepspeed_lines(job: LoweredJob) -> Iterator[ExecCommand]:
             yield ExecCommand(tuple(word for _, word in words), paths)
 
 
+@check()
 def shell_syntax_without_shell(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Operators of a shell among the words of a line; values ``operator`` and ``program``."""
     for executed_line in find_executed_lines(target):
@@ -161,6 +163,7 @@ def _takes_value(text: str) -> bool:
     return text.startswith("-") and "=" not in text and text not in _FLAGS_WITHOUT_VALUE
 
 
+@check()
 def shell_expansion_without_shell(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """What a shell would replace in a word that none reads; values ``what`` and ``instead``."""
     declared_names = {get_text(entry, "name") for _, entry in get_entries(target.data, "env")}
@@ -223,6 +226,7 @@ def _replace_with_references(word: str, declared_names: set[str]) -> str:
     return "" if replaced == word or unreplaced else replaced
 
 
+@check()
 def command_line_in_one_word(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several words of a command line in one; values ``begins`` and ``why``."""
     reported_places = find_reported_places(target.job) if target.job.cr is not None else frozenset()
@@ -285,6 +289,7 @@ def _explain_several_words(line: ExecCommand, index: int, program_index: int | N
     return ""
 
 
+@check()
 def words_after_shell_script(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Words that follow the script of a shell, and that it does not use; values ``shell`` and ``count``."""
     for executed_line in find_executed_lines(target):
@@ -324,6 +329,7 @@ def _is_script_name(word: str, script: str) -> bool:
     return word in ("--", "-") or (len(script.split()) > 1 and re.fullmatch(r"\w+", word) is not None)
 
 
+@check()
 def shell_command_as_program(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command that only shells have in the place of a program; values ``word`` and ``what``."""
     for executed_line in find_executed_lines(target):
@@ -350,6 +356,7 @@ def _find_program_index(line: ExecCommand) -> int | None:
     return 0 if first in _SHELL_BUILTINS or first in _SHELL_KEYWORDS else exec_form.find_program_word(line)
 
 
+@check()
 def literal_quotes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Quotes around a value that no shell takes away; values ``quote`` and ``name``."""
     for executed_line in find_executed_lines(target):
@@ -368,6 +375,7 @@ def literal_quotes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             yield violation._replace(change=("set", (*base, *violation.path), unquoted) if unquoted else None)
 
 
+@check()
 def trailing_newline(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A word of one line that ends with a line break; value ``program``."""
     for executed_line in find_executed_lines(target):
@@ -381,6 +389,7 @@ def trailing_newline(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
                 yield violation._replace(change=("set", (*base, *violation.path), word.rstrip("\n")))
 
 
+@check()
 def option_as_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that a script runs as a command, or with a blank before it; values ``option`` and ``why``."""
     for executed_line in find_executed_lines(target):

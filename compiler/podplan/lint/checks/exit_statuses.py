@@ -12,6 +12,7 @@ from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _INSTEAD = {
@@ -23,6 +24,7 @@ _INSTEAD = {
 }
 
 
+@check()
 def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A training whose failure its shell hides; values ``program``, ``how``, ``instead``."""
     if is_mode_enabled(subject.job, "debug"):

@@ -13,9 +13,11 @@ from podplan.kubernetes.accessors import get_entries
 from podplan.launchers.accelerate import AccelerateCommand
 from podplan.lint.analysis.jobs import count_gpus, format_count, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
+@check()
 def failure_rule_needs_all(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Rules that are met only when several replicas of one training failed. Values: ``replicas``, ``gpus``,
     ``rules``: what to write."""

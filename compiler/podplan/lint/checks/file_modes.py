@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 # Decimal numbers up to 0777 whose digits are a mode that people give to files, and which mean another one.
@@ -17,6 +18,7 @@ _MEANT_OCTAL = frozenset((400, 440, 444, 500))
 _SOURCES = ("secret", "configMap", "downwardAPI", "projected")
 
 
+@check()
 def decimal_file_mode(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A mode whose digits read as octal. Values: ``mode``, what it ``means``, ``decimal`` (as meant)."""
     for path, mode in _modes(subject.data):

@@ -19,6 +19,7 @@ from podplan.launchers.exit_status import is_work
 from podplan.launchers.processes import of_words, steps
 from podplan.launchers.tokens import comments
 from podplan.lint.analysis.jobs import format_count
+from podplan.lint.checks.registration import check
 from podplan.lint.location import find_source_location
 from podplan.lint.target import Target, Violation
 
@@ -34,6 +35,7 @@ _MAX_COMMENTS = 50  # of a script that are looked at
 _LINE_BREAK = compile_lazily(r"\r\n?|\n")
 
 
+@check()
 def comment_over_lines(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A comment that takes in commands behind it; value ``what`` it takes in."""
     for line in exec_form.list_exec_commands(subject.data):

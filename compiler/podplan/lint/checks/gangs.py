@@ -28,6 +28,7 @@ from podplan.lint.analysis.jobs import (
     queue_of,
 )
 from podplan.lint.analysis.resources import format_amount, get_effective_request
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 POD_GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
@@ -35,6 +36,7 @@ POD_GROUP_ROLE_LABEL = "scheduler.tensorstack.dev/role"
 SCHEDULER_PATH: Path = ("spec", "scheduler", "t9kScheduler")
 
 
+@check()
 def no_gang(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Several Pods with GPUs that know each other, and no PodGroup. Values: ``pods``, ``gpus``.
 
@@ -54,6 +56,7 @@ def no_gang(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
         )
 
 
+@check()
 def other_scheduler(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A template that names another scheduler than the CR implies.
 
@@ -83,6 +86,7 @@ def _has_pod_group_label(template: Mapping[str, Any]) -> bool:
     return POD_GROUP_LABEL in get_mapping(get_mapping(template, "metadata"), "labels")
 
 
+@check()
 def gang_over_quota(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A gang whose least Pods together ask for more than the quota of their queue.
 
@@ -205,6 +209,7 @@ def _iter_minimums(spec: Mapping[str, Any]) -> Iterator[MinimumMembers]:
     )
 
 
+@check(summarize=summarize_pod_groups)
 def pod_group_never_full(
     summaries: Mapping[int, PodGroupSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
@@ -267,6 +272,7 @@ def _count_members(summaries: Mapping[int, PodGroupSummary]) -> dict[tuple[str, 
     return totals
 
 
+@check()
 def pinned_to_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Several Pods with GPUs that may all run on one node only. Values: ``pods``, ``node``, ``gpus``."""
     group = target.group

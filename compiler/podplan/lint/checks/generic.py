@@ -15,6 +15,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text, get_texts
 from podplan.launchers import exec_form
 from podplan.lint.analysis.jobs import format_list, get_replica_specs, is_mode_enabled, spec_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _RULE_SECTIONS = ("successRules", "failureRules")
@@ -52,6 +53,7 @@ _NO_SERVICE = "the job has no spec.service, so its replicas have neither host no
 _REPLACED_FIELDS = ("command", "args", "env")
 
 
+@check()
 def rules_unreachable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A rule that names a type or a rank that the job does not have; values ``rules`` and ``what``."""
     job = target.job
@@ -73,6 +75,7 @@ def rules_unreachable(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
                 )
 
 
+@check()
 def no_success_rule(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Nothing that says when the job has succeeded; values ``what``, and ``rule``: one that could."""
     spec = spec_of(target.job)
@@ -89,6 +92,7 @@ def no_success_rule(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
             )
 
 
+@check()
 def generic_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables that the controller leaves as they are; values ``left``, ``why`` and ``instead``."""
     job = target.job
@@ -245,6 +249,7 @@ def _to_lower_case(inner: str) -> str:
     return ""
 
 
+@check()
 def variable_in_init_container(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of the controller that stay in the init containers of a Pod; value ``left``."""
     for group in target.job.pods:
@@ -262,6 +267,7 @@ def variable_in_init_container(target: Target, _: Mapping[str, Any]) -> Iterator
                     yield Violation(violation_path, _build_values(unreplaced, ""), doc=group.doc, group=group)
 
 
+@check()
 def port_without_listener(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port at which one replica is said to reach another, whose containers declare other ports only.
 

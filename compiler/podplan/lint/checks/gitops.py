@@ -27,6 +27,7 @@ from podplan.lint.analysis.gitops import (
     split_list,
 )
 from podplan.lint.analysis.jobs import find_written_path, get_job_label
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 KEEPING_PRUNE_VALUES = ("confirm", "false")  # values of Prune that keep a running job
@@ -35,6 +36,7 @@ KEEPING_PRUNE_VALUES = ("confirm", "false")  # values of Prune that keep a runni
 SUBSTITUTION_PATTERN = compile_lazily(r"(?<!\$)(?:\$\$)*\$\{(\w{0,100})([^{}\n]*)\}")
 
 
+@check()
 def generate_name_applied(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A CR that has no name of its own, and is applied. Values: ``prefix``, ``tool``.
 
@@ -49,6 +51,7 @@ def generate_name_applied(target: Target, _params: Mapping[str, Any]) -> Iterato
         yield Violation(find_written_path(target.data, "metadata", "generateName"), values)
 
 
+@check()
 def hook_runs_again(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job that is a hook of Argo CD. Values: ``job``, ``phases``, ``how``."""
     phases = [phase for phase in find_hook_phases(target.data) if phase not in ("PreDelete", "PostDelete")]
@@ -69,6 +72,7 @@ def hook_runs_again(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
     )
 
 
+@check()
 def made_anew(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A CR that is deleted and made again by a sync. Values: ``job``, ``option``, ``tool``, ``when``."""
     options, job = parse_sync_options(target.data), get_job_label(target.job)
@@ -86,6 +90,7 @@ def made_anew(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]
         yield Violation(get_annotation_path(FORCE_ANNOTATION), values)
 
 
+@check()
 def wave_no_number(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A sync wave that is no whole number. Values: ``wave``."""
     wave = get_annotations(target.data).get(WAVE_ANNOTATION)
@@ -93,6 +98,7 @@ def wave_no_number(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
         yield Violation(get_annotation_path(WAVE_ANNOTATION), {"wave": wave})
 
 
+@check()
 def unprotected_from_prune(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job that the tool of the configuration may prune. Values: ``job``, ``tool``, ``key``, ``value``."""
     tool, data = target.job.gitops_tool, target.data
@@ -128,6 +134,7 @@ def _build_annotation_change(data: Mapping[str, Any], key: str, value: str) -> t
     return "set", ("metadata", "annotations"), {key: value}
 
 
+@check()
 def substituted(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Text that Flux would put something else in place of; once per job. Values: ``text``, ``more``."""
     data = target.data

@@ -18,6 +18,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.lint.analysis.jobs import count_gpus, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.script_options import Given, of_program
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # The compute capability of what values of node labels name, times ten.
@@ -48,6 +49,7 @@ class Need(NamedTuple):
     fails: str
 
 
+@check()
 def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that the GPUs of the nodes do not know. Values: ``option``, ``gpu``, ``fails``."""
     job = subject.job

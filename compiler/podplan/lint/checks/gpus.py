@@ -21,6 +21,7 @@ from podplan.lint.analysis.resources import (
     list_resources,
 )
 from podplan.lint.analysis.resources import find_resource_path as place_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _FIELD_ADDED_IN = 32  # before that, the schema of a Pod does not have the field
@@ -35,6 +36,7 @@ VISIBLE_DEVICES_VARIABLES: dict[str, tuple[str, ...]] = {
 LAUNCHER_TYPES = {"launcher", "coordinator", "driver", "scheduler", "tensorboard"}
 
 
+@check()
 def gpu_only_in_init_container(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """GPUs that only init containers have. Values: ``number``, ``resource``, ``container``."""
     group = target.group
@@ -51,6 +53,7 @@ def gpu_only_in_init_container(target: Target, _params: Mapping[str, Any]) -> It
             yield Violation((*path, *amount.path), values)
 
 
+@check()
 def gpu_visible_without_request(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NVIDIA_VISIBLE_DEVICES on a container without GPUs. Values: ``value``, ``container``."""
     if count_accelerators(target.data).number:
@@ -67,6 +70,7 @@ def gpu_visible_without_request(target: Target, _params: Mapping[str, Any]) -> I
             )
 
 
+@check()
 def visible_devices_count(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A literal list of visible devices that is not as long as the container has GPUs.
 
@@ -100,6 +104,7 @@ def count_listed_devices(value: str) -> int:
     return count
 
 
+@check()
 def gpu_on_launcher(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """GPUs of a Pod that only starts or coordinates. Values: ``role``, ``number``, ``resource``."""
     group = target.group
@@ -123,6 +128,7 @@ def only_launches(job: LoweredJob, group: ReplicaGroup) -> bool:
     return not any(one.launcher in (*LOCAL_LAUNCHERS, "python") and not one.started_by for one in programs)
 
 
+@check()
 def gpu_without_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A container with GPUs that asks for no cpu or memory. Values: ``gpus``, ``lacks``."""
     amount = count_accelerators(target.data)
@@ -138,6 +144,7 @@ def gpu_without_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[V
         )
 
 
+@check()
 def pod_resources_dropped(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Resources of the Pod as a whole for a cluster that drops them. Value: ``version``."""
     job = target.job
@@ -149,6 +156,7 @@ def pod_resources_dropped(target: Target, _params: Mapping[str, Any]) -> Iterato
         yield Violation(("spec", "resources"), {"version": job.kubernetes_version})
 
 
+@check()
 def unknown_device(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A device that no node of the inventory has. Values: ``resource``, ``meant``."""
     group, job = target.group, target.job

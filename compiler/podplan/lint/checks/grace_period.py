@@ -12,12 +12,14 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers import processes
 from podplan.launchers.durations import Duration, durations
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 DEFAULT_GRACE = 30  # seconds, the default of terminationGracePeriodSeconds
 _HOOK: Path = ("lifecycle", "preStop", "exec", "command")
 
 
+@check()
 def hook_longer_than_grace(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A preStop hook that may take longer than the grace period. Values: ``seconds``, ``grace``, ``said``."""
     hook = get_mapping(get_mapping(get_mapping(subject.data, "lifecycle"), "preStop"), "exec")

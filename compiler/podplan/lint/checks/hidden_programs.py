@@ -19,6 +19,7 @@ from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.programs import programs_read
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
 from podplan.lint.checks.outputs import Where, mount_of, trainings, volume_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # How people call volumes and folders with the code of a training.
@@ -30,6 +31,7 @@ _CODE_FOLDER = compile_lazily(
 )
 
 
+@check()
 def program_hidden(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A program of the image that a mount without it hides. Values: ``path``, ``folder``, ``volume``."""
     group = subject.group
@@ -80,6 +82,7 @@ def _lacks(
     return ""
 
 
+@check()
 def code_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A relative script, with the code of the job mounted where nothing looks for it.
 

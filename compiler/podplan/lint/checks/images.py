@@ -9,9 +9,11 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.kubernetes.images import fault
 from podplan.lint.analysis.jobs import format_list
+from podplan.lint.checks.registration import COUNT, STRINGS, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 
+@check()
 def image_not_allowed(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image from elsewhere than the registries of the inventory. Values: ``image``, ``registries``."""
     inventory = target.job.inventory
@@ -61,6 +63,7 @@ def normalize_image(image: str) -> str:
     return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
 
 
+@check()
 def invalid_image(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image that is no reference. Values: ``image`` and ``fault``."""
     for path, image in _iter_images(subject.data):
@@ -69,6 +72,7 @@ def invalid_image(subject: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             yield Violation(path, {"image": image, "fault": wrong})
 
 
+@check(params=object_schema({"pods": COUNT, "tags": STRINGS}))
 def moving_tag(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image that may be another one on the next node. Values: ``image``, ``says``, ``pods``."""
     image = get_text(target.data, "image")
@@ -82,6 +86,7 @@ def moving_tag(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]
         yield Violation(("image",), {"image": image, "says": says, "pods": number})
 
 
+@check(params=object_schema({"pods": COUNT}))
 def always_pulled(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image that many Pods ask the registry for at each start. Values: ``pods``."""
     if target.data.get("imagePullPolicy") != "Always":
@@ -91,6 +96,7 @@ def always_pulled(target: Target, params: Mapping[str, Any]) -> Iterator[Violati
         yield Violation(("imagePullPolicy",), {"pods": number})
 
 
+@check()
 def no_digest(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image without a digest. Values: ``image``."""
     image = get_text(target.data, "image")

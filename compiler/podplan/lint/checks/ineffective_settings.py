@@ -9,11 +9,13 @@ from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import format_list, get_replica_specs, has_trait, is_mode_enabled, spec_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 IneffectiveSetting = tuple[Path, str]
 
 
+@check()
 def unknown_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An entry of a run mode for a type that the job does not have; values ``type``, ``meant``, ``known``."""
     known_types = [role.type for role in get_replica_specs(target.job)]
@@ -27,6 +29,7 @@ def unknown_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
                 yield Violation(path, {"type": type_, "meant": suggestion, "known": " or ".join(known_types)})
 
 
+@check()
 def duplicate_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Two replica types, or two entries of a run mode, of one name; values ``type`` and ``what``."""
     spec = spec_of(target.job)
@@ -46,6 +49,7 @@ def duplicate_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
                 yield Violation((*base, key, number, "type"), {"type": type_, "why": consequence}, [related])
 
 
+@check()
 def nothing_to_run(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A DeepSpeedJob that says neither config.run nor customCommand."""
     job = target.job
@@ -61,6 +65,7 @@ def nothing_to_run(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     )
 
 
+@check()
 def section_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Settings that count only with another one, which is not there; value ``what``."""
     for trait, find_settings in _FINDERS_BY_TRAIT:
@@ -107,6 +112,7 @@ _FINDERS_BY_TRAIT: tuple[tuple[str, Callable[[LoweredJob], Iterator[IneffectiveS
 )
 
 
+@check()
 def run_mode_conflict(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug and pause mode at once."""
     if is_mode_enabled(target.job, "debug") and is_mode_enabled(target.job, "pause"):
@@ -114,6 +120,7 @@ def run_mode_conflict(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
         yield Violation(("spec", "runMode", "debug", "enabled"), {}, [pause])
 
 
+@check()
 def no_restart_left(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A restart policy of a replica type that asks for restarts and allows none; ``policy`` and ``type``."""
     for replica_spec in get_replica_specs(target.job):

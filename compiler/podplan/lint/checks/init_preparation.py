@@ -20,6 +20,7 @@ from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of, programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 DEEPEST = 20  # folders of a path that others are compared with
@@ -55,6 +56,7 @@ _SETS_UP = frozenset(_HELPERS.split())
 _ENDLESS_OPTIONS = compile_lazily(r"--(?:watch|daemon|continuous|follow|loop|period|interval|poll)\b.*")
 
 
+@check()
 def prepared_outside_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Files that an init container writes to its own file system and that another container reads.
 
@@ -175,6 +177,7 @@ def _folders(path: str) -> list[str]:
     return [path, *("/" + "/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1))]
 
 
+@check()
 def preparation_as_sidecar(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A sidecar of which all programs end. Values: ``container``, ``program``, ``effect``."""
     group = subject.group

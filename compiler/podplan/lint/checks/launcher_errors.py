@@ -12,11 +12,39 @@ from podplan.launchers.words import CommandLineError
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.launcher_words import find_joined_words
+from podplan.lint.checks.registration import STRING, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _SCRIPT_ERROR = compile_lazily(r"needs a script|takes a script")
 
 
+_PARAMS = object_schema(
+    {
+        "launchers": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "enum": [
+                    "torchrun",
+                    "torch.distributed.launch",
+                    "accelerate",
+                    "deepspeed",
+                    "horovodrun",
+                    "mpirun",
+                    "colossalai",
+                ]
+            },
+        }
+    },
+    {
+        "option": STRING,
+        "except": STRING,
+        "certain": {"description": "What every version refuses, or what some do.", "type": "boolean"},
+    },
+)
+
+
+@check(params=_PARAMS)
 def refused_by_launcher(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
 

@@ -19,6 +19,7 @@ from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 # They start Python with the script; colossalai run does too, and looks at its name first.
@@ -37,6 +38,7 @@ class LauncherLine(NamedTuple):
     container: Mapping[str, Any] = {}
 
 
+@check()
 def not_a_script(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A word in the place of the script that Python cannot run; value ``what``."""
     for launcher_line in iter_launcher_lines(target.job):
@@ -67,6 +69,7 @@ def not_a_script(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         )
 
 
+@check()
 def options_in_one_word(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A word of options that holds several of them; values ``word``, ``by`` and ``effect``."""
     for launcher_line in iter_launcher_lines(target.job):

@@ -26,9 +26,11 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
+@check()
 def leaves_servers(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that run on after the job. Values: ``pods``, ``gpus``, ``program``, ``field``."""
     job = subject.job

@@ -29,9 +29,12 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import Target, Violation
 
+_STAGE_LABELS = frozenset(("stage", "env", "environment", "tier", "purpose"))
+_PRODUCTION = frozenset(("production", "prod", "prd", "live", "release"))
 ELASTIC_PATH: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.
 ELASTIC_FIELDS = {
@@ -41,6 +44,7 @@ ELASTIC_FIELDS = {
 }
 
 
+@check()
 def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Bounds of an elastic job that contradict each other. Values: ``what``, ``fields`` in their order."""
     elastic = get_mapping(spec_of(target.job), "elastic")
@@ -69,6 +73,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             break
 
 
+@check()
 def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic section that lacks numbers, so that replicas counts. Value ``what``."""
     job = target.job
@@ -126,6 +131,7 @@ def _build_bounds_violation(
     return Violation((*ELASTIC_PATH, field), {"what": message, "fields": fields}, related)
 
 
+@check()
 def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic job that torchrun could start, and does not."""
     spec = spec_of(target.job)
@@ -133,6 +139,7 @@ def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterat
         yield Violation((*ELASTIC_PATH, "enabled"))
 
 
+@check()
 def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An elastic job whose nodes meet in a static rendezvous. Value ``nodes``: how many it waits for."""
     job = target.job
@@ -148,6 +155,7 @@ def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             return
 
 
+@check()
 def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
     spec = spec_of(target.job)
@@ -172,6 +180,7 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(replicas_path, values, related=related, change=change, safe=True)
 
 
+@check()
 def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods with GPUs that run sshd and go on when the job has ended.
 
@@ -181,6 +190,7 @@ def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
         yield from _iter_leftover_pods(target)
 
 
+@check()
 def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
@@ -209,6 +219,7 @@ def _iter_leftover_pods(target: Target) -> Iterator[Violation]:
         yield Violation(find_written_path(target.data, "spec", *clean_up.field), values)
 
 
+@check()
 def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs. Values: ``pods``, ``gpus``."""
     if not is_mode_enabled(target.job, "debug"):
@@ -219,6 +230,7 @@ def debug_holds_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(("spec", "runMode", "debug", "enabled"), counts)
 
 
+@check()
 def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug mode with GPUs in several Pods that no deadline ends. Values: ``pods``, ``gpus``."""
     job = subject.job
@@ -234,6 +246,31 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
 
 
+@check(params=object_schema({"hours": COUNT}))
+def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+    """Debug mode with GPUs in a job that is meant for a real run. Values: ``gpus``, ``why``."""
+    job = target.job
+    gpu_count = count_pods_and_gpus(find_gpu_pods(job))[1]
+    if not is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause") or not gpu_count:
+        return
+    labels = get_mapping(get_mapping(target.data, "metadata"), "labels")
+    deadline = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
+    path: Path = ()
+    reason = ""
+    for name, value in labels.items():
+        is_stage = name.rpartition("/")[2].lower() in _STAGE_LABELS
+        if is_stage and str(value).lower() in _PRODUCTION:
+            path, reason = ("metadata", "labels", name), f"its label {name} is {value}"
+    if not reason and isinstance(deadline, int) and deadline > params["hours"] * 3600:
+        path = ("spec", "runPolicy", "activeDeadlineSeconds")
+        reason = f"its deadline is {deadline // 3600} hours"
+    if reason:
+        related = [(target.doc, path, "what says so")]
+        values = {"gpus": format_count(gpu_count, "GPU"), "why": reason}
+        yield Violation(("spec", "runMode", "debug", "enabled"), values, related)
+
+
+@check()
 def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
     job = target.job
@@ -246,6 +283,7 @@ def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iter
             yield Violation(path, {"seconds": seconds, "type": replica_spec.type})
 
 
+@check()
 def no_deadline(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
     deadline = get_mapping(spec_of(target.job), "runPolicy").get("activeDeadlineSeconds")

@@ -16,12 +16,14 @@ from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_hosts import read_hostfile
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _OPTION = compile_lazily(r"--local[-_]rank(?:=(.*))?")
 _VALUE = compile_lazily(r"-?\d+|\$(?:LOCAL_RANK|\{LOCAL_RANK\S*)")
 
 
+@check()
 def local_rank_argument(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """One local rank for all processes. Values: ``argument``, ``by`` whom they are started, ``effect``."""
     job = subject.job

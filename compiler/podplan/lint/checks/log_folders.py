@@ -14,6 +14,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import format_list
 from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
+from podplan.lint.checks.registration import check
 from podplan.lint.checks.tensorboard_logs import FILESET_SCHEME
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -38,6 +39,7 @@ class Logs(NamedTuple):
     place: Path
 
 
+@check()
 def logs_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A TensorBoard that reads where the training does not write. Values: ``claim``, ``what``."""
     job = subject.job

@@ -20,6 +20,7 @@ from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.script_options import Given, Placed, of_program
 from podplan.lint.checks.outputs import written_paths
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _RESTARTS = ("OnFailure", "ExitCode", "Always")
@@ -35,6 +36,7 @@ _REFUSED = frozenset(("false", "no", "0", "off", "never"))  # null and none are 
 _SAVES_NOTHING = compile_lazily(r"save_strategy|evaluation_only|eval_only|only_eval|test_only")
 
 
+@check(params=object_schema({"default": COUNT}))
 def restart_discards_progress(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """What makes a training begin anew after each restart, in a job that allows restarts.
 

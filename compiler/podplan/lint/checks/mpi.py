@@ -14,6 +14,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 # Open MPI 5 starts processes by PRRTE, which has parameters of its own.
@@ -30,6 +31,7 @@ _HOSTFILE_VARIABLE = compile_lazily(
 )
 
 
+@check()
 def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables that Open MPI 5 does not read; values ``name``, ``version``, ``instead``."""
     for launch, _facts in _iter_mpirun_launches(target.job):
@@ -48,6 +50,7 @@ def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
+@check()
 def mpirun_without_hosts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """mpirun that knows no hosts, beside Pods that wait for it; values ``waiting``."""
     job = target.job
@@ -63,6 +66,7 @@ def mpirun_without_hosts(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             )
 
 
+@check()
 def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More processes than the hosts have slots; values ``processes`` and ``slots``."""
     for launch, facts in _iter_mpirun_launches(target.job):

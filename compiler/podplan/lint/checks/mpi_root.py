@@ -13,11 +13,13 @@ from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.words import EnvVariables
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_variable_path
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _PREFIXES = ("OMPI", "PRTE")  # the second is that of the program that starts processes in Open MPI 5
 
 
+@check()
 def mpirun_as_root(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """One of the two variables without the other, or another value than 1. Values: ``what``, ``name``."""
     for launch in find_launches(subject.job):

@@ -12,6 +12,7 @@ from podplan.lint.analysis.jobs import has_trait
 from podplan.lint.analysis.launches import find_invocations
 from podplan.lint.analysis.ssh_names import is_exported_automatically
 from podplan.lint.analysis.training import iter_env
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 # Options that only the mpirun of Open MPI has; that of MPICH and Intel MPI hands on every variable.
@@ -25,6 +26,7 @@ _LIBRARY_VARIABLE = compile_lazily(
 )
 
 
+@check()
 def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Lines of Open MPI that start processes on other hosts without the variables; value ``names``."""
     if not has_trait(target.job, "self-launched"):

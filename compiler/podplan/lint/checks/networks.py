@@ -21,6 +21,7 @@ from podplan.lint.analysis.jobs import (
 from podplan.lint.analysis.resources import find_resource_path as place_of
 from podplan.lint.analysis.resources import list_resources
 from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 RDMA_RESOURCE = compile_lazily(
@@ -42,6 +43,7 @@ ANTI_AFFINITY_ADVICE = (
 SECOND_NETWORK_ADVICE = f"give the Pods a second network ({NETWORKS_ANNOTATION})"
 
 
+@check()
 def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods in the network of the node whose ports exclude each other there. Values: ``why``, ``instead``.
 
@@ -93,6 +95,7 @@ def _has_host_anti_affinity(spec: Mapping[str, Any]) -> bool:
     return any(get_text(term, "topologyKey") == HOSTNAME_LABEL for _, term in required)
 
 
+@check()
 def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod in the network of the node that cannot resolve the names of Services.
 
@@ -109,6 +112,7 @@ def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(path, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
 
 
+@check()
 def target_port_of_headless_service(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A port of a headless Service with another port behind it. Values: ``port``, ``target``."""
     group, spec = target.group, get_mapping(target.data, "spec")
@@ -133,6 +137,7 @@ def _find_port_number(job: LoweredJob, role: str, name: str) -> int | None:
     return None
 
 
+@check()
 def ephemeral_port(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A rendezvous port among those that the kernel gives to outgoing connections. Values: ``port``."""
     for number, variable in get_entries(target.data, "env"):
@@ -163,6 +168,7 @@ def _iter_ephemeral_port(value: str, path: Path, replacement: Violation | None =
         yield replacement or Violation(path, {"port": value})
 
 
+@check()
 def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods of a job that a service mesh puts a proxy into. Values: ``why``, ``pods``."""
     group, job = target.group, target.job
@@ -190,6 +196,7 @@ def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violati
         )
 
 
+@check()
 def rdma_without_ipc_lock(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A container with an RDMA device that may not lock memory. Values: ``resource``, ``container``.
 
@@ -212,6 +219,7 @@ def rdma_without_ipc_lock(target: Target, _params: Mapping[str, Any]) -> Iterato
     yield Violation(device_path, values, at_key=True, report_at_selector=True)
 
 
+@check()
 def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """IPC_LOCK for a process that does not run as root, which it then does not get. Values: ``user``."""
     context = get_mapping(target.data, "securityContext")
@@ -223,6 +231,7 @@ def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterato
         yield Violation(path, {"user": user})
 
 
+@check()
 def nccl_ib_disabled(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NCCL told not to use the RDMA device that the container has. Values: ``resource``."""
     device = find_rdma_device(target.data)
@@ -236,6 +245,7 @@ def nccl_ib_disabled(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
             yield Violation(("env", number, "value"), {"resource": device[0]}, related=related)
 
 
+@check()
 def interface_of_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NCCL or Gloo told to use an interface of the node by a Pod with a network of its own.
 
@@ -255,6 +265,7 @@ def interface_of_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
             yield Violation(("env", number, "value"), {"name": name, "value": value})
 
 
+@check()
 def rdma_on_single_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An RDMA device in a job of one Pod. Values: ``resource``."""
     group = target.group

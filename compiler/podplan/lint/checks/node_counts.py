@@ -17,6 +17,7 @@ from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.checks.registration import check
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -37,6 +38,7 @@ class NodeCountRange(NamedTuple):
         )
 
 
+@check()
 def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several nodes, but not as many as there are Pods. Values: ``by``, ``nodes``, ``pods``."""
     job = target.job
@@ -63,6 +65,7 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         )
 
 
+@check()
 def trains_alone(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher for one node in a job of several equal Pods. Values: ``by``, ``told``, ``pods``."""
     job = target.job

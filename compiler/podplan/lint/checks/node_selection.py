@@ -14,6 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import names
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _SELECTOR: Path = ("spec", "nodeSelector")
@@ -46,6 +47,7 @@ class Conflict(NamedTuple):
     second: Requirement
 
 
+@check()
 def contradictory_node_selection(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Requirements on nodes that exclude each other. Values: ``key``, ``first``, ``second``."""
     spec = get_mapping(subject.data, "spec")

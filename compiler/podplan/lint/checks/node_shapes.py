@@ -24,12 +24,14 @@ from podplan.lint.analysis.resources import (
     list_containers,
     list_resources,
 )
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # The largest servers that are sold with such GPUs; single machines with 16 are out of production.
 GPUS_OF_A_SERVER = 8
 
 
+@check()
 def pod_beyond_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod that asks for more of something than the largest node that may run it has.
 
@@ -69,6 +71,7 @@ def _find_node_groups_with_devices(job: LoweredJob, group: ReplicaGroup) -> list
     return [name for name in allowed if all(get_allocatable(job, name, device) != 0 for device in devices)]
 
 
+@check()
 def no_node_admits(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod that no node of the inventory with its GPUs may run: labels, affinity or taints keep it away.
 
@@ -103,6 +106,7 @@ def _find_gpu_resource(group: ReplicaGroup) -> str:
     return next((has.resource for has in amounts if has.number), "")
 
 
+@check()
 def gpu_fragments_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """GPUs of a Pod that do not divide those of a node. Values: ``gpus``, ``on_node``, ``node``, ``left``."""
     for group, node, on_node in _iter_best_nodes(target):
@@ -114,6 +118,7 @@ def gpu_fragments_node(target: Target, _params: Mapping[str, Any]) -> Iterator[V
             yield Violation(path, values, related=related, report_at_selector=True)
 
 
+@check()
 def gpu_share_exceeded(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod with some of the GPUs of a node that takes more than their share of its cpu or memory.
 
@@ -150,6 +155,7 @@ def gpu_share_exceeded(target: Target, _params: Mapping[str, Any]) -> Iterator[V
                 )
 
 
+@check()
 def replicas_beyond_nodes(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """More Pods of a type that run together than all nodes hold, even when they are empty.
 
@@ -244,6 +250,7 @@ def _list_node_places(job: LoweredJob, node: str, resource: str) -> list[tuple[T
     return [(job.inventory, ("spec", "nodes", node, "allocatable", resource), "what a node has of it")]
 
 
+@check()
 def named_node_too_small(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods that name one node, which cannot have as many GPUs as they ask for together.
 

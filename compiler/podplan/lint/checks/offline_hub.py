@@ -15,6 +15,7 @@ from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.outputs import Where, mount_of, named_values, trainings, volume_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
@@ -42,6 +43,7 @@ _FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|ya?ml|json|jsonl|txt|p
 _ONLY_READS = frozenset(("ls", "du", "df", "mkdir", "echo", "chmod", "chown", "rm", "export", "set", "cd"))
 
 
+@check()
 def offline_without_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Offline mode with an empty cache. Values: ``name``, ``cache``, ``volume``, ``id`` of a model."""
     for launch, where in trainings(subject.job):

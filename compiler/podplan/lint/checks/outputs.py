@@ -22,6 +22,7 @@ from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # Names of options and variables in lower case with underscores, without what stands before the last dot.
@@ -79,6 +80,7 @@ class Output(NamedTuple):
     kind: str
 
 
+@check()
 def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Output written to a place that goes with the Pod. Values: ``name``, ``path``, ``what`` is there."""
     for launch, where in trainings(subject.job):
@@ -103,6 +105,7 @@ def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Vio
                 yield Violation(output.place, values, doc=launch.group.doc, group=launch.group)
 
 
+@check()
 def output_on_read_only(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Output to a place that is only read. Values: ``by``, ``path``, and ``what`` is read-only there."""
     for launch, where in trainings(subject.job):

@@ -10,6 +10,7 @@ from podplan.core.provenance import DocumentPath, TracedDocument, trace_to_sourc
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.lint.analysis.profile_files import find_contributing_documents, iter_leaves
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 # What of the spec of a CR a field of the profile says; the longest beginning of a path counts.
@@ -47,6 +48,7 @@ PROFILE_FIELDS: dict[Path, str] = {
 }
 
 
+@check()
 def equals_inherited(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A value that is the same as the one that it replaces; value ``field``."""
     for doc in find_contributing_documents(target.doc):
@@ -94,6 +96,7 @@ def _is_merge_key(path: Path) -> bool:
     return len(path) > 1 and path[-1] == "name" and isinstance(path[-2], int)
 
 
+@check()
 def override_changes_nothing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An entry of ``override`` after which the CR is what it was before; value ``what``."""
     cr = target.job.cr
@@ -120,6 +123,7 @@ def override_changes_nothing(target: Target, _: Mapping[str, Any]) -> Iterator[V
             )
 
 
+@check()
 def override_for_field(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An override of what a field of the profile says; values ``path`` and ``field``."""
     for number, entry in get_entries(get_mapping(target.doc.data, "spec"), "override"):

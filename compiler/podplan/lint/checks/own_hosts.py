@@ -15,6 +15,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _HOST_VARIABLE = compile_lazily(
@@ -27,6 +28,7 @@ _PORT_SUFFIX = compile_lazily(r":\d{2,5}\Z")
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
+@check()
 def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
     job = target.job

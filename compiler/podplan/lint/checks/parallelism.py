@@ -1,99 +1,131 @@
-"""The sizes of tensor, pipeline and context parallelism, which must divide the processes of all Pods.
+"""The sizes of tensor, pipeline and context parallelism, and what they must divide.
 
-Source: https://docs.nvidia.com/megatron-core/ (parallel_state.initialize_model_parallel asserts it).
+Sources: https://docs.nvidia.com/megatron-core/ (parallel_state.initialize_model_parallel asserts the first),
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py,
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/num_microbatches_calculator.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 
 from podplan.core.typing import Any
-from podplan.launchers.deepspeed import DeepSpeedCommand
-from podplan.launchers.torchrun import TorchrunCommand
-from podplan.launchers.words import Word
-from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
-from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.jobs import list_replica_places
+from podplan.lint.analysis.process_worlds import ProcessWorld, iter_worlds
+from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-ParallelSize = tuple[str, Word]  # what is split, and the word that says into how many
-
+# The last part of an option, and what it splits.
 _SIZE_OPTIONS = {
     "tensor_model_parallel_size": "tensor",
     "tensor_parallel_size": "tensor",
+    "tensor_parallel_degree": "tensor",
+    "tp_size": "tensor",
     "pipeline_model_parallel_size": "pipeline",
     "pipeline_parallel_size": "pipeline",
+    "pipeline_parallel_degree": "pipeline",
+    "pipe_parallel_size": "pipeline",
+    "pp_size": "pipeline",
     "context_parallel_size": "context",
+    "context_parallel_degree": "context",
+    "cp_size": "context",
 }
+# Sizes of the model and of the batch, as Megatron calls them.
+_MODEL_OPTION_TEXT = """
+    num_layers num_attention_heads num_query_groups hidden_size ffn_hidden_size global_batch_size
+    micro_batch_size expert_model_parallel_size num_experts
+"""
+_MODEL_OPTIONS = frozenset(_MODEL_OPTION_TEXT.split())
+# Options with which layers, heads or batches are split in other ways.
+_UNEVEN = ("layout", "first", "last", "account_for", "stage", "layers_per", "rampup", "kv_channels", "mla")
+
+Sizes = dict[str, tuple[int, Placed]]
 
 
+@check()
 def indivisible_world(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Processes that are no multiple of the parallelism; values ``product``, ``world``, ``sizes``."""
-    job = target.job
-    if is_mode_enabled(job, "debug"):
-        return
-    if has_trait(job, "deepspeed-by-controller"):
-        line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
-        if line is None or line.is_custom or not is_plain(line.command_line):
-            return
-        world = sum(each.replicas * (each.slots or 0) for each in hosts)
-        for (_label, word), other_sizes, values in _iter_indivisible_sizes(
-            line.command_line.command_line.arguments, world
-        ):
-            related = [(target.doc, line.locate_word(other), label) for label, other in other_sizes]
-            yield Violation(line.locate_word(word), values, [*related, *list_replica_places(job)])
-        return
-    for launch in find_launches(job):
-        facts = launch.torchrun
-        world = world_of(facts) if facts is not None and not launch.invocation.is_conditional else 0
-        for (_label, word), other_sizes, values in _iter_indivisible_sizes(
-            launch.invocation.arguments, world
-        ):
-            doc, group = launch.group.doc, launch.group
-            related = [(doc, launch.locate_word(other), label) for label, other in other_sizes]
-            yield Violation(
-                launch.locate_word(word), values, [*related, *list_replica_places(job)], doc=doc, group=group
-            )
+    for world in iter_worlds(target.job):
+        for sizes in _read_sizes(target, world).values():
+            split = _keep_parallel(sizes)
+            product = prod(size for size, _ in split.values())
+            if product > 1 and world.size % product:
+                shown = " × ".join(f"{name} {size}" for name, (size, _) in split.items())
+                values = {"product": product, "world": world.size, "sizes": shown}
+                yield _build_violation(target, world, split, values)
 
 
-def is_plain(read: DeepSpeedCommand) -> bool:
-    """Whether deepspeed uses all hosts and slots."""
-    limits = (read.include, read.exclude, read.nodes, read.processes)
-    return read.command_line.is_certain and all(limit is None for limit in limits)
+@check()
+def indivisible_model(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A size of the model or of the batch that the parallelism does not divide. Values: ``what``, ``by``."""
+    for world in iter_worlds(target.job):
+        for sizes in _read_sizes(target, world).values():
+            for dividend, divisors, noun in _iter_divisions(world, sizes):
+                number = sizes[dividend][0]
+                divisor = prod(factor for factor, _ in divisors.values())
+                if number % divisor:
+                    by = " × ".join(f"{label} {factor}" for factor, label in divisors.values() if factor > 1)
+                    values = {"what": f"{sizes[dividend][1].option.name} {number}", "by": by, "noun": noun}
+                    used = {dividend: sizes[dividend], **{n: sizes[n] for n in divisors if n in sizes}}
+                    yield _build_violation(target, world, used, values)
 
 
-def world_of(facts: TorchrunCommand) -> int:
-    """How many processes a line of torchrun starts on all its nodes; 0 where that is not known."""
-    if (
-        facts.node_range is None
-        or facts.node_range[0] != facts.node_range[1]
-        or not (facts.processes or "").isdigit()
-    ):
-        return 0
-    return facts.node_range[0] * int(facts.processes or 0)
+def _iter_divisions(
+    world: ProcessWorld, sizes: Sizes
+) -> Iterator[tuple[str, dict[str, tuple[int, str]], str]]:
+    """What must be divisible, by which factors, and what it is then split into."""
+    tensor, pipeline = (sizes[name][0] if name in sizes else 1 for name in ("tensor", "pipeline"))
+    if "num_layers" in sizes and pipeline > 1:
+        yield "num_layers", {"pipeline": (pipeline, "pipeline")}, "stages"
+    for name in ("num_attention_heads", "ffn_hidden_size"):
+        if name in sizes and tensor > 1:
+            yield name, {"tensor": (tensor, "tensor")}, "shards"
+    if "num_query_groups" in sizes and tensor > 1 and tensor % sizes["num_query_groups"][0]:
+        yield "num_query_groups", {"tensor": (tensor, "tensor")}, "shards"
+    if "num_experts" in sizes and "expert_model_parallel_size" in sizes:
+        factor = sizes["expert_model_parallel_size"][0]
+        yield "num_experts", {"expert_model_parallel_size": (factor, "expert")}, "shards"
+    if "hidden_size" in sizes and "num_attention_heads" in sizes:
+        heads = sizes["num_attention_heads"][0]
+        yield "hidden_size", {"num_attention_heads": (heads, "heads")}, "heads"
+    if "global_batch_size" in sizes and "micro_batch_size" in sizes:
+        product = prod(size for size, _ in _keep_parallel(sizes).values())
+        if world.size % product == 0:
+            factors = {
+                "micro_batch_size": (sizes["micro_batch_size"][0], "micro batch"),
+                "data": (world.size // product, "data parallel"),
+            }
+            yield "global_batch_size", factors, "micro batches"
 
 
-def _iter_indivisible_sizes(
-    words: tuple[Word, ...], world_size: int
-) -> Iterator[tuple[ParallelSize, list[ParallelSize], dict[str, Any]]]:
-    """The largest size, the others, and the values of the message, where they do not divide ``world``."""
-    sizes: dict[str, tuple[int, Word]] = {}
-    for index, word in enumerate(words):
-        flag, equals, value = word.text.partition("=")
-        name = _SIZE_OPTIONS.get(flag.lstrip("-").replace("-", "_"), "")
-        value_word = word if equals else words[index + 1] if index + 1 < len(words) else word
-        number = value if equals else value_word.text
-        if flag.startswith("--") and name and value_word.is_known and number.isdigit() and int(number) > 0:
-            sizes[name] = int(number), value_word
-    product = 1
-    for size, _ in sizes.values():
-        product *= size
-    if world_size and product > 1 and world_size % product:
-        shown = " × ".join(f"{name} {size}" for name, (size, _) in sizes.items() if size > 1)
-        largest, *other_sizes = sorted(sizes.items(), key=lambda each: -each[1][0])
-        yield (
-            (largest[0], largest[1][1]),
-            [(f"{name} {size}", word) for name, (size, word) in other_sizes if size > 1],
-            {"product": product, "world": world_size, "sizes": shown},
-        )
+def _keep_parallel(sizes: Sizes) -> Sizes:
+    return {name: size for name, size in sizes.items() if name in _SIZE_OPTIONS.values() and size[0] > 1}
+
+
+def _read_sizes(target: Target, world: ProcessWorld) -> dict[str, Sizes]:
+    """The sizes by what stands before the last dot of their options; none that are split in other ways."""
+    found: dict[str, Sizes] = {}
+    uneven = set[str]()
+    for placed in of_program(target.job, world.launch):
+        option = placed.option
+        prefix = option.key.removesuffix(option.last)
+        name = _SIZE_OPTIONS.get(option.last, option.last if option.last in _MODEL_OPTIONS else "")
+        if name and option.number is not None:
+            found.setdefault(prefix, {})[name] = option.number, placed
+        elif any(mark in option.last for mark in _UNEVEN):
+            uneven.add(prefix)
+    for prefix in uneven & found.keys():
+        found[prefix] = _keep_parallel(found[prefix])
+    return found
+
+
+def _build_violation(target: Target, world: ProcessWorld, sizes: Sizes, values: dict[str, Any]) -> Violation:
+    """At the largest of the sizes, with the others and the replicas as related places."""
+    (_, (_, first)), *others = sorted(sizes.items(), key=lambda each: -each[1][0])
+    related = [(placed.doc, placed.path, f"{name} {size}") for name, (size, placed) in others]
+    places = [*related, *list_replica_places(target.job)]
+    if first.doc is target.job.cr:
+        return Violation(first.path, values, places)
+    return Violation(first.path, values, places, doc=first.doc, group=world.launch.group)

@@ -14,9 +14,11 @@ from podplan.lint.analysis.profile_files import (
     find_own_document,
     find_read_params,
 )
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 
+@check()
 def unused_param(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A param that the profile declares and no expression reads; value ``name``."""
     own_document = find_own_document(target.doc)
@@ -36,6 +38,7 @@ def unused_param(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             )
 
 
+@check()
 def value_equals_default(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A value of an environment that is the default of its param; values ``name``, ``environment``."""
     own_document = find_own_document(target.doc)
@@ -62,6 +65,7 @@ def _uncovers_base_value(target: Target, path: Path, value: Any) -> bool:
     return any(other is not None and not _is_equal(other, value) for other in other_values)
 
 
+@check()
 def value_shadowed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A value of an environment for a param that the matrix sets in every instance; as above."""
     own_document = find_own_document(target.doc)

@@ -22,6 +22,7 @@ from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import of_program
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -54,6 +55,7 @@ _NOT_TRAINING = compile_lazily(
 )
 
 
+@check()
 def deadline_before_planned_end(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline that ends the job before the time that its command plans.
 

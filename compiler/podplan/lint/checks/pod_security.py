@@ -9,7 +9,8 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, OPTIONAL_CAPABILITIES, starts_sshd
 from podplan.lint.checks.networks import find_rdma_device
-from podplan.lint.pod_security import find_violations_beyond_baseline, may_violate
+from podplan.lint.checks.registration import check, object_schema
+from podplan.lint.pod_security import CONTROLS, find_violations_beyond_baseline, may_violate
 from podplan.lint.pod_security.pod import (
     CONTAINER_LISTS,
     as_mapping,
@@ -63,6 +64,16 @@ OTHER_USER_SSHD_ADVICE = {
 }
 
 
+_PARAMS = object_schema(
+    {
+        "control": {"enum": list(CONTROLS)},
+        "level": {"enum": ["baseline", "restricted"]},
+    },
+    {"version": {"type": "string", "pattern": r"^1\.[0-9]{1,3}$"}},
+)
+
+
+@check(params=_PARAMS)
 def pod_security(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Where a Pod breaks the control ``params["control"]``.
 

@@ -24,6 +24,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.resources import count_accelerators, get_effective_request, list_containers
 from podplan.lint.checks.node_shapes import most_on_a_node
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -48,6 +49,7 @@ class Term(NamedTuple):
         return found if isinstance(found, dict) else None
 
 
+@check()
 def selector_selects_nothing(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A selector that is meant for the Pods of the job and selects none of them.
 
@@ -202,6 +204,7 @@ class Gathered(NamedTuple):
     nodes: int = 1
 
 
+@check()
 def affinity_to_one_node(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods that must share one node, or a few, and ask for more GPUs together than those have.
 

@@ -13,6 +13,7 @@ from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import format_list
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 # What becomes of a container whose port the kubelet cannot find: an error is no failed probe.
@@ -25,6 +26,7 @@ _EFFECT = {
 }
 
 
+@check()
 def unknown_port_name(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port name that the container lacks. Values: ``port``, ``field``, ``effect``, ``instead``."""
     lifecycle = get_mapping(subject.data, "lifecycle")

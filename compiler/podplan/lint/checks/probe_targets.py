@@ -11,7 +11,10 @@ from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _EFFECT = {
@@ -26,6 +29,8 @@ _HEALTH = compile_lazily(
 )
 _ONLY = compile_lazily(r"(?:(?:http|web|server|api|listen|serve|rest)[-_.]?)?port")
 _OTHER_NAMES = compile_lazily(r"(?:health|liveness|readiness|probe)port")
+_TRAINING = compile_lazily(r"train|pretrain|finetune|fine_tune|sft|distil|ppo|dpo|grpo|main|run")
+_SERVER = compile_lazily(r"serv|api|http|health|metrics|probe|prometheus|uvicorn|gunicorn|flask|port")
 _NUMBER = compile_lazily(r"(?<![\w.])\d{2,5}(?!\w|\.\d)")
 _LOCAL = compile_lazily(r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0):(\d{2,5})")
 
@@ -47,6 +52,7 @@ class Served(NamedTuple):
     for_health: bool
 
 
+@check()
 def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A probe of a port that nothing serves.
 
@@ -73,6 +79,33 @@ def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Viola
         }
         related = [(subject.doc, below(subject.base_path, found.place), "the port that it serves")]
         yield Violation(one.place, values, related=related)
+
+
+@check()
+def probe_without_server(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A probe that kills a training at a port that nothing of its Pod names. Values: ``probe``, ``port``."""
+    if target.group is None or is_mode_enabled(target.job, "debug"):
+        return
+    launches = [
+        each
+        for each in find_launches(target.job)
+        if each.group is target.group and each.path == target.base_path
+    ]
+    if not launches or not all(_is_training(each) for each in launches):
+        return
+    named = _numbers(get_mapping(target.doc.data, "spec"))
+    for probe, port, place in _asked(target.data):
+        if probe != "readinessProbe" and place[1] != "exec" and port not in named:
+            yield Violation(place, {"probe": probe, "port": port})
+
+
+def _is_training(launch: ContainerLaunch) -> bool:
+    """Whether a program is a training whose words name no server."""
+    invocation = launch.invocation
+    words = [invocation.program_word, *invocation.words]
+    is_started = invocation.launcher in (*TRAINING_LAUNCHERS, "python")
+    is_training = invocation.script is not None and _TRAINING.search(invocation.script.base_name.lower())
+    return bool(is_started and is_training) and not any(_SERVER.search(word.text.lower()) for word in words)
 
 
 def _is_meant(one: Served, served: list[Served], declared: set[str]) -> bool:

@@ -32,6 +32,7 @@ from podplan.lint.analysis.pod_hosts import read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container, get_resource_entries
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.gpus import count_listed_devices
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
@@ -71,6 +72,7 @@ _PROCESS_FIELDS = {
 }
 
 
+@check()
 def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer processes than GPUs. Values: ``starts``, ``idle``, ``gpus``, ``instead``."""
     job = target.job
@@ -136,6 +138,7 @@ def _find_torchrun_section(target: Target, count: ProcessCount) -> Path:
     return ("spec", "torchrunConfig") if uses_torchrun else ()
 
 
+@check()
 def more_processes_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``, ``instead``."""
     for count in _iter_process_counts(target.job):
@@ -151,6 +154,7 @@ def more_processes_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[V
             yield _build_violation(target, count, {"starts": starts, "gpus": gpus, "instead": instead})
 
 
+@check()
 def mig_slices(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several processes, or one with several MIG slices. Values: ``starts``, ``slices``, ``effect``."""
     for count in (*_iter_process_counts(subject.job), *_iter_unlaunched_counts(subject.job)):
@@ -172,6 +176,7 @@ def mig_slices(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield _build_violation(subject, count, values)
 
 
+@check()
 def processes_by_gpus_of_none(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``--nproc_per_node gpu`` or ``auto`` in a container without GPUs. Values: ``given``, ``happens``."""
     for launch in find_launches(target.job):
@@ -187,6 +192,7 @@ def processes_by_gpus_of_none(target: Target, _: Mapping[str, Any]) -> Iterator[
         yield Violation(launch.locate_word(word), values, doc=launch.group.doc, group=launch.group)
 
 
+@check(params=object_schema({"factor": COUNT}))
 def threads_beyond_cpus(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Threads of all processes of a container that are ``params["factor"]`` times its CPUs or more.
 

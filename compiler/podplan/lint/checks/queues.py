@@ -27,11 +27,13 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.resources import format_amount, get_effective_request
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 SECONDS_PER_UNIT = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
+@check()
 def unknown_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A queue that the inventory does not have, or not for the namespace. Values: ``queue``, ``why``."""
     gang, job = find_pod_group(target.job), target.job
@@ -54,6 +56,7 @@ def unknown_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violat
     yield Violation(("spec", "queue"), {"queue": queue, "why": reason}, doc=gang.doc, group=gang)
 
 
+@check()
 def priority_out_of_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A priority that the queue does not allow. Values: ``priority``, ``queue``, ``least``, ``most``."""
     gang, job = find_pod_group(target.job), target.job
@@ -74,6 +77,7 @@ def priority_out_of_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
     yield Violation(("spec", "priority"), values, related=related, doc=gang.doc, group=gang)
 
 
+@check()
 def hardware_not_in_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A hardware class of the profile that the queue does not serve.
 
@@ -97,6 +101,7 @@ def hardware_not_in_queue(target: Target, _params: Mapping[str, Any]) -> Iterato
             yield Violation(path, values, related=related, doc=job.profile)
 
 
+@check()
 def deadline_beyond_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline later than the time after which the queue pauses a job.
 
@@ -181,6 +186,7 @@ class JobRequest(NamedTuple):
     quota: int
 
 
+@check(summarize=summarize_demand)
 def queue_oversubscribed(
     summaries: Mapping[int, QueueDemand], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:

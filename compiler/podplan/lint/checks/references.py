@@ -17,6 +17,7 @@ from podplan.lint.analysis.inventory import (
 )
 from podplan.lint.analysis.jobs import find_written_path, format_list, namespace_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 # The types of volumes that name a Secret or ConfigMap.
@@ -34,6 +35,7 @@ class ObjectReference(NamedTuple):
     key_path: Path = ()
 
 
+@check()
 def unknown_reference(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Secret or ConfigMap, or a key of one, that the inventory does not have.
 
@@ -120,6 +122,7 @@ def _iter_volume_references(volume: Mapping[str, Any], path: Path) -> Iterator[O
             )
 
 
+@check()
 def unknown_namespace(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A namespace that the inventory does not have. Values: ``namespace``, ``why``."""
     job_namespace, namespaces = namespace_of(target.job), get_section(target.job, "namespaces")

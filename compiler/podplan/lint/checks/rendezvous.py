@@ -28,6 +28,7 @@ from podplan.lint.analysis.launches import (
     get_last_index,
     pluralize,
 )
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # The variables by which scripts themselves find rank 0.
@@ -61,6 +62,7 @@ class RendezvousHost(NamedTuple):
     own: str = ""
 
 
+@check()
 def same_node_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Nodes of one rank under a static rendezvous. Values: ``what``."""
     job = target.job
@@ -95,6 +97,7 @@ def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterato
             )
 
 
+@check()
 def static_by_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``rdzvBackend: static``, which needs a node rank that the controller is not known to give."""
     job = target.job
@@ -109,6 +112,7 @@ def static_by_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
         yield Violation(path, {"pods": pods}, list_replica_places(job), doc=doc, group=group)
 
 
+@check()
 def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A host that is another machine for each Pod, or is not that of rank 0; value ``what``."""
     job = target.job
@@ -120,6 +124,7 @@ def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
             )
 
 
+@check()
 def rendezvous_at_address(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An IP address as the host; values ``host`` and ``by``."""
     for rendezvous_host in _iter_rendezvous_hosts(target.job):

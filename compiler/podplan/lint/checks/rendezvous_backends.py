@@ -24,6 +24,7 @@ from podplan.lint.analysis.launches import (
     find_replica_launches,
     find_variable_path,
 )
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # What scripts give to torch.distributed.init_process_group.
@@ -40,6 +41,7 @@ class RendezvousBackend(NamedTuple):
     group: ReplicaGroup | None
 
 
+@check()
 def unknown_backend(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A rendezvous backend that torch does not register; values ``by``, ``backend`` and ``hint``."""
     for backend in _iter_backends(target.job):
@@ -53,6 +55,7 @@ def unknown_backend(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
         yield Violation(backend.path, values, doc=backend.doc, group=backend.group)
 
 
+@check()
 def etcd_endpoint(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An etcd backend whose endpoint is no etcd server; values ``backend`` and ``where``."""
     for launch in find_launches(target.job):

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
+@check()
 def rendezvous_port(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port of the name of the rendezvous with another number; values ``name``, ``number``, ``other``."""
     rendezvous = _find_service_port(target.job)

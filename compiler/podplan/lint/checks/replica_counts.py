@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import find_kind_spec, get_replica_specs, spec_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
+@check()
 def no_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A type that must have replicas and has none, or a job without any. Value ``what``."""
     job, kind_spec = target.job, find_kind_spec(target.job)

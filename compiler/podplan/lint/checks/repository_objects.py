@@ -26,6 +26,7 @@ from podplan.lint.analysis.programs import Program, programs_read
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.claims import are_on_several_nodes, find_claim_users, hit_of_claim, mounting
 from podplan.lint.checks.references import INVENTORY_SECTIONS, ObjectReference, iter_references
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 _CONTENT = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
@@ -72,6 +73,7 @@ def claims_left(job: LoweredJob) -> Left | None:
     return Left(_file(job.cr), tuple(uses)) if uses else None
 
 
+@check(summarize=claims_left)
 def claim_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A claim of the repository that the Pods of a job cannot mount together.
 
@@ -110,6 +112,7 @@ def keys_left(job: LoweredJob) -> Left | None:
     return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
 
 
+@check(summarize=keys_left)
 def key_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A key that a Secret or ConfigMap of the repository does not have.
 

@@ -14,6 +14,7 @@ from podplan.lint.analysis import env_sources
 from podplan.lint.analysis.colossalai_line import find_colossalai_line
 from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.training import iter_env
+from podplan.lint.checks.registration import STRINGS, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
@@ -30,6 +31,12 @@ _LAUNCHER_VARIABLES = {
 _TORCHRUN_OPTION = compile_lazily(r"--([a-z_]+)(?:=.*)?")
 
 
+@check(
+    params=object_schema(
+        {"names": {**STRINGS, "minItems": 1}},
+        {"unknown": {"description": "Only values that nobody knows before the job runs.", "type": "boolean"}},
+    )
+)
 def reserved_env(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of a Pod that the controller sets too, to another value, of the names ``params["names"]``.
 
@@ -61,6 +68,7 @@ def reserved_env(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
                     yield Violation((*entry_path, step), values, change=("remove", entry_path, None))
 
 
+@check()
 def launcher_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables that the launcher sets for each process, or has an option for, so that they are lost.
 

@@ -14,6 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import (
+    count_gpus,
     count_pods,
     find_written_path,
     get_replica_specs,
@@ -24,6 +25,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import find_training_container
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # Names by which a script says with which exit code it wants to be started again.
@@ -34,6 +36,7 @@ _REQUEUE = compile_lazily(
 LONGEST_NAME, LONGEST_CODE = 60, 4
 
 
+@check(params=object_schema({"default": COUNT}))
 def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer retries than one failure takes where all ranks fall together.
 
@@ -45,6 +48,8 @@ def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterat
     ]
     if not restarting_specs or is_launched_by_torchrun(job) or is_mode_enabled(job, "debug"):
         return
+    if len({count_gpus(group) > 0 for group in job.pods}) > 1:
+        return  # replicas with and without GPUs are no single process group
     types = {role.type for role in restarting_specs}
     restarted = sum(group.replicas for group in job.pods if group.replica_type in types)
     retries, default_note = find_shared_retries(spec, params["default"])
@@ -69,6 +74,7 @@ def find_shared_retries(spec: Mapping[str, Any], default: int) -> tuple[int, str
     return (limit, "") if isinstance(limit, int) else (default, ", the default of backoffLimit")
 
 
+@check()
 def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, and ``instead`` of it."""
     kind = kind_of(target.job)
@@ -95,15 +101,18 @@ def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
     return ""
 
 
+@check()
 def colossalai_restart(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart setting of a kind that restarts nothing. Values: ``type``."""
+    """A restart setting of a kind that restarts nothing. Values: ``type``, ``kind``."""
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(replica_spec.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:
             path: Path = (*replica_spec.path, "restartPolicy")
-            yield Violation(path, {"type": replica_spec.type}, change=("remove", path, None), safe=True)
+            values = {"type": replica_spec.type, "kind": kind_of(target.job)}
+            yield Violation(path, values, change=("remove", path, None), safe=True)
 
 
+@check()
 def torchrun_never(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Restarts by torchrun in replicas that are never restarted. Values: ``restarts``."""
     torchrun = get_mapping(spec_of(target.job), "torchrunConfig")
@@ -117,6 +126,7 @@ def torchrun_never(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             yield Violation((*replica_spec.path, "restartPolicy"), {"restarts": restarts}, related=related)
 
 
+@check(params=object_schema({"default": COUNT}))
 def shared_retries(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer retries than Pods of torchrun that fail together. Values: ``retries``, ``said``, ``pods``."""
     job, pod_count = target.job, count_pods(target.job)
@@ -132,6 +142,7 @@ def shared_retries(target: Target, params: Mapping[str, Any]) -> Iterator[Violat
         yield Violation(path, {"retries": retries, "said": default_note, "pods": pod_count})
 
 
+@check()
 def restart_after_success(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas that are started again when they have completed. Values: ``type``, ``instead``."""
     rules = [rule for _, rule in get_entries(spec_of(subject.job), "successRules")]
@@ -145,6 +156,11 @@ def restart_after_success(subject: Target, _params: Mapping[str, Any]) -> Iterat
             yield Violation((*at, "policy") if named is not policy else at, {"type": role.type or "worker"})
 
 
+@check(
+    params=object_schema(
+        {"codes": {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}}}
+    )
+)
 def exit_code_not_restarted(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """An exit code that asks for a restart, where ExitCode restarts only others. Values: ``name``, ``code``,
     ``codes``."""

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 
+@check()
 def root_user_refused(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A container with runAsNonRoot and user 0, by itself or from its Pod. Values: ``container``."""
     is_bound, bound_at = _effective(subject, "runAsNonRoot")

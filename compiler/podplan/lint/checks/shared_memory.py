@@ -29,6 +29,7 @@ from podplan.lint.analysis.resources import (
 from podplan.lint.analysis.resources import get_resource_entries as resource_entries
 from podplan.lint.analysis.words import iter_word_option_values
 from podplan.lint.checks.gpus import only_launches
+from podplan.lint.checks.registration import check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 SHM_PATH = "/dev/shm"
@@ -64,6 +65,7 @@ class SizedShm(NamedTuple):
     limit_path: Path
 
 
+@check()
 def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A training container that shares memory between processes and has only the default /dev/shm.
 
@@ -222,6 +224,7 @@ def _iter_pod_shm(group: ReplicaGroup) -> Iterator[SizedShm]:
     yield SizedShm(group, mount, total_limit, (*training_container[0], "resources", "limits", "memory"))
 
 
+@check()
 def shm_over_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A size of /dev/shm beyond the memory limit. Values: ``size``, ``memory``."""
     for group, mount, memory_limit, limit_path in _iter_sized_shm(target):
@@ -229,6 +232,7 @@ def shm_over_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
             yield _build_violation(group, mount, memory_limit, limit_path)
 
 
+@check(params=object_schema({"percent": {"type": "integer", "minimum": 1, "maximum": 100}}))
 def shm_large_share(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A size of /dev/shm above ``params["percent"]`` of the memory limit.
 
@@ -252,6 +256,7 @@ def shm_large_share(target: Target, params: Mapping[str, Any]) -> Iterator[Viola
             )
 
 
+@check()
 def shm_unbounded(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A volume in memory that nothing bounds, neither a size of its own nor a limit of the Pod."""
     for _, mount, memory_limit, _ in _iter_sized_shm(target):

@@ -30,6 +30,7 @@ from podplan.lint.analysis.training import (
     find_replica_spec,
     find_written_training_container,
 )
+from podplan.lint.checks.registration import BOOLEAN, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 from podplan.redaction.secret_names import is_secret_name
 
@@ -52,6 +53,7 @@ class SentWord(NamedTuple):
     is_handwritten: bool = False
 
 
+@check(params=object_schema({"certain": BOOLEAN}))
 def ssh_arguments(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments that do not reach the workers as they are written; values ``what`` and ``instead``.
 
@@ -83,6 +85,7 @@ def ssh_arguments(target: Target, params: Mapping[str, Any]) -> Iterator[Violati
         yield Violation(sent_word.path, values, list_worker_count_places(target))
 
 
+@check()
 def variable_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments in which the shells of the workers replace a variable; values ``variable`` and ``by``."""
     for sent_word, broken_regimes in _find_broken_words(target.job):

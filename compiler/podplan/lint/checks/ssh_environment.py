@@ -26,6 +26,7 @@ from podplan.lint.analysis.training import (
     find_written_training_container,
     iter_env,
 )
+from podplan.lint.checks.registration import BOOLEAN, check, object_schema
 from podplan.lint.checks.reserved_env import is_set_by_launcher
 from podplan.lint.target import Target, Violation
 
@@ -34,6 +35,14 @@ _SHARED_POD_FIELDS = ("metadata.namespace", "spec.serviceAccountName")
 _EXPORTED_BY_DEEPSPEED = compile_lazily(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 
 
+_VARIABLE_NAMES = {
+    "description": "Names, or beginnings of names with .* behind, with | in between.",
+    "type": "string",
+    "pattern": "^[A-Za-z0-9_]+([.][*])?([|][A-Za-z0-9_]+([.][*])?)*$",
+}
+
+
+@check(params=object_schema({"names": _VARIABLE_NAMES}, {"others": BOOLEAN, "kept_out": _VARIABLE_NAMES}))
 def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of workers that their training processes do not see, by the pattern ``params["names"]``.
 
@@ -85,6 +94,7 @@ def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
             yield Violation(path, values, [(target.doc, related_path, label)])
 
 
+@check()
 def pod_field_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of a ColossalAIJob with a field of the Pod, which differs on each worker; value ``what``."""
     if is_mode_enabled(target.job, "debug"):
@@ -125,6 +135,7 @@ def _describe_launcher_env(target: Target, launcher: WrittenContainer | None) ->
     return "spec.launcher.env"
 
 
+@check(params=object_schema({"certain": BOOLEAN}))
 def ssh_env_values(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables whose values or names do not cross ssh; value ``what``. ``params["certain"]`` as above."""
     job = target.job
@@ -185,6 +196,7 @@ def _explain_export_error(name: str, text: str, value: str, *, uses_pdsh: bool) 
     return ""
 
 
+@check()
 def secret_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of a DeepSpeedJob with valueFrom; values ``name``, ``source`` and ``instead``."""
     job = target.job

@@ -10,12 +10,15 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, namespace_of, spec_of
+from podplan.lint.checks.registration import check
 from podplan.lint.rule_selection import find_enforced_level
 from podplan.lint.target import Target, Violation
 
+_SYSTEM_SSHD = "/usr/sbin/sshd"
 KEYS_VOLUME = "ssh-keys"  # the volume of the keys in the lowered Pods
 
 
+@check()
 def ssh_user(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Users that cannot read the ssh keys; value ``what``."""
     training_container = _find_container_with_keys(target)
@@ -37,12 +40,14 @@ def ssh_user(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         )
 
 
+@check()
 def keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``ssh.authMountPath`` where neither ssh nor sshd look for keys; values ``path`` and ``home``."""
     job = target.job
     path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
-    if not path or is_mode_enabled(job, "debug"):
-        return
+    sshd = get_text(get_mapping(spec_of(job), "ssh"), "sshdPath")
+    if not path or is_mode_enabled(job, "debug") or sshd not in ("", _SYSTEM_SSHD):
+        return  # another sshd reads another configuration
     users = {found[0] if (found := _find_user(group)) is not None else None for group in job.pods}
     # The image may have another user than root, whose home is not known here.
     home = "/root/.ssh" if users == {0} else ""
@@ -54,6 +59,7 @@ def keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
         yield Violation(("spec", "ssh", "authMountPath"), values)
 
 
+@check()
 def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A namespace that refuses root, which the ssh keys are for; values ``namespace`` and ``keys``."""
     job = target.job
@@ -70,6 +76,7 @@ def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         )
 
 
+@check()
 def ssh_key_modes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """fsGroup, which makes the keys of root readable by a group; values ``group`` and ``keys``."""
     training_container = _find_container_with_keys(target)
@@ -83,6 +90,7 @@ def ssh_key_modes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield Violation(("spec", "securityContext", "fsGroup"), {"group": group, "keys": keys})
 
 
+@check()
 def ssh_users_differ(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher of a ColossalAIJob and workers that run as different users; values ``one`` and ``other``."""
     if is_mode_enabled(target.job, "debug"):

@@ -9,9 +9,11 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, starts_sshd
 from podplan.lint.analysis.jobs import format_list, is_mode_enabled
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 
+@check()
 def sshd_without_capabilities(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An sshd of root without what it needs. Values: ``missing``, ``all``: what sshd needs."""
     own = get_mapping(subject.data, "securityContext")

@@ -11,11 +11,13 @@ from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers import endings, processes
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _HOOK: Path = ("lifecycle", "postStart", "exec", "command")
 
 
+@check()
 def endless_post_start(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A postStart hook that never ends; values ``command`` and ``effect``."""
     hook = get_mapping(get_mapping(get_mapping(subject.data, "lifecycle"), "postStart"), "exec")

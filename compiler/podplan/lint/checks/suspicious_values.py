@@ -10,6 +10,7 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.resources import get_resource_entries as resources
 from podplan.lint.analysis.training import iter_env
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 from podplan.redaction.detection import is_secret
 
@@ -17,6 +18,7 @@ SMALLEST_PLAUSIBLE_AMOUNT = 2**20 * quantities.UNITS_PER_ONE  # no container liv
 _BYTE_RESOURCES = ("memory", "ephemeral-storage")
 
 
+@check()
 def secret_literal(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable of a container that holds a secret as text; value ``name``."""
     for number, name, entry in iter_env(target.data):
@@ -24,6 +26,7 @@ def secret_literal(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             yield Violation(("env", number, "value"), {"name": name})
 
 
+@check()
 def ambiguous_unit(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Memory or storage of less than 1Mi in a Pod; values ``written`` and ``bytes``."""
     for path, value in _iter_byte_amounts(target.data):

@@ -19,6 +19,7 @@ from podplan.lint.analysis.gitops import (
 from podplan.lint.analysis.jobs import namespace_of
 from podplan.lint.checks.claims import find_claim_users
 from podplan.lint.checks.references import iter_references
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 
@@ -67,6 +68,7 @@ def summarize_sync_wave(job: LoweredJob) -> SyncWaveSummary | None:
     )
 
 
+@check(summarize=summarize_sync_wave)
 def applied_too_late(
     summaries: Mapping[int, SyncWaveSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:

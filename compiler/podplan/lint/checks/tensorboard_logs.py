@@ -14,6 +14,7 @@ from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes import names
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 FILESET_SCHEME = "t9k://"
@@ -23,6 +24,7 @@ _OBJECT_URI_PATTERN = compile_lazily(r"[a-z][a-z0-9+.-]*://[^\s/]+\S*")
 _BUCKET_PATTERN = compile_lazily(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
+@check()
 def log_source_format(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A source of logs that TensorBoard cannot read. Values: ``source``, ``why``."""
     spec = get_mapping(target.data, "spec")

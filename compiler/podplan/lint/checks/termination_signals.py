@@ -19,6 +19,7 @@ from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.grace_period import DEFAULT_GRACE
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 # Options and variables by which a program saves its state when it is told to end.
@@ -37,6 +38,7 @@ class Reason(NamedTuple):
     place: Path
 
 
+@check()
 def signal_kept_by_shell(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A program that relies on SIGTERM, and whose shell keeps it; values ``program``, ``how``, ``reason``."""
     if subject.job.cr is not None and is_mode_enabled(subject.job, "debug"):

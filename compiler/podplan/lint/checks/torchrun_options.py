@@ -14,6 +14,7 @@ from podplan.launchers.argparse import parse_command_line
 from podplan.launchers.torchrun import ETCD_BACKENDS, GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import count_pods, format_count, is_mode_enabled, list_replica_places, spec_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # What the controller says where a field of torchrunConfig is set; it always says nnodes and rdzv_endpoint.
@@ -24,6 +25,7 @@ _CONFIG_FIELDS = {
 }
 
 
+@check()
 def option_given_twice(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that the controller gives too; values ``option`` and ``source``."""
     job, config = target.job, get_mapping(spec_of(target.job), "torchrunConfig")

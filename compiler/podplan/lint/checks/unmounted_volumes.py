@@ -13,6 +13,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 DEEPEST = 20  # folders of a path that mounts are compared with
@@ -23,6 +24,7 @@ _SCRATCH = compile_lazily(
 _PATH_IN_TEXT = compile_lazily(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 
 
+@check()
 def unmounted_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A volume that only an init container mounts. Values: ``volume``, ``container``, ``path``, ``why``."""
     group = subject.group

@@ -13,6 +13,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # Labels and taints of nodes that the provider takes back at any time.
@@ -22,6 +23,7 @@ _TAKEN_AWAY = compile_lazily(
 LONGEST = 300
 
 
+@check()
 def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Retries beside the restart policy Never, on nodes that are taken away.
 
@@ -91,6 +93,7 @@ def _names(label: str) -> bool:
     return len(label) <= LONGEST and _TAKEN_AWAY.fullmatch(label.lower()) is not None
 
 
+@check(params=object_schema({"default": COUNT}))
 def elastic_without_restarts(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A torchrun that takes a range of nodes and restarts nothing; values ``least``, ``most``.
 

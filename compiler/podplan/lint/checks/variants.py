@@ -16,6 +16,7 @@ from podplan.lint.analysis.profile_files import (
     find_read_params,
     iter_leaves,
 )
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # What a base may give besides values: where it has one of these, it is not judged by its values alone.
@@ -53,6 +54,7 @@ def _references(own: TracedDocument) -> list[Any]:
     return references if isinstance(references, list) and own.source is not None else []
 
 
+@check(keeper=UsedFiles)
 def unused_base(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A base of which no variant has anything; value ``base``."""
     own_document, kept = find_own_document(target.doc), target.kept
@@ -134,6 +136,7 @@ class EqualContents:
             self.pairs.append((other, name))
 
 
+@check(keeper=EqualContents)
 def equal_instances(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Matrix instances that differ in their names only; values ``one``, ``other`` and ``more``."""
     equal = target.kept.pairs

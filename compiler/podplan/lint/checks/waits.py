@@ -19,10 +19,11 @@ from podplan.launchers import processes
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
-from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import count_gpus, format_count, get_replica_specs, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import find_pod, is_loopback, strip_cluster_domain
 from podplan.lint.analysis.processes import process_of
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _WAIT_LOOP = compile_lazily(
@@ -33,6 +34,7 @@ _ENDLESS_LOOP = compile_lazily(
     r"\bwhile\s+(?:true|:|\[\s*1\s*\])[^\S\n]*[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL
 )
 _QUERY_COMMAND = compile_lazily(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig|curl|wget)\b|/dev/tcp/")
+_LOOPBACK = compile_lazily(r"(?:^|[\s/@\[])(?:localhost|127\.0\.0\.1|::1)(?=[\s/:\]'\";]|$)")
 # What ends a loop that has not got what it waits for.
 _LOOP_EXIT = compile_lazily(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")
 _BREAK_STATEMENT = compile_lazily(r"\bbreak\b")
@@ -45,32 +47,43 @@ ENOUGH_RETRIES = 3
 _WAITING_COMMAND = compile_lazily(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
+@check()
 def waits_unbounded(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A loop that waits for another Pod and has no end; value ``asks``."""
+    """A loop that waits for another Pod and has no end; values ``asks`` and ``cause``.
+
+    An init container may wait in a Pod without GPUs, which the Kubernetes documentation shows.
+    """
     job = target.job
     if is_mode_enabled(job, "debug") or _has_deadline(job):
         return
     for group in job.pods:
         if "activeDeadlineSeconds" in get_mapping(group.doc.data, "spec"):
             continue
+        has_gpus = count_gpus(group) > 0
         for path, value in _iter_strings(group):
-            for asks, text_range in _iter_endless_waits(value):
-                yield Violation(TextPath(path, text_range), {"asks": asks}, doc=group.doc, group=group)
+            if path[1] == "initContainers" and not has_gpus:
+                continue
+            for asks, text_range, asked in _iter_endless_waits(value):
+                cause = (
+                    "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never comes"
+                )
+                values = {"asks": asks, "cause": cause}
+                yield Violation(TextPath(path, text_range), values, doc=group.doc, group=group)
 
 
-def _iter_endless_waits(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """What the loops in a text ask that have no other end than an answer, each with its range."""
+def _iter_endless_waits(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
+    """What the loops in a text ask that end with an answer alone: program, its range, text."""
     if "done" not in text:
         return
     for match in _WAIT_LOOP.finditer(text):
         asks = _QUERY_COMMAND.search(match["asks"])
         if asks and not _LOOP_EXIT.search(match["body"]) and not _LOOP_EXIT.search(match["asks"]):
-            yield asks[0], _shifted(asks, match.start("asks"))
+            yield asks[0], _shifted(asks, match.start("asks")), match["asks"]
     for match in _ENDLESS_LOOP.finditer(text):
         asks = _QUERY_COMMAND.search(match["body"])
         once = _BREAK_STATEMENT.sub("", match["body"], count=1)
         if asks and once != match["body"] and not _LOOP_EXIT.search(once):
-            yield asks[0], _shifted(asks, match.start("body"))
+            yield asks[0], _shifted(asks, match.start("body")), match["body"]
 
 
 def _shifted(found: re.Match[str], by: int) -> tuple[int, int]:
@@ -85,6 +98,7 @@ class Wait(NamedTuple):
     container: str
 
 
+@check()
 def waits_for_itself(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An init container that waits for a container which starts only after it.
 
@@ -190,6 +204,7 @@ def _without_options(words: list[str]) -> list[str]:
     return plain
 
 
+@check()
 def starts_without_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """mpirun on other Pods, which nobody has waited for; values ``by`` and ``hosts``."""
     for launch in find_launches(target.job):

@@ -24,6 +24,7 @@ from podplan.lint.analysis.pod_hosts import find_pod, is_loopback
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import given
 from podplan.lint.analysis.training import iter_env
+from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # The names of a rank and of the world that it belongs to: variables, and options of scripts.
@@ -56,6 +57,7 @@ class Value(NamedTuple):
     path: Path
 
 
+@check()
 def written_ranks(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Ranks that two replicas have, or a world size that is not the number of ranks; value ``what``."""
     job = subject.job

@@ -9,8 +9,9 @@ from podplan.core.findings import Path
 from podplan.core.path_syntax import format_path
 from podplan.core.provenance import trace_to_source
 from podplan.core.replica_groups import CONFIGURED_BASIS
+from podplan.core.structural_diff import ABSENT
 from podplan.core.typing import Any, NamedTuple
-from podplan.tools.cluster_diff.differences import ABSENT, ObjectDifference
+from podplan.tools.cluster_diff.differences import ObjectDifference
 
 
 class AggregatedDifference(NamedTuple):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
 
 from podplan.config.toml_lines import find_key_lines
+from podplan.config.toml_writer import format_key, format_toml
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def set_options(text: str, file: str, kind: str, values: Mapping[str, Any]) -> str:
@@ -34,19 +32,6 @@ def set_options(text: str, file: str, kind: str, values: Mapping[str, Any]) -> s
         )
         raise UsageError(f"{file}: cannot be changed without changing more; write by hand:\n{lines}")
     return changed
-
-
-def format_toml(value: Any) -> str:
-    """A value of a setting in TOML, on one line."""
-    if isinstance(value, Mapping):
-        return (
-            "{"
-            + ", ".join(f"{_format_key(key)} = {format_toml(below)}" for key, below in value.items())
-            + "}"
-        )
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(format_toml(below) for below in value) + "]"
-    return _format_text(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _set_value(text: str, table: tuple[str, ...], id_: str, value: str) -> str:
@@ -108,12 +93,4 @@ def _read_table(text: str, table: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _format_path(path: tuple[str, ...]) -> str:
-    return ".".join(map(_format_key, path))
-
-
-def _format_key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _format_text(key)
-
-
-def _format_text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return ".".join(map(format_key, path))

@@ -8,32 +8,20 @@ from collections.abc import Callable, Iterator
 from podplan.core.findings import Path
 from podplan.core.path_syntax import index_by_key
 from podplan.core.provenance import TracedDocument
+from podplan.core.structural_diff import (
+    ABSENT,
+    Change,
+    DiffRules,
+    EntryIndexes,
+    index_by_place,
+    iter_changes,
+)
 from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.list_keys import IDENTITY_KEYS
 from podplan.tools.cluster_diff.object_matching import ObjectMatches, ObjectPair, PredictedObject
 from podplan.tools.cluster_diff.server_additions import is_added, is_equal_value, is_omitted
 
-
-class AbsentValue:
-    """The one value of what is not there."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT = AbsentValue()
 _WORD_FIELDS = ("command", "args")
-# What tells the entries of a list apart, where the order of the list says nothing, or little.
-_LIST_KEYS: dict[str, tuple[str, ...]] = {
-    "containers": ("name",),
-    "initContainers": ("name",),
-    "env": ("name",),
-    "volumes": ("name",),
-    "volumeMounts": ("mountPath",),
-    "ports": ("name",),
-    "imagePullSecrets": ("name",),
-    "ownerReferences": ("kind", "name"),
-    "tolerations": ("key", "operator", "value", "effect"),
-}
 # What else tells that two entries are one, of those that are left: they differ in what is their key.
 _FALLBACK_KEYS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "volumes": lambda entry: sorted(key for key in entry if key != "name"),
@@ -86,10 +74,24 @@ def find_differences(matches: ObjectMatches) -> list[ObjectDifference]:
 
 def compare_pair(pair: ObjectPair) -> Iterator[ObjectDifference]:
     """The differences of one object."""
-    for path, real_path, predicted, real, order_only in _compare_values(
-        pair, (), (), pair.predicted.object, pair.real
-    ):
-        yield ObjectDifference(pair.predicted, pair.real, path, predicted, real, real_path, order_only)
+    kind = pair.predicted.kind
+
+    def is_ignored(change: Change, container: Any) -> bool:
+        if change.new is ABSENT:
+            return is_omitted(change.old_path, change.old)
+        return is_added(kind, change.new_path, change.new, container)
+
+    rules = DiffRules(_index_entries, is_equal_value, _is_ordered, is_ignored, _expands)
+    for change in iter_changes(pair.predicted.object, pair.real, rules):
+        yield ObjectDifference(
+            pair.predicted,
+            pair.real,
+            change.old_path,
+            change.old,
+            change.new,
+            change.new_path,
+            change.order_only,
+        )
 
 
 def compute_cost(difference: ObjectDifference) -> float:
@@ -109,77 +111,32 @@ def compute_cost(difference: ObjectDifference) -> float:
     return 1 + min(different_words + moved_words, 1000) / 1001
 
 
-_RawDifference = tuple[Path, Path, Any, Any, bool]
+def _is_ordered(path: Path) -> bool:
+    return path[-1:] == ("env",)
 
 
-def _compare_values(
-    pair: ObjectPair, path: Path, real_path: Path, predicted: Any, real: Any
-) -> Iterator[_RawDifference]:
-    kind = pair.predicted.kind
-    if isinstance(predicted, dict) and isinstance(real, dict):
-        for key, value in predicted.items():
-            if key in real:
-                yield from _compare_values(pair, (*path, key), (*real_path, key), value, real[key])
-            elif not is_omitted((*path, key), value):
-                yield (*path, key), (*real_path, key), value, ABSENT, False
-        for key, value in real.items():
-            if key in predicted or is_added(kind, (*real_path, key), value, real):
-                continue
-            if isinstance(value, dict) or (key in _LIST_KEYS and isinstance(value, list)):
-                yield from _compare_values(pair, (*path, key), (*real_path, key), type(value)(), value)
-            else:
-                yield (*path, key), (*real_path, key), ABSENT, value, False
-    elif isinstance(predicted, list) and isinstance(real, list):
-        yield from _compare_lists(pair, path, real_path, predicted, real)
-    elif not is_equal_value(path, predicted, real):
-        yield path, real_path, predicted, real, False
+def _expands(change: Change) -> bool:
+    """Whether a field that was not predicted is reported part by part: much of it is the cluster's own."""
+    name, value = change.new_path[-1], change.new
+    if change.new is ABSENT or isinstance(name, int):
+        return False
+    return isinstance(value, dict) or (name in IDENTITY_KEYS and isinstance(value, list))
 
 
-def _compare_lists(
-    pair: ObjectPair, path: Path, real_path: Path, predicted: list[Any], real: list[Any]
-) -> Iterator[_RawDifference]:
-    keys = _LIST_KEYS.get(str(path[-1])) if path else None
+def _index_entries(
+    path: Path, predicted: list[Any], real: list[Any]
+) -> tuple[EntryIndexes, EntryIndexes] | None:
+    """By key, where the field has one; else by place, unless entries were added, removed or moved."""
+    keys = IDENTITY_KEYS.get(str(path[-1])) if path else None
     if keys is None or not all(isinstance(entry, dict) for entry in (*predicted, *real)):
-        if len(predicted) != len(real) or (
-            path[-1] in _WORD_FIELDS and _count_words(predicted) == _count_words(real)
-        ):
-            if predicted != real:
-                yield path, real_path, predicted, real, False
-            return
-        for number, (predicted_keys, real_key) in enumerate(zip(predicted, real, strict=True)):
-            yield from _compare_values(pair, (*path, number), (*real_path, number), predicted_keys, real_key)
-        return
+        is_moved = path[-1] in _WORD_FIELDS and _count_words(predicted) == _count_words(real)
+        return None if len(predicted) != len(real) or is_moved else index_by_place(predicted, real)
     predicted_by_key, real_by_key = index_by_key(predicted, keys), index_by_key(real, keys)
     for key, real_key in list(
         _match_renamed_entries(str(path[-1]), predicted_by_key, real_by_key, predicted, real)
     ):
         real_by_key[key] = real_by_key.pop(real_key)
-    for key, number in predicted_by_key.items():
-        if key in real_by_key:
-            real_key = real_by_key[key]
-            yield from _compare_values(
-                pair, (*path, number), (*real_path, real_key), predicted[number], real[real_key]
-            )
-        else:
-            yield (*path, number), real_path, predicted[number], ABSENT, False
-    for key, number in real_by_key.items():
-        if key not in predicted_by_key and not is_added(
-            pair.predicted.kind, (*real_path, number), real[number], real
-        ):
-            yield (*path, number), (*real_path, number), ABSENT, real[number], False
-    if path[-1] == "env":
-        predicted_keys, real_key = (
-            [key for key in predicted_by_key if key in real_by_key],
-            [key for key in real_by_key if key in predicted_by_key],
-        )
-        if predicted_keys != real_key:
-            yield (
-                path,
-                real_path,
-                [str(key[0]) for key in predicted_keys],
-                [str(key[0]) for key in real_key],
-                True,
-            )
+    return predicted_by_key, real_by_key
 
 
 def _match_renamed_entries(

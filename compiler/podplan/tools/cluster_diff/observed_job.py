@@ -68,7 +68,7 @@ def compute_cluster_diff(
     cr: TracedDocument, options: LoweringOptions, real: list[KubernetesObject], *, is_sampled: bool = False
 ) -> ClusterDiff:
     """Lower a CR that its schema accepts, and compare; ``sampled`` takes the first replicas of each type."""
-    groups = lower_cr(cr, options)
+    groups = lower_cr(cr, {}, options)
     compared_kinds = frozenset(one["kind"] for one in real) | {"Pod", "Service", "ConfigMap", "PodGroup"}
     predicted = expand_groups(_limit_replicas(groups) if is_sampled else groups, compared_kinds)
     matches = match_objects(predicted, real)

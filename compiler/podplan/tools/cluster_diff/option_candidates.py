@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior, find_origin, root_cursor
+from podplan.core.structural_diff import ABSENT
 from podplan.core.typing import Any
 from podplan.kinds.job_names import compute_job_names
 from podplan.kinds.lowering_options import list_lowering_options, list_status_behavior_ids
 from podplan.tools.cluster_diff import options_from_commands, options_from_files
-from podplan.tools.cluster_diff.differences import ABSENT, ObjectDifference
+from podplan.tools.cluster_diff.differences import ObjectDifference
 from podplan.tools.cluster_diff.name_patterns import find_common_pattern
 from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placeholders
 

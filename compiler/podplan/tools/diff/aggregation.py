@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from podplan.core.findings import Location
 from podplan.core.limits import MAX_DIFFERENCE_TEXT, MAX_DIFFERENCES, LimitExceeded, limit_exceeded
-from podplan.tools.diff.model import ABSENT, Difference
+from podplan.core.structural_diff import ABSENT
+from podplan.tools.diff.document_changes import Delta
+from podplan.tools.diff.model import Difference
 from podplan.tools.diff.repository_state import Ref
-from podplan.tools.diff.structural_diff import Delta
 
 JOB = "{job}"
 TRAINING = "containers[{training}]"

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 
 from podplan.core.findings import Location, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.structural_diff import ABSENT
 from podplan.lint.location import locate
 from podplan.redaction.redactor import Redactor, redact_change, split_path
 from podplan.tools.diff.aggregation import JOB, TRAINING, Folding
+from podplan.tools.diff.document_changes import Delta, iter_document_changes
 from podplan.tools.diff.impact import impact
 from podplan.tools.diff.lowered_objects import Lowered, lowered
-from podplan.tools.diff.model import ABSENT, Diff, Difference, JobChange, Level
+from podplan.tools.diff.model import Diff, Difference, JobChange, Level
 from podplan.tools.diff.outcomes import UNCHANGED, Compared, effect_of, is_unknown, of_broken, outcome
 from podplan.tools.diff.pairing import Pair, identity, mended_faults, new_faults, paired, paired_in_file
 from podplan.tools.diff.repository_state import Job, Ref, Stale, Tree, Whole
-from podplan.tools.diff.structural_diff import Delta, compared
 from podplan.tools.diff.unchanged_files import Unchanged
 
 
@@ -121,9 +122,9 @@ class _Comparing:
 
 def _seen(one: Whole, other: Whole, was: Job, now: Job, level: Level) -> _Seen:
     told = _renaming(was, now)
-    of_cr = list(compared(told(one.cr.data), other.cr.data))
+    of_cr = list(iter_document_changes(told(one.cr.data), other.cr.data))
     if level == "source" and one.profile is not None and other.profile is not None:
-        parts = compared(_own(one.profile.data), _own(other.profile.data))
+        parts = iter_document_changes(_own(one.profile.data), _own(other.profile.data))
         return _Seen(of_cr, [_part("JobProfile", delta, one.profile, other.profile) for delta in parts])
     in_cr = [_part(now.kind, delta, one.cr, other.cr) for delta in of_cr]
     if level != "lowered" or not (one.lowered and other.lowered):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.replica_groups import ReplicaGroup
-from podplan.tools.diff.model import ABSENT
-from podplan.tools.diff.structural_diff import Delta, compared
+from podplan.core.structural_diff import ABSENT
+from podplan.tools.diff.document_changes import Delta, iter_document_changes
 
 Told = Callable[[Any], Any]
 
@@ -46,7 +46,7 @@ def _both(one: ReplicaGroup, other: ReplicaGroup, count: int, told: Told) -> Ite
         and one.start == other.start
     ):
         return
-    for delta in compared(told(symbolic(one)), symbolic(other)):
+    for delta in iter_document_changes(told(symbolic(one)), symbolic(other)):
         yield Lowered(str(other.doc.data["kind"]), other.replica_type, count, delta, one, other)
 
 

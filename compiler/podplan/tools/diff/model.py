@@ -11,16 +11,6 @@ Level = Literal["source", "cr", "lowered"]
 LEVELS: tuple[Level, ...] = ("source", "cr", "lowered")
 
 
-class Absent:
-    """The one value of what is not there."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT = Absent()
-
-
 class Count(NamedTuple):
     """A number of something before and after."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from podplan.core.findings import Path
+from podplan.core.structural_diff import ABSENT
 from podplan.kinds.change_effects import ChangeEffect, compute_change_effect, iter_changed_paths
-from podplan.tools.diff.model import ABSENT, Count, JobChange
+from podplan.tools.diff.document_changes import Delta
+from podplan.tools.diff.model import Count, JobChange
 from podplan.tools.diff.pairing import Pair
 from podplan.tools.diff.repository_state import Broken
-from podplan.tools.diff.structural_diff import Delta
 
 MAX_FINDINGS = 3  # of a broken job
 
@@ -77,7 +78,7 @@ def effect_of(was: Any, now: Any, deltas: list[Delta]) -> ChangeEffect | None:
         path = delta.before_path if delta.after is ABSENT else delta.after_path
         sides = [{} if side is ABSENT else side for side in (delta.before, delta.after)]
         nested = all(isinstance(side, dict) for side in sides)
-        below = list(iter_changed_paths(sides[0], sides[1], path)) if nested else []
+        below = [(*path, *rest) for rest in iter_changed_paths(*sides)] if nested else []
         paths += below or [path]
     return compute_change_effect(was, now, paths)
 

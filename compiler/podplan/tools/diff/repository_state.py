@@ -30,7 +30,13 @@ from podplan.redaction.hints import may_hold_secret
 from podplan.rendering.header import RenderHeader, diagnose_stale_cr, find_source_path, parse_header
 from podplan.tools.diff.job_size import Ask, asked_by, size_of
 from podplan.workspace import Loader
-from podplan.workspace.documents import ALL_SORTS, ClassifiedDocument, classify_documents, may_hold
+from podplan.workspace.documents import (
+    ALL_SORTS,
+    SHARED_CATEGORIES,
+    ClassifiedDocument,
+    classify_documents,
+    may_hold,
+)
 from podplan.workspace.file_loader import (
     DENIED,
     SkippedFile,
@@ -94,8 +100,8 @@ class Job(NamedTuple):
     files that the profile or CR names, and those that they name.
     ``origin`` is the profile that it is of, by name, or "" for a hand-written CR. ``findings`` are errors of
     one that the API server would refuse; it has then no groups. ``name`` of one that the API server names is
-    what the name begins with and a star. ``asks`` is what it asks of its queue, and ``content`` a digest of
-    its CR.
+    what the name begins with and a star; of one whose name is no text it is the file. ``asks`` is what it
+    asks of its queue, and ``content`` a digest of its CR.
     """
 
     ref: Ref
@@ -140,7 +146,7 @@ class Broken(NamedTuple):
     @property
     def is_shared(self) -> bool:
         """Whether it is what jobs are made with, and no job."""
-        return self.kind in ("JobProfileBase", "ClusterInventory")
+        return self.kind in ("JobProfileBase", "ClusterInventory", "WorkloadMapping")
 
 
 class Stale(NamedTuple):
@@ -261,7 +267,7 @@ class Tree:
         if may_hold(source, ALL_SORTS):
             self.broken += _unreadable(source, self.settings, self._reader)
         self._texts[source.file] = hash(source.text)
-        for number, item in enumerate(classify_documents(source)):
+        for number, item in enumerate(self._reader.classify(source)):
             ref = Ref(source.file, number)
             if item.category == "cr" and parse_header(item) is not None:
                 self.incomplete.add(path)
@@ -270,6 +276,8 @@ class Tree:
                 named = _named(item.doc)
                 self._rendered.append(_Rendered(ref, said, of, named, digest(item.doc.data)))
                 continue
+            if item.declared_kind is not None:
+                self.incomplete.add(path)  # what it refers to is looked up in all files
             wrong = list(self._read_item(item, ref, source))
             self.environments.update(*(one.environments or () for one in wrong))
             self.broken += wrong
@@ -307,7 +315,7 @@ class Tree:
             said = _errors([source], [plan], self.settings, self._reader) if is_wrong else ()
             if plan.variant_id is None and not plan.failed_environments:
                 of_all = said
-            elif plan.cr is None and item.category in ("base", "inventory") and not said:
+            elif plan.cr is None and item.category in SHARED_CATEGORIES and not said:
                 continue
             elif plan.cr is None:
                 yield _broken(item, plan, said)
@@ -334,7 +342,7 @@ class Tree:
         source = reload_file(ref.file)
         if hash(source.text) != self._texts[ref.file]:
             raise build_changed_error(ref.file)
-        for plan in _plans(list(classify_documents(source))[ref.item], self.settings, self._reader):
+        for plan in _plans(list(self._reader.classify(source))[ref.item], self.settings, self._reader):
             if plan.cr is not None:
                 yield _whole(plan)
 
@@ -401,7 +409,7 @@ def digest(data: object) -> bytes:
 
 
 def _plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
-    if item.category in ("base", "inventory"):
+    if item.category in SHARED_CATEGORIES:
         yield JobPlan(
             item,
             tuple(
@@ -452,7 +460,7 @@ def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: 
         group,
         kind,
         namespace,
-        name or (f"{generated}*" if generated else ""),
+        name or (f"{generated}*" if generated else ref.file),
         has_generated_name(data),
         "",
         _origin(item),

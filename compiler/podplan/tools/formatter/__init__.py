@@ -13,13 +13,18 @@ from podplan.core.provenance import TracedDocument
 from podplan.tools.formatter.comments import attach_comments, count_comments
 from podplan.tools.formatter.document_spans import DocumentSpan, find_document_spans
 from podplan.tools.formatter.field_order import order_fields
-from podplan.tools.formatter.printing import format_tree
 from podplan.workspace.documents import classify_document
 from podplan.yaml import SourceFile, parse_yaml
 from podplan.yaml.positions import LINE_BREAK
 from podplan.yaml.tree import CstNode
+from podplan.yaml.tree_writer import format_tree
 
-SCHEMA_BY_CATEGORY = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
+SCHEMA_BY_CATEGORY = {
+    "profile": "JobProfile",
+    "base": "JobProfile",
+    "inventory": "ClusterInventory",
+    "mapping": "WorkloadMapping",
+}
 
 
 class FormatMismatchError(Exception):

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from podplan.tools.formatter.comments import count_comments
-from podplan.tools.formatter.printing import FormatStyle, format_entry_lines, format_tree
 from podplan.yaml import parse_yaml
 from podplan.yaml.positions import LINE_BREAK, find_line_start
 from podplan.yaml.tree import CstEntry, CstNode
+from podplan.yaml.tree_writer import FormatStyle, format_entry_lines, format_tree
 
 Path = tuple[str | int, ...]
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common.decompile import Fields, is_same_json, order_profile_fields
+from podplan.kinds.common.decompile import Fields, order_profile_fields
 from podplan.kinds.common.profile import join_words
 from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import (
@@ -71,8 +72,11 @@ def import_cr(cr: TracedDocument | Document | Data) -> ImportResult:
         *(_build_dropped_diagnostic(problem, normalized.moves) for problem in unknown),
     ]
     if form_errors := _find_form_errors(_build_profile(known_cr, {})):
-        message = f"no profile can say this: {form_errors[0].message}"
-        return ImportResult("", [Diagnostic("PROF025", message, form_errors[0].path)])
+        refused = [
+            Diagnostic("PROF025", f"no profile can say this: {error.message}", error.path)
+            for error in form_errors
+        ]
+        return ImportResult("", refused)
     profile = find_shortest_profile(known_cr)
     document, top = _find_source_document(cr)
     moved_comments = [
@@ -151,7 +155,7 @@ def drop_unknown_fields(cr: Data) -> tuple[Data, list[Diagnostic]]:
     for _ in range(MAX_PRUNING_ROUNDS):
         diagnostics = validate_cr(cr, DEFAULT_VERSION).diagnostics
         pruned_cr = prune_unknown_fields(TracedDocument("cr", cr), diagnostics).data
-        if is_same_json(pruned_cr, cr):
+        if is_same_data(pruned_cr, cr):
             break
         unknown += (
             problem for problem in diagnostics if problem.rule in UNKNOWN_FIELD_RULES and problem.on_key
@@ -214,7 +218,7 @@ def _accept_fields(cr: Data, fields: Fields) -> Data | None:
         reduced = fields
         for path in refused_paths:
             reduced = _remove_field(reduced, path[1:]) if path[:1] == ("spec",) else reduced
-        if is_same_json(reduced, fields):
+        if is_same_data(reduced, fields):
             return None
         fields = reduced
 
@@ -273,7 +277,7 @@ def compute_merge_patch(base: Any, target: Any) -> Any:
             nested_patch = compute_merge_patch(base[key], value)
             if nested_patch:
                 patch[key] = nested_patch
-        elif not is_same_json(base[key], value):
+        elif not is_same_data(base[key], value):
             patch[key] = value
     return patch
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.tools.importer.comments import PlacedComment
-from podplan.yaml.scalars import resolve_plain
-from podplan.yaml.writer import emit_document
+from podplan.yaml.tree import CstEntry, CstNode
+from podplan.yaml.tree_writer import FormatStyle, format_tree
+from podplan.yaml.writer import format_scalar
 
-LINE_WIDTH = 100
+STYLE = FormatStyle(width=100)
 _MAX_FLOW_LEAVES = 8
-# What a plain scalar may look like, in a flow collection too: words, paths, flags, images.
-_PLAIN_LETTER = r"(?:[A-Za-z0-9_./@=+%-]|:(?=[A-Za-z0-9_./-]))"
-_PLAIN = re.compile(rf"(?:--?|[/.]{{1,3}})?[A-Za-z]{_PLAIN_LETTER}*(?: {_PLAIN_LETTER}+)*")
-_AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[KMGTP]i|[mMGT])|(?:[0-9]+[dhms])+")
-_SINGLE_QUOTED = re.compile(r"[ -~]*\"[ -~]*")
 _LITERAL = re.compile(r"[!-~](?:[ -~]*[!-~])?(?:\n(?:[ -~]*[!-~])?)*\n?")
-_RESERVED_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 # Fields that are read more easily with a line for each entry, however short.
 _ALWAYS_BLOCK = (("spec",), ("spec", "env"))
 
@@ -30,78 +25,63 @@ class CommentIndex(NamedTuple):
     by_path: dict[Path, list[PlacedComment]]
     parent_paths: frozenset[Path]
 
+    def list_texts(self, path: Path, *positions: str) -> tuple[str, ...]:
+        """The comments at a path in some positions."""
+        return tuple(comment.text for comment in self.by_path.get(path, ()) if comment.position in positions)
+
 
 def render_profile(profile: dict[str, Any], comments: Iterable[PlacedComment] = ()) -> str:
     """The YAML text of ``profile``; the paths of ``comments`` are in it."""
-    comments_by_path: dict[Path, list[PlacedComment]] = {}
+    by_path: dict[Path, list[PlacedComment]] = {}
     for comment in comments:
-        comments_by_path.setdefault(comment.path, []).append(comment)
-    comment_index = CommentIndex(
-        comments_by_path, frozenset(path[:cut] for path in comments_by_path for cut in range(len(path)))
+        by_path.setdefault(comment.path, []).append(comment)
+    parent_paths = frozenset(path[:cut] for path in by_path for cut in range(len(path)))
+    comment_index = CommentIndex(by_path, parent_paths)
+    tree = _build_node(profile, (), comment_index)
+    tree = tree._replace(
+        is_flow=False,
+        leading_comments=comment_index.list_texts((), "top", "above", "beside", "below"),
+        trailing_comments=(*tree.trailing_comments, *comment_index.list_texts((), "end")),
     )
-    lines = [comment.text for comment in comments_by_path.get((), ()) if comment.position != "end"]
-    lines += _render_block(profile, (), "", comment_index)
-    lines += [comment.text for comment in comments_by_path.get((), ()) if comment.position == "end"]
-    return "\n".join(lines) + "\n"
+    return "\n".join(format_tree(tree, "", STYLE)) + "\n"
 
 
-def _render_block(value: Any, path: Path, indent: str, comment_index: CommentIndex) -> Iterator[str]:
-    """The lines of a map or list that is not empty, one entry after the other."""
-    for step, child in value.items() if isinstance(value, dict) else enumerate(value):
-        inner = (*path, step)
-        own_comments = comment_index.by_path.get(inner, [])
-        yield from (indent + comment.text for comment in own_comments if comment.position == "above")
-        trailing_comments = [comment.text for comment in own_comments if comment.position == "beside"]
-        yield from (indent + text for text in trailing_comments[:-1])
-        head = f"{indent}{_render_key(step)}:" if isinstance(value, dict) else f"{indent}-"
-        yield from _render_entry(
-            head,
-            child,
-            inner,
-            indent,
-            f"  {trailing_comments[-1]}" if trailing_comments else "",
-            comment_index,
-        )
-        yield from (indent + comment.text for comment in own_comments if comment.position == "below")
-
-
-def _render_entry(
-    head: str, value: Any, path: Path, indent: str, trailing_comment: str, comment_index: CommentIndex
-) -> Iterator[str]:
-    if isinstance(value, str) and _is_literal(value):
-        yield f"{head} |{'' if value.endswith(chr(10)) else '-'}{trailing_comment}"
-        yield from (f"{indent}  {line}".rstrip() for line in value.removesuffix("\n").split("\n"))
-        return
-    flow = _render_flow(value, path, comment_index)
-    if flow is not None and (not isinstance(value, dict | list) or len(head) + 1 + len(flow) <= LINE_WIDTH):
-        yield f"{head} {flow}{trailing_comment}"
-        return
-    lines = list(_render_block(value, path, f"{indent}  ", comment_index))
-    if (
-        head.endswith("-")
-        and not trailing_comment
-        and isinstance(value, dict)
-        and not lines[0].lstrip().startswith("#")
-    ):
-        lines[0] = f"{head} {lines[0].lstrip()}"
-    else:
-        yield f"{head}{trailing_comment}"
-    yield from lines
-
-
-def _is_literal(text: str) -> bool:
-    return "\n" in text and not text.endswith("\n\n") and bool(_LITERAL.fullmatch(text))
-
-
-def _render_flow(value: Any, path: Path, comment_index: CommentIndex) -> str | None:
-    """``value`` on one line; None where it is too much for that, or comments stand in it."""
+def _build_node(value: Any, path: Path, comment_index: CommentIndex) -> CstNode:
+    """``value`` as it is to be written; a comment below an entry stands above the next, or ends the block."""
     if not isinstance(value, dict | list):
-        return render_scalar(value)
-    if not value:
-        return "{}" if isinstance(value, dict) else "[]"
-    if path in _ALWAYS_BLOCK or path in comment_index.parent_paths or not _is_small(value):
-        return None
-    return _render_inline(value)
+        style = "|" if _is_literal(value) else ""
+        return CstNode("scalar", -1, -1, style=style, value=value if style else format_scalar(value))
+    entries: list[CstEntry] = []
+    comments_before: tuple[str, ...] = ()
+    for step, child in value.items() if isinstance(value, dict) else enumerate(value):
+        child_path = (*path, step)
+        key = CstNode("scalar", -1, -1, value=format_scalar(str(step))) if isinstance(value, dict) else None
+        *more, line_comment = ("", *comment_index.list_texts(child_path, "beside"))
+        comments_above = (*comments_before, *comment_index.list_texts(child_path, "above"), *more[1:])
+        child_node = _build_node(child, child_path, comment_index)
+        entries.append(CstEntry(key, child_node, -1, comments_above, line_comment))
+        comments_before = comment_index.list_texts(child_path, "below")
+    is_flow = not value or (
+        path not in _ALWAYS_BLOCK and path not in comment_index.parent_paths and _is_small(value)
+    )
+    return CstNode(
+        "map" if isinstance(value, dict) else "list",
+        -1,
+        -1,
+        is_flow=is_flow,
+        entries=tuple(entries),
+        trailing_comments=comments_before,
+    )
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether a value is a text of several lines that can stand below a |."""
+    return (
+        isinstance(value, str)
+        and "\n" in value
+        and not value.endswith("\n\n")
+        and bool(_LITERAL.fullmatch(value))
+    )
 
 
 def _is_small(value: Any) -> bool:
@@ -122,40 +102,8 @@ def _is_small(value: Any) -> bool:
 
 def _holds_literal(value: Any) -> bool:
     entries = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(_holds_literal, entries)) or (isinstance(value, str) and _is_literal(value))
+    return any(map(_holds_literal, entries)) or (_is_literal(value))
 
 
 def _count_leaves(value: Any) -> int:
     return len(value) if isinstance(value, dict | list) else 1
-
-
-def _render_inline(value: Any) -> str:
-    if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(f"{_render_key(key)}: {_render_inline(below)}" for key, below in value.items())
-            + "}"
-        )
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_render_inline, value)) + "]"
-    return render_scalar(value)
-
-
-def _render_key(step: Any) -> str:
-    return render_scalar(str(step))
-
-
-def render_scalar(value: Any) -> str:
-    """A scalar on one line; a string is plain only where every reader takes it for the same string."""
-    if not isinstance(value, str):
-        return emit_document([value]).removeprefix("- ").rstrip("\n")
-    if _is_plain(value):
-        return value
-    if _SINGLE_QUOTED.fullmatch(value):
-        return "'" + value.replace("'", "''") + "'"
-    return emit_document(value).rstrip("\n")
-
-
-def _is_plain(text: str) -> bool:
-    word = _PLAIN.fullmatch(text) and text.lower() not in _RESERVED_WORDS
-    return bool(word or _AMOUNT.fullmatch(text)) and resolve_plain(text) == text

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
+from podplan.core.path_syntax import format_path, index_by_key
 from podplan.core.replica_groups import fold_group
+from podplan.core.structural_diff import ABSENT, Change, DiffRules, EntryIndexes, iter_changes
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint.redaction import build_document_redactor
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
-from podplan.redaction.redactor import Redactor, redact_change
+from podplan.redaction.redactor import Redactor, redact_change, split_path
 from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import SourceFile
@@ -20,16 +22,11 @@ _LIST_KEYS = ("name", "mountPath")
 
 
 class LoweringDifference(NamedTuple):
-    """One part of one object, before and after; None for what is not there.
-
-    ``ordered``: the entries are the same, in another order.
-    """
+    """One part of one object that differs; ``steps`` lead to it, with names for the entries of lists."""
 
     object: str
-    path: Path
-    before: Any
-    after: Any
-    order_only: bool = False
+    steps: tuple[str, ...]
+    change: Change
 
 
 class EquivalenceProof(NamedTuple):
@@ -94,9 +91,9 @@ def _build_proof(name: tuple[int, str], old: JobPlan, new: JobPlan) -> Equivalen
 
 
 def _redact_difference(difference: LoweringDifference, secrets: Redactor) -> LoweringDifference:
-    kind = difference.object.partition("/")[0]
-    before, after = redact_change(difference.before, difference.after, difference.path, kind, secrets)
-    return difference._replace(before=before, after=after)
+    kind, change = difference.object.partition("/")[0], difference.change
+    before, after = redact_change(change.old, change.new, difference.steps, kind, secrets)
+    return difference._replace(change=change._replace(old=before, new=after))
 
 
 def _list_objects(plan: JobPlan) -> dict[str, Any]:
@@ -106,32 +103,23 @@ def _list_objects(plan: JobPlan) -> dict[str, Any]:
 
 
 def _iter_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[LoweringDifference]:
-    for name, before in old.items():
-        if name in new:
-            yield from _compare_values(name, (), before, new[name])
-        else:
-            yield LoweringDifference(name, (), before, None)
-    yield from (LoweringDifference(name, (), None, after) for name, after in new.items() if name not in old)
+    """The differences, object by object; one without steps is about a whole object."""
+    for name in (*old, *(name for name in new if name not in old)):
+        before, after = old.get(name, ABSENT), new.get(name, ABSENT)
+        for change in iter_changes(before, after, _DIFF_RULES):
+            data, path = (before, change.old_path) if change.new is ABSENT else (after, change.new_path)
+            yield LoweringDifference(name, tuple(split_path(format_path(data, path))), change)
 
 
-def _compare_values(name: str, path: Path, before: Any, after: Any) -> Iterator[LoweringDifference]:
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in (*before, *(key for key in after if key not in before)):
-            yield from _compare_values(name, (*path, key), before.get(key), after.get(key))
-    elif isinstance(before, list) and isinstance(after, list) and (pairs := _index_by_key(before, after)):
-        if list(pairs[0]) != list(pairs[1]) and set(pairs[0]) == set(pairs[1]):
-            yield LoweringDifference(name, path, list(pairs[0]), list(pairs[1]), order_only=True)
-        for key in (*pairs[0], *(key for key in pairs[1] if key not in pairs[0])):
-            yield from _compare_values(name, (*path, key), pairs[0].get(key), pairs[1].get(key))
-    elif before != after or type(before) is not type(after):
-        yield LoweringDifference(name, path, before, after)
-
-
-def _index_by_key(*lists: Sequence[Any]) -> list[dict[str, Any]]:
-    """The entries of lists by what tells them apart; none where nothing does."""
+def _index_entries(_: Path, before: list[Any], after: list[Any]) -> tuple[EntryIndexes, EntryIndexes] | None:
+    """By a name that each entry of both lists has for itself; else the lists are compared as a whole."""
+    entries = [*before, *after]
     for key in _LIST_KEYS:
-        if all(isinstance(entry, dict) and isinstance(entry.get(key), str) for one in lists for entry in one):
-            indexed = [{entry[key]: entry for entry in one} for one in lists]
-            if [len(one) for one in indexed] == [len(one) for one in lists]:
-                return indexed
-    return []
+        if all(isinstance(entry, dict) and isinstance(entry.get(key), str) for entry in entries):
+            indexes = index_by_key(before, (key,)), index_by_key(after, (key,))
+            if all(number == 0 for side in indexes for _, number in side):
+                return indexes
+    return None
+
+
+_DIFF_RULES = DiffRules(_index_entries, is_ordered=lambda _: True)

@@ -14,6 +14,7 @@ from podplan.core.findings import Diagnostic, Finding, Severity, to_json_pointer
 from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
+from podplan.lint.example_objects import PatchError, apply_patch
 from podplan.lint.policy import Policy
 from podplan.pipeline import PipelineSettings
 from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome
@@ -76,9 +77,7 @@ def find_violations(
 
 def _load_base_crs(objects: Any, patch: Any, settings: PipelineSettings, reader: Loader) -> BaseCrs:
     """The CRs of the objects of an example as they were; the patch of a single one is that of it."""
-    base_objects = (
-        [apply_merge_patch(objects[0], patch)] if len(objects) == 1 else apply_merge_patch(objects, patch)
-    )
+    base_objects = [apply_patch(objects[0], patch)] if len(objects) == 1 else apply_patch(objects, patch)
     return collect_base_crs(
         [parse_yaml(emit_documents(base_objects).encode(), "before.yaml")], settings, reader
     )
@@ -121,24 +120,7 @@ def list_violation_paths(example_findings: Iterable[Finding], code: str) -> list
 def fix_example(example: Mapping[str, Any]) -> dict[str, Any]:
     """A bad example without its bad part, as its ``mended`` says."""
     key = "object" if "object" in example else "objects"
-    return {**example, key: apply_merge_patch(example[key], example["mended"])}
-
-
-def apply_merge_patch(data: Any, patch: Any) -> Any:
-    """``data`` with a JSON Merge Patch (RFC 7386); a list may be patched by a mapping of its indexes."""
-    if isinstance(patch, dict) and isinstance(data, list):
-        entries = [
-            apply_merge_patch(entry, patch.get(str(i), {})) if str(i) in patch else entry
-            for i, entry in enumerate(data)
-        ]
-        return [entry for i, entry in enumerate(entries) if not (str(i) in patch and patch[str(i)] is None)]
-    if not isinstance(patch, dict):
-        return patch
-    base = data if isinstance(data, dict) else {}
-    result = {key: value for key, value in base.items() if not (key in patch and patch[key] is None)}
-    return result | {
-        key: apply_merge_patch(base.get(key), value) for key, value in patch.items() if value is not None
-    }
+    return {**example, key: apply_patch(example[key], example["mended"])}
 
 
 def _find_failures(
@@ -150,7 +132,7 @@ def _find_failures(
         if "mended" in example:
             fixed_findings = find_violations(fix_example(example), parts, version)
             messages += (f"mended, {message}" for message in _iter_unexpected(code, example, fixed_findings))
-    except (UsageError, LimitExceeded) as error:
+    except (UsageError, LimitExceeded, PatchError) as error:
         messages = [f"the example cannot be checked: {error}"]
     test = f'{code} {example["verdict"]} "{example["name"]}"'
     return [_build_failure(doc, Diagnostic("", message, ("examples", index)), test) for message in messages]

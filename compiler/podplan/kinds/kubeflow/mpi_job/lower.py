@@ -30,6 +30,7 @@ from podplan.kinds.kubeflow.pods import (
     write_container,
     write_env,
 )
+from podplan.kinds.spec import References
 
 _RBAC_GROUP = "rbac.authorization.k8s.io"
 _CONFIG_VOLUME, _KUBECTL_VOLUME = "mpi-job-config", "mpi-job-kubectl"
@@ -39,7 +40,7 @@ _FILE_MODES = {"kubexec.sh": 0o555, "hostfile": 0o444, "discover_hosts.sh": 0o55
 _INTEL_VARIABLES = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": _KUBEXEC}
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of an MPIJob (docs/evidence/training-operator.md): Pods, and what the launcher needs."""
     job = build_job(cr, KIND, options)
     launcher, workers = job.find_type("Launcher"), job.find_type("Worker")

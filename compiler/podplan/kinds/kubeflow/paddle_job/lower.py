@@ -9,11 +9,12 @@ from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.paddle_job.kind import KIND
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, find_leading_type, resolve_port, variable
+from podplan.kinds.spec import References
 
 _OWN_ADDRESS = "POD_IP_DUMMY"
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a PaddleJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
     return lower_job(cr, KIND, options, _build_parts)
 

@@ -14,11 +14,12 @@ from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable, write_quantity
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
 from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.spec import References
 
 _INTEGER = r"[+-]?[0-9]+"
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a PyTorchJob (docs/evidence/training-operator.md): PodGroup, HPA, Services, Pods."""
     return lower_job(cr, KIND, options, _build_parts, _build_autoscalers)
 

@@ -10,11 +10,12 @@ from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
 from podplan.kinds.kubeflow.tf_job.kind import KIND
+from podplan.kinds.spec import References
 
 _Pieces = list[str | RepeatedLine | Indexed]
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a TFJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
     return lower_job(cr, KIND, options, _build_parts)
 

@@ -10,9 +10,10 @@ from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
 from podplan.kinds.kubeflow.xgboost_job.kind import KIND
+from podplan.kinds.spec import References
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of an XGBoostJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
     return lower_job(cr, KIND, options, _build_parts)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from podplan.core.structural_diff import is_same_data
 from podplan.kinds.common.decompile import (
     Fields,
     as_list,
     as_mapping,
     decompile_processes,
-    is_same_json,
     is_string_list,
     order_profile_fields,
     pick_renamed,
@@ -97,7 +97,7 @@ def _share_role_fields(roles: list[Fields], inherited_fields: frozenset[str]) ->
         if field not in inherited_fields:
             spec_fields[field] = worker.pop(field)
         elif launcher is not None and field in launcher:
-            if is_same_json(launcher[field], worker[field]):
+            if is_same_data(launcher[field], worker[field]):
                 del launcher[field]
                 spec_fields[field] = worker.pop(field)
             elif field in _REPLACED_FIELDS:

@@ -6,6 +6,7 @@ from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
+from podplan.kinds.spec import References
 from podplan.kinds.t9k import behaviors, ssh_setup
 from podplan.kinds.t9k.child_metadata import TracedMap
 from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
@@ -35,7 +36,7 @@ from podplan.kinds.t9k.pods import (
 from podplan.kinds.t9k.services import build_discovery_services, build_subdomain_fields
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a ColossalAIJob (docs/evidence/t9k-colossalaijob.md): PodGroup, Secret, ConfigMap,
     Services, Pods.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
+from podplan.kinds.spec import References
 from podplan.kinds.t9k import behaviors, ssh_setup
 from podplan.kinds.t9k.child_metadata import TracedMap
 from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
@@ -31,7 +32,7 @@ from podplan.kinds.t9k.pods import (
 from podplan.kinds.t9k.services import build_discovery_services, build_subdomain_fields
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a DeepSpeedJob (docs/evidence/t9k-deepspeedjob.md): PodGroup, Secret, ConfigMap,
     Services, Pods.
     """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import Any
 from podplan.kinds.common.decompile import (
     Fields,
     as_list,
     as_mapping,
     build_role_fields,
-    is_same_json,
     pick_renamed,
 )
 from podplan.kinds.common.decompile_run import decompile_command
@@ -52,7 +52,7 @@ def _has_exposed_ports(service: Any, roles: list[Fields]) -> bool:
     """Whether the Service has just the ports that every role has."""
     if set(as_mapping(service)) != {"ports"} or not roles or not all(role.get("ports") for role in roles):
         return False
-    return all(is_same_json(as_list(service["ports"]), role["ports"]) for role in roles)
+    return all(is_same_data(as_list(service["ports"]), role["ports"]) for role in roles)
 
 
 def _move_ports_to_roles(shared_fields: Fields) -> Fields:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
+from podplan.kinds.spec import References
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.child_metadata import TracedMap
 from podplan.kinds.t9k.generic_job import behaviors as kind_behaviors
@@ -30,7 +31,7 @@ from podplan.kinds.t9k.services import build_replica_services
 _INIT_CONTAINERS = "initContainers"
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a GenericJob (docs/evidence/t9k-genericjob.md): PodGroup, Services, Pods."""
     job = build_job_context(cr, options)
     roles = parse_replica_types(job)

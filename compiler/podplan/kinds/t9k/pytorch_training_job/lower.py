@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import CONFIGURED_BASIS, LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
+from podplan.kinds.spec import References
 from podplan.kinds.t9k.child_metadata import TracedMap, build_child_metadata
 from podplan.kinds.t9k.elastic import resolve_elastic_bounds
 from podplan.kinds.t9k.job import (
@@ -40,7 +41,7 @@ from podplan.kinds.t9k.pytorch_training_job.rendezvous import (
 from podplan.kinds.t9k.services import build_discovery_services, build_subdomain_fields
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
     """The objects of a PyTorchTrainingJob (docs/evidence/t9k-pytorchtrainingjob.md): PodGroup, TensorBoard,
     Services, Pods.
     """

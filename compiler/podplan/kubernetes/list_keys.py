@@ -1,0 +1,28 @@
+"""What identifies the entries of a list of Kubernetes, by the name of its field."""
+
+from __future__ import annotations
+
+# The merge keys of the strategic merge patch: ``x-kubernetes-patch-merge-key`` and, for ports,
+# ``x-kubernetes-list-map-keys`` of the Kubernetes OpenAPI document.
+MERGE_KEYS: dict[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "volumes": ("name",),
+    "env": ("name",),
+    "imagePullSecrets": ("name",),
+    "resourceClaims": ("name",),
+    "schedulingGates": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "hostAliases": ("ip",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "ports": ("containerPort", "protocol"),
+}
+# What identifies an entry to people who compare two versions of an object.
+IDENTITY_KEYS = {
+    **MERGE_KEYS,
+    "ownerReferences": ("kind", "name"),
+    "ports": ("name",),
+    "tolerations": ("key", "operator", "value", "effect"),
+}

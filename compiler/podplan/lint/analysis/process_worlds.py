@@ -1,0 +1,81 @@
+"""The processes that a launcher starts in all Pods together: nodes and processes on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podplan.core.typing import NamedTuple
+from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.deepspeed import DeepSpeedCommand
+from podplan.launchers.torchrun import TorchrunCommand
+from podplan.launchers.words import Word
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_hosts import read_hostfile
+from podplan.lint.analysis.resources import count_accelerators
+from podplan.lint.target import LoweredJob
+
+
+class ProcessWorld(NamedTuple):
+    """A launch with the nodes and the processes on each of them that it asks for, both at least 1.
+
+    ``arguments`` are the words that its script gets.
+    """
+
+    launch: ContainerLaunch
+    nodes: int
+    per_node: int
+    arguments: tuple[Word, ...]
+
+    @property
+    def size(self) -> int:
+        return self.nodes * self.per_node
+
+
+def iter_worlds(job: LoweredJob) -> Iterator[ProcessWorld]:
+    """The launches of a job whose processes are known offline."""
+    if is_mode_enabled(job, "debug"):
+        return
+    line = find_deepspeed_line(job)
+    for launch in find_launches(job):
+        invocation, parsed = launch.invocation, launch.invocation.parsed
+        if invocation.is_conditional or invocation.started_by:
+            continue
+        counts: tuple[int, int] | None = None
+        arguments = invocation.arguments
+        if isinstance(parsed, TorchrunCommand):
+            counts = _count_by_torchrun(launch, parsed)
+        elif isinstance(parsed, AccelerateCommand):
+            counts = _count_by_accelerate(parsed)
+        elif isinstance(parsed, DeepSpeedCommand) and line is not None and not line.is_custom:
+            counts = _count_by_hostfile(job, line.command_line)
+            arguments = line.command_line.command_line.arguments
+        if counts is not None and min(counts) > 0:
+            yield ProcessWorld(launch, *counts, arguments)
+
+
+def _count_by_torchrun(launch: ContainerLaunch, parsed: TorchrunCommand) -> tuple[int, int] | None:
+    if parsed.node_range is None or parsed.node_range[0] != parsed.node_range[1]:
+        return None
+    processes = parsed.processes or ""
+    if processes in ("gpu", "auto"):
+        return parsed.node_range[0], count_accelerators(launch.container).number
+    return (parsed.node_range[0], int(processes)) if processes.isdecimal() else None
+
+
+def _count_by_accelerate(parsed: AccelerateCommand) -> tuple[int, int] | None:
+    if not parsed.processes or not parsed.machines or parsed.processes % parsed.machines:
+        return None
+    return parsed.machines, parsed.processes // parsed.machines
+
+
+def _count_by_hostfile(job: LoweredJob, parsed: DeepSpeedCommand) -> tuple[int, int] | None:
+    """All hosts and slots of the hostfile; None where deepspeed is told to use some of them."""
+    hosts = read_hostfile(job)
+    limits = (parsed.include, parsed.exclude, parsed.nodes, parsed.processes)
+    slots = {each.slots for each in hosts}
+    is_plain = parsed.command_line.is_certain and all(limit is None for limit in limits)
+    if not is_plain or len(slots) != 1:
+        return None
+    return sum(each.replicas for each in hosts), slots.pop() or 0

@@ -1,0 +1,86 @@
+"""Where and by which name the processes of a job meet, as scripts and launchers are told on each Pod.
+
+Sources: https://docs.pytorch.org/docs/stable/distributed.html#tcp-initialization (all need one address),
+https://docs.pytorch.org/docs/stable/elastic/run.html (the rdzv_id is the same on all nodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.typing import Any
+from podplan.lint.analysis.jobs import has_isolated_replicas, is_mode_enabled
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_hosts import is_loopback
+from podplan.lint.analysis.script_options import of_program
+from podplan.lint.checks.outputs import mount_of, volume_of
+from podplan.lint.checks.registration import check
+from podplan.lint.target import LoweredJob, Target, Violation
+
+_METHODS = frozenset(("dist_url", "init_method", "dist_init_method", "init_url", "distributed_init_method"))
+_ADDRESSES = frozenset(
+    ("master_addr", "master_address", "master_ip", "main_process_ip", "coordinator_address")
+)
+_TCP = compile_lazily(r"tcp://(\[[^\]]+\]|[^:/]+)(?::\d+)?/?")
+_HOST = compile_lazily(r"(\[[^\]]+\]|[^:/]+)(?::\d+)?")
+_FILE = compile_lazily(r"file://(/[^?]*)(?:\?.*)?")
+# What differs from Pod to Pod.
+_DIFFERS = compile_lazily(
+    r"\$\{?(?:RANDOM|HOSTNAME|POD_NAME|POD_UID|POD_IP|SRANDOM|BASHPID)\b|\$\((?:POD_NAME|POD_UID|POD_IP|HOSTNAME)\)"
+    r"|(?:\$\(|`)\s*(?:hostname|uuidgen|date|openssl rand|cat /proc/sys/kernel/random|cat /etc/hostname)\b"
+)
+
+
+@check()
+def meeting_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """An address or a file that is another one in each Pod. Values: ``option``, ``value``, ``why``."""
+    for launch in _find_common_launches(target.job):
+        for option, doc, path in of_program(target.job, launch):
+            value = option.value or ""
+            why = ""
+            if option.last in _METHODS:
+                why = _explain_method(launch, value)
+            elif option.last in _ADDRESSES and option.word in launch.invocation.arguments:
+                host = _HOST.fullmatch(value)
+                why = "is each Pod itself" if host is not None and is_loopback(host[1]) else ""
+            if why:
+                values = {"option": option.name, "value": value, "why": why}
+                yield Violation(path, values, doc=doc, group=launch.group)
+
+
+def _find_common_launches(job: LoweredJob) -> list[ContainerLaunch]:
+    """The programs that run in each of several Pods, which reach each other."""
+    is_alone = sum(group.replicas for group in job.pods) < 2 or has_isolated_replicas(job)
+    if is_alone or is_mode_enabled(job, "debug"):
+        return []
+    launches = [each for each in find_launches(job) if not each.invocation.is_conditional]
+    return [each for each in launches if each.invocation.launcher in ("python", "torchrun")]
+
+
+def _explain_method(launch: ContainerLaunch, value: str) -> str:
+    """Why the processes of several Pods do not meet by an init method; "" where they may."""
+    address, file = _TCP.fullmatch(value), _FILE.fullmatch(value)
+    if address is not None and is_loopback(address[1]):
+        return "is each Pod itself"
+    if file is None or "$" in value:
+        return ""
+    mount = mount_of(launch.container, file[1])
+    if mount is None:
+        return "is a file of each container"
+    volume = volume_of(launch.group, str(mount[1].get("name")))
+    return "is a file in an emptyDir of each Pod" if "emptyDir" in volume else ""
+
+
+@check()
+def rendezvous_id_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A rdzv_id that each Pod makes anew. Value: ``value``."""
+    for launch in _find_common_launches(target.job):
+        parsed = launch.torchrun
+        if parsed is None or parsed.node_range is None or parsed.node_range[1] < 2:
+            continue
+        option = parsed.command_line.options.get("rdzv_id")
+        found = _DIFFERS.search(option.word.text) if option is not None else None
+        if option is not None and found is not None:
+            path = launch.locate_word(option.word)
+            yield Violation(path, {"value": found[0]}, doc=launch.group.doc, group=launch.group)

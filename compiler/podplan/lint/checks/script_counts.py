@@ -1,0 +1,83 @@
+"""Numbers of nodes and processes that a training script is told beside its launcher.
+
+Sources: https://lightning.ai/docs/pytorch/stable/clouds/cluster_advanced.html (num_nodes and devices are
+those of torchrun), https://github.com/Lightning-AI/pytorch-lightning/issues/14078.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.core.typing import Any
+from podplan.lint.analysis.jobs import (
+    format_count,
+    has_isolated_replicas,
+    is_mode_enabled,
+    list_replica_places,
+)
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.process_worlds import iter_worlds
+from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.checks.registration import check
+from podplan.lint.target import Target, Violation
+
+# Options of Lightning and of what is built on it; without ``trainer.`` only beside another one of them, since
+# a number of nodes may be one of a graph.
+_TRAINER_NODES, _TRAINER_DEVICES = ("num_nodes",), ("devices", "gpus")
+_TRAINER_OTHERS = frozenset((*_TRAINER_NODES, *_TRAINER_DEVICES, "accelerator", "strategy"))
+_NODES = frozenset(("nnodes", "n_nodes", "num_machines"))
+_PER_NODE_TEXT = """
+    nproc_per_node gpus_per_node ngpus_per_node n_gpus_per_node num_gpus_per_node devices_per_node
+"""
+_PER_NODE = frozenset(_PER_NODE_TEXT.split())
+_WORLD = frozenset(("world_size", "distributed_world_size", "dist_world_size"))
+
+
+@check()
+def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """An option of a script with another count than its launcher has.
+
+    Values: ``option``, ``told``, ``starts``.
+    """
+    job = target.job
+    for world in iter_worlds(job):
+        counts = {"nodes": world.nodes, "processes for each node": world.per_node, "processes": world.size}
+        options = [one for one in of_program(job, world.launch) if one.option.word in world.arguments]
+        for placed, what in _iter_counts(options):
+            if placed.option.number != counts[what]:
+                yield _build_violation(
+                    target, placed, what, f"{world.launch.invocation.launcher} has {counts[what]}"
+                )
+    if is_mode_enabled(job, "debug") or has_isolated_replicas(job):
+        return
+    launches = [each for each in find_launches(job) if each.invocation.launcher == "python"]
+    if {id(each.group) for each in launches} != {id(group) for group in job.pods}:
+        return
+    pods = sum(group.replicas for group in job.pods)
+    for launch in launches:
+        for placed, what in _iter_counts(list(of_program(job, launch))):
+            is_certain = placed.option.last in _TRAINER_NODES and not launch.invocation.is_conditional
+            if is_certain and what == "nodes" and placed.option.number != pods:
+                yield _build_violation(target, placed, what, f"the job has {format_count(pods, 'Pod')}")
+
+
+def _iter_counts(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
+    """The options that say how many there are, each with what it counts."""
+    trainer = {one.option.last for one in options if one.option.last in _TRAINER_OTHERS}
+    for placed in options:
+        option = placed.option
+        prefix = option.key.removesuffix(option.last)
+        is_trainer = prefix.endswith("trainer.") or (not prefix and len(trainer) > 1)
+        if option.number is None:
+            continue
+        if option.last in _NODES or (is_trainer and option.last in _TRAINER_NODES):
+            yield placed, "nodes"
+        elif option.last in _PER_NODE or (is_trainer and option.last in _TRAINER_DEVICES):
+            yield placed, "processes for each node"
+        elif option.last in _WORLD and not prefix:
+            yield placed, "processes"
+
+
+def _build_violation(target: Target, placed: Placed, what: str, starts: str) -> Violation:
+    values = {"option": placed.option.name, "told": f"{what}: {placed.option.value}", "starts": starts}
+    return Violation(placed.path, values, list_replica_places(target.job), doc=placed.doc)

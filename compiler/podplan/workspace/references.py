@@ -1,0 +1,113 @@
+"""Documents that others refer to by kind and name, looked up in the files below a root.
+
+The files are read once, and the kinds that each of them mentions are kept; only files that mention a kind
+that somebody refers to are parsed. Nothing outside of the root is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from podplan.core.findings import Diagnostic
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
+from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.spec import Reference
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.names import format_value
+
+# A kind as block or flow YAML or as JSON writes it.
+_KIND_PATTERN = compile_lazily(r"(?m)(?:^|[\s{,\-])[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z][A-Za-z0-9]*)")
+MAX_NAMED_CANDIDATES = 3  # in the message about an ambiguous name
+
+
+class NamedDocument(NamedTuple):
+    """Where a document is: its file, and its number among those of the file; ``namespace`` may be ""."""
+
+    file: str
+    number: int
+    namespace: str
+
+
+class DocumentIndex:
+    """The documents below one root, by kind and name; ``load_documents`` gives those of a file.
+
+    It keeps names and places, and no document.
+    """
+
+    def __init__(
+        self,
+        contents: Iterator[tuple[str, bytes]],
+        load_documents: Callable[[str], list[TracedDocument]],
+    ) -> None:
+        self._load_documents = load_documents
+        self._files_by_kind: dict[str, list[str]] = {}
+        self._by_kind: dict[tuple[str, str], dict[str, list[NamedDocument]]] = {}
+        for file, content in contents:
+            text = content.decode("utf-8", "replace")
+            for kind in dict.fromkeys(_KIND_PATTERN.findall(text)):
+                self._files_by_kind.setdefault(kind, []).append(file)
+
+    def find_files(self, kind: str) -> list[str]:
+        """The files that mention a kind, or a List of it."""
+        named, in_list = (self._files_by_kind.get(name, []) for name in (kind, f"{kind}List"))
+        return list(dict.fromkeys((*named, *in_list))) if in_list else named
+
+    def find(self, reference: Reference) -> list[NamedDocument]:
+        """The documents that a reference can mean; of several those that name its namespace."""
+        named = self._find_named(reference.group, reference.kind).get(reference.name, [])
+        wanted = reference.namespace
+        fitting = [one for one in named if not (one.namespace and wanted and one.namespace != wanted)]
+        exact = [one for one in fitting if one.namespace == wanted]
+        return exact or fitting
+
+    def _find_named(self, group: str, kind: str) -> Mapping[str, list[NamedDocument]]:
+        if (group, kind) not in self._by_kind:
+            named: dict[str, list[NamedDocument]] = {}
+            for file in self.find_files(kind):
+                for number, doc in enumerate(self._load_documents(file)):
+                    if has_kind(doc.data, group, kind):
+                        metadata = get_mapping(doc.data, "metadata")
+                        place = NamedDocument(file, number, get_text(metadata, "namespace"))
+                        named.setdefault(get_text(metadata, "name"), []).append(place)
+            self._by_kind[group, kind] = named
+        return self._by_kind[group, kind]
+
+
+def has_kind(data: Any, group: str, kind: str) -> bool:
+    """Whether a document is of a kind, in any version."""
+    if not isinstance(data, dict) or data.get("kind") != kind:
+        return False
+    declared_group, separator, _ = get_text(data, "apiVersion").rpartition("/")
+    return (declared_group if separator else "") == group
+
+
+def describe_missing(reference: Reference, referrer_kind: str) -> Diagnostic:
+    """What there is to say of a reference to a document that is not in the tree."""
+    if not reference.name:
+        message = f"{referrer_kind} names no {reference.kind}, so its Pods are not known and not checked"
+        return Diagnostic("CR901", message, reference.path)
+    namespace = f" in the namespace {format_value(reference.namespace)}" if reference.namespace else ""
+    message = (
+        f"{reference.kind} {format_value(reference.name)}{namespace} is not in this repository,"
+        f" so the Pods of this {referrer_kind} are not known and not checked"
+    )
+    return Diagnostic(
+        "CR901",
+        message,
+        reference.path,
+        help=f"correct the name, or add the {reference.kind} below the root of the repository",
+    )
+
+
+def describe_ambiguous(reference: Reference, found: list[NamedDocument], referrer_kind: str) -> Diagnostic:
+    """What there is to say of a reference that several documents fit."""
+    files = [one.file for one in found[:MAX_NAMED_CANDIDATES]]
+    more = f" and {len(found) - len(files)} more" if len(found) > len(files) else ""
+    message = (
+        f"{reference.kind} {format_value(reference.name)} is in {', '.join(files)}{more}, so it is unclear"
+        f" which one counts, and the Pods of this {referrer_kind} are not known and not checked"
+    )
+    return Diagnostic(
+        "CR902", message, reference.path, help="give them different names or namespaces, or exclude a file"
+    )
