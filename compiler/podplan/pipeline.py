@@ -201,6 +201,12 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
     if unresolved:
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
+    if kind_spec is not None and kind_spec.validate_references is not None:
+        placed = list(kind_spec.validate_references(root_cursor(cr), build_references(resolved)))
+        diagnostics = (
+            *diagnostics,
+            *(DocumentDiagnostic("cr", cr, one, extra_places=places) for one, places in placed),
+        )
     groups = tuple(
         lower_cr(
             prune_unknown_fields(cr, validation.diagnostics),
@@ -314,7 +320,7 @@ def validate_object(
 
     A lowered PodGroup of another API, which the configuration may say, is checked as one of
     ``pod_group_api_version``, where that is given. Of a lowered object without a schema only the metadata
-    is checked.
+    is checked, and what its kind asks beside a schema.
     """
     data = doc.data
     if pod_group_api_version and data["kind"] == "PodGroup":
@@ -323,6 +329,10 @@ def validate_object(
         for diagnostic in kubernetes.validate_metadata(data["metadata"], settings.kubernetes_version):
             located = relocate_diagnostic(diagnostic, lambda at: ("metadata", *at))
             yield DocumentDiagnostic("lowered", doc, located, group)
+        known = find_kind(data["apiVersion"], data["kind"])
+        validate = load_spec(known).validate_cr if known is not None else None
+        for diagnostic in validate("", data) if validate is not None else ():
+            yield DocumentDiagnostic("lowered", doc, diagnostic, group)
         return
     for diagnostic in kubernetes.validate_object(data, settings.kubernetes_version):
         yield DocumentDiagnostic("lowered", doc, diagnostic, group)

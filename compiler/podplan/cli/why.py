@@ -16,7 +16,14 @@ from podplan.core.errors import UsageError
 from podplan.core.indexed_text import Indexed
 from podplan.core.path_syntax import FieldNotFound, resolve_path
 from podplan.core.provenance import Path, TracedDocument
-from podplan.core.replica_groups import ReplicaGroup, build_at_index, fold_group
+from podplan.core.replica_groups import (
+    ReplicaGroup,
+    build_at_index,
+    find_name_path,
+    find_name_text,
+    find_object_name,
+    fold_group,
+)
 from podplan.core.typing import Any
 from podplan.kinds.registry import resource_label
 from podplan.pipeline import JobPlan, PipelineSettings
@@ -116,13 +123,13 @@ def _contains_replica(group: ReplicaGroup, kind: str, name: str) -> bool:
 
 def _find_index(group: ReplicaGroup, name: str) -> int | None:
     """The index of the replica called ``name`` in a group, if it is in there."""
-    name_pattern = group.doc.replica_texts.get(("metadata", "name"))
+    if find_name_path(group.doc)[-1] == "generateName":
+        name = f"{name.removesuffix('-')}-"
+    name_pattern = find_name_text(group.doc)
     if not isinstance(name_pattern, Indexed):
-        return group.start if group.doc.data["metadata"]["name"] == name else None
-    digits = re.search(r"[0-9]+$", name)
-    index = int(digits[0]) if digits else -1
-    inside = group.start <= index < group.start + group.replicas
-    return index if inside and name_pattern.text_at(index) == name else None
+        return group.start if find_object_name(group.doc) == name else None
+    index = name_pattern.find_index(name)
+    return index if index is not None and group.start <= index < group.start + group.replicas else None
 
 
 def _build_replica_doc(group: ReplicaGroup, name: str) -> TracedDocument:

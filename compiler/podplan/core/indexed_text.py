@@ -2,17 +2,98 @@
 
 from __future__ import annotations
 
+import re
+
 from podplan.core.typing import NamedTuple
+
+MAX_INDEX_DIGITS = 9
+
+
+class IndexDigits(NamedTuple):
+    """One of the numbers that an index is made of, such as that of a Job and that of its Pod.
+
+    It is index // ``divisor``, modulo ``modulus`` unless that is 0, plus ``offset``.
+    """
+
+    divisor: int = 1
+    modulus: int = 0
+    offset: int = 0
+
+    def number_at(self, index: int) -> int:
+        """The number for an index."""
+        number = index // self.divisor
+        return (number % self.modulus if self.modulus else number) + self.offset
+
+    def range_of(self, start: int, replicas: int) -> tuple[int, int]:
+        """The first and the last number for so many indexes."""
+        last = start + replicas - 1
+        if self.modulus and last // self.divisor - start // self.divisor >= self.modulus - 1:
+            return self.offset, self.offset + self.modulus - 1
+        return self.number_at(start), self.number_at(last)
 
 
 class Indexed(NamedTuple):
     """Text that depends on the index of the replica; a number n among the parts stands for index + n."""
 
-    parts: tuple[str | int, ...]
+    parts: tuple[str | int | IndexDigits, ...]
 
     def text_at(self, index: int) -> str:
         """The text of the replica with this index, from 0."""
-        return "".join([str(index + part) if isinstance(part, int) else part for part in self.parts])
+        return "".join([_write_part(part, index) for part in self.parts])
+
+    def spread(self, width: int) -> Indexed:
+        """The text for an index that counts ``width`` parts of each replica."""
+        return Indexed(
+            tuple(IndexDigits(width, 0, part) if isinstance(part, int) else part for part in self.parts)
+            if width > 1
+            else self.parts
+        )
+
+    def find_index(self, text: str) -> int | None:
+        """The index whose text this is; None where there is none."""
+        match = re.fullmatch(
+            "".join(
+                re.escape(part) if isinstance(part, str) else rf"(\d{{1,{MAX_INDEX_DIGITS}}})"
+                for part in self.parts
+            ),
+            text,
+            re.ASCII,
+        )
+        if match is None:
+            return None
+        index, numbers = 0, iter(match.groups())
+        for part in dict.fromkeys(part for part in self.parts if not isinstance(part, str)):
+            digits = IndexDigits(offset=part) if isinstance(part, int) else part
+            index += (int(next(numbers)) - digits.offset) * digits.divisor
+        return index if index >= 0 and self.text_at(index) == text else None
+
+
+def _write_part(part: str | int | IndexDigits, index: int) -> str:
+    if isinstance(part, str):
+        return part
+    return str(index + part) if isinstance(part, int) else str(part.number_at(index))
+
+
+class Digest(NamedTuple):
+    """The SHA-1 digest of a text that depends on the index of the replica."""
+
+    text: Indexed
+
+    def text_at(self, index: int) -> str:
+        """The digest of the replica with this index."""
+        from hashlib import sha1
+
+        return sha1(self.text.text_at(index).encode(), usedforsecurity=False).hexdigest()
+
+    def folded_text(self, start: int = 0, replicas: int = 1) -> str:
+        """The digest of a single replica, else what it is of."""
+        if replicas == 1:
+            return self.text_at(start)
+        return f"sha1({Listing((self.text,)).folded_text(start, replicas)})"
+
+    def spread(self, width: int) -> Digest:
+        """The digest for an index that counts ``width`` parts of each replica."""
+        return Digest(self.text.spread(width))
 
 
 class RepeatedLine(NamedTuple):
@@ -82,10 +163,14 @@ class ListedTexts(NamedTuple):
 
 
 def _fold_repeated_line(repeated: RepeatedLine) -> str:
-    first, last = repeated.start, repeated.start + repeated.replicas - 1
     if repeated.replicas <= 1:
-        return repeated.line.text_at(first) if repeated.replicas else ""
-    return "".join(
-        part if isinstance(part, str) else f"{{{first + part}..{last + part}}}"
-        for part in repeated.line.parts
-    )
+        return repeated.line.text_at(repeated.start) if repeated.replicas else ""
+    return "".join(_fold_part(part, repeated) for part in repeated.line.parts)
+
+
+def _fold_part(part: str | int | IndexDigits, repeated: RepeatedLine) -> str:
+    if isinstance(part, str):
+        return part
+    digits = IndexDigits(offset=part) if isinstance(part, int) else part
+    first, last = digits.range_of(repeated.start, repeated.replicas)
+    return str(first) if first == last else f"{{{first}..{last}}}"

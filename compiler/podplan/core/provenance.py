@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from podplan.core.indexed_text import Indexed, ListedTexts, Listing
+from podplan.core.indexed_text import Digest, Indexed, ListedTexts, Listing
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from podplan.yaml import Document
 
 Path = tuple[str | int, ...]
+ReplicaText = Indexed | Digest | Listing | ListedTexts
 # Makes a NamedTuple of all its fields; its class does so through a call of Python, and origins are many.
 _new_tuple = tuple.__new__
 
@@ -90,7 +91,7 @@ class TracedDocument:
         *,
         source: Document | None = None,
         origins: dict[Path, Origin] | None = None,
-        replica_texts: dict[Path, Indexed | Listing | ListedTexts] | None = None,
+        replica_texts: dict[Path, ReplicaText] | None = None,
     ) -> None:
         self.name = name
         self.data = data
@@ -280,7 +281,7 @@ def _strip_origins(node: Any, path: Path, has_origin: bool, doc: TracedDocument,
     if node_type is list:
         present = [entry for entry in node if entry.__class__ is not Cursor or entry.value is not None]
         return [_strip_origins(entry, (*path, i), True, doc, index) for i, entry in enumerate(present)]
-    if node_type is Indexed:
+    if node_type is Indexed or node_type is Digest:
         doc.replica_texts[path] = node
         return node.text_at(index)
     if node_type is Listing or node_type is ListedTexts:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.indexed_text import Indexed, ListedTexts, Listing, RepeatedLine
+from podplan.core.indexed_text import Digest, Indexed, Listing, RepeatedLine
 from podplan.core.limits import MAX_EXPANDED_REPLICAS, LimitExceeded, limit_exceeded
-from podplan.core.provenance import Behavior, Flag, Path, Traced, TracedDocument, build_traced_document
+from podplan.core.provenance import (
+    Behavior,
+    Flag,
+    Path,
+    ReplicaText,
+    Traced,
+    TracedDocument,
+    build_traced_document,
+)
 from podplan.core.typing import Any, NamedTuple
 
 CONFIGURED_BASIS = "configured"  # the basis of a fact whose value the configuration gives
@@ -81,12 +89,29 @@ UID_FLAG = Flag("--uid")
 
 def build_group(tree: Traced, replica_type: str = "", start: int = 0, replicas: int = 1) -> ReplicaGroup:
     """The group whose object at index ``start`` a marked tree describes."""
-    kind, name = tree.value["kind"], tree.value["metadata"]["name"]
+    kind, metadata = tree.value["kind"], tree.value["metadata"]
+    name = metadata["name"] if "name" in metadata else metadata["generateName"]
     text = name.value if isinstance(name, Traced) else name
     name_text = text.text_at(start) if isinstance(text, Indexed) else text
     return ReplicaGroup(
         build_traced_document(tree, f"{kind}/{name_text}", start), replica_type, start, replicas
     )
+
+
+def find_name_path(doc: TracedDocument) -> Path:
+    """The path of the name of an object, or of the beginning of a name that the API server completes."""
+    return ("metadata", "name" if "name" in doc.data["metadata"] else "generateName")
+
+
+def find_object_name(doc: TracedDocument) -> str:
+    """The name of an object, or the beginning of a name that the API server completes."""
+    metadata = doc.data["metadata"]
+    return str(metadata.get("name") or metadata.get("generateName", ""))
+
+
+def find_name_text(doc: TracedDocument) -> ReplicaText | None:
+    """How the name of an object depends on its index; None where it does not."""
+    return doc.replica_texts.get(find_name_path(doc))
 
 
 def expand_group(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
@@ -112,9 +137,9 @@ def require_expandable(subject: str, replicas: int) -> None:
         raise LimitExceeded(limit_exceeded("replicas", message))
 
 
-def _count_listed_replicas(text: Indexed | Listing | ListedTexts) -> int:
+def _count_listed_replicas(text: ReplicaText) -> int:
     """How many replicas a text lists."""
-    if isinstance(text, Indexed):
+    if isinstance(text, Indexed | Digest):
         return 0
     return sum(piece.replicas for piece in text.pieces if isinstance(piece, RepeatedLine))
 

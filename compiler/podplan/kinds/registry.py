@@ -44,7 +44,8 @@ class Family(NamedTuple):
     ``behavior_modules`` define what several controllers do when they create objects, and
     ``status_behavior_modules`` what becomes of a job that runs; what one controller does is in the module
     ``behaviors`` of its kind. ``change_rules_module`` says what a change does to the kinds in
-    ``not_lowered``. ``operator_versions`` are those of the operator that a configuration may state, the
+    ``not_lowered``. The kinds of a family that ``is_common`` are in most repositories, whatever these are about:
+    only documents that clearly are of such a kind count as jobs. ``operator_versions`` are those of the operator that a configuration may state, the
     default first.
     """
 
@@ -58,6 +59,7 @@ class Family(NamedTuple):
     status_behavior_modules: tuple[str, ...] = ()
     change_rules_module: str = ""
     operator_versions: tuple[str, ...] = ()
+    is_common: bool = False
 
     @property
     def api_version(self) -> str:
@@ -111,9 +113,37 @@ TRAINING_OPERATOR = Family(
     behavior_modules=("podplan.kinds.kubeflow.behaviors",),
     operator_versions=("1.9",),
 )
+BATCH = Family(
+    "batch",
+    "v1",
+    {"Job": "podplan.kinds.batch.job"},
+    owns_group=False,
+    is_common=True,
+    behavior_modules=("podplan.kinds.batch.behaviors",),
+)
+JOBSET = Family(
+    "jobset.x-k8s.io",
+    "v1alpha2",
+    {"JobSet": "podplan.kinds.jobset.job_set"},
+    behavior_modules=("podplan.kinds.jobset.behaviors",),
+)
+TRAINER = Family(
+    "trainer.kubeflow.org",
+    "v1alpha1",
+    {
+        "TrainJob": "podplan.kinds.trainer.train_job",
+        "TrainingRuntime": "podplan.kinds.trainer.training_runtime",
+        "ClusterTrainingRuntime": "podplan.kinds.trainer.cluster_training_runtime",
+    },
+    behavior_modules=("podplan.kinds.trainer.behaviors",),
+    operator_versions=("2.3",),
+)
 FAMILIES = (
     T9K,  # a family a line
     TRAINING_OPERATOR,
+    TRAINER,
+    JOBSET,
+    BATCH,
 )
 PACKAGES: dict[GroupVersionKind, str] = {
     GroupVersionKind(family.group, family.version, kind): package
@@ -135,7 +165,9 @@ OPERATOR_VERSIONS = {
     for group in dict.fromkeys(family.group for family in FAMILIES)
 }
 _NAME_BY_KIND = {kind: name for name, kind in KINDS_BY_NAME.items()}
-_BARE_NAMES = frozenset(kind.kind for kind in PACKAGES)
+_BARE_NAMES = frozenset(
+    kind for family in FAMILIES if not family.is_common for kind in family.packages
+)
 
 
 def name_of(kind: GroupVersionKind) -> str:

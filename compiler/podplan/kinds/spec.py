@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import Behavior, Cursor, Path, TracedDocument
+from podplan.core.provenance import Behavior, Cursor, DocumentPath, Path, TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Reference(NamedTuple):
     path: Path
 
 
+# A problem of a CR with the documents that it refers to, and places in these, each with a label.
+PlacedDiagnostic = tuple[Diagnostic, tuple[tuple[DocumentPath, str], ...]]
 # The documents that a CR refers to, by the path in it where their names are written.
 References = Mapping[Path, Cursor]
 
@@ -111,6 +113,7 @@ class KindSpec(NamedTuple):
     ``launcher_container`` is the name of the container of the launcher replica.
     ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh keys first.
     ``list_references`` gives the documents that a CR of the kind refers to; the loader resolves them.
+    ``validate_references`` gives the problems of a CR with these documents.
     ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
@@ -160,6 +163,7 @@ class KindSpec(NamedTuple):
     # Documents beside the CR.
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
     declaration: TracedDocument | None = None
+    validate_references: Callable[[Cursor, References], Iterator[PlacedDiagnostic]] | None = None
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

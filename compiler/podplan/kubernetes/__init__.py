@@ -73,15 +73,19 @@ def validate_object(obj: object, version: str = DEFAULT_VERSION) -> list[Diagnos
 
 
 def validate_pod_template(
-    template: object, version: str = DEFAULT_VERSION, *, partial: bool = False
+    template: object, version: str = DEFAULT_VERSION, *, partial: bool = False, only_structure: bool = False
 ) -> list[Diagnostic]:
     """The problems of a PodTemplateSpec inside another object; paths begin at the template.
 
-    ``partial`` allows a template without containers, for one that a controller completes.
+    ``partial`` allows a template without containers, for one that a controller completes. With
+    ``only_structure`` the rules that span fields are left to its Pods.
     """
     minor_version = schemas.parse_minor_version(version)
     diagnostics = _validate(
-        "PodTemplateSpec", template, version, lambda data: _validate_template(data, minor_version)
+        "PodTemplateSpec",
+        template,
+        version,
+        lambda data: () if only_structure else _validate_template(data, minor_version),
     )
     if partial:
         return [problem for problem in diagnostics if not _lacks_containers(problem)]

@@ -19,6 +19,7 @@ from podplan.kinds.spec import UNKNOWN_FIELD_RULE
 from podplan.schema.bundling import (
     KUBERNETES_KEYWORD,
     PARTIAL_TEMPLATE,
+    STRUCTURAL_TEMPLATE,
     build_list_schema,
     bundle_schema,
     load_schema_file,
@@ -212,6 +213,8 @@ def _validate_part(
         return [], True
     if definition in ("PodTemplateSpec", PARTIAL_TEMPLATE):
         part_diagnostics = kubernetes.validate_pod_template(value, k8s_version, partial=partial)
+    elif definition == STRUCTURAL_TEMPLATE:
+        part_diagnostics = kubernetes.validate_pod_template(value, k8s_version, only_structure=True)
     elif definition == "ObjectMeta":
         part_diagnostics = kubernetes.validate_metadata(value, k8s_version)
     else:
@@ -221,7 +224,7 @@ def _validate_part(
         problem.rule == "SCHEMA002" or (problem.rule == "SCHEMA003" and problem.path in ((), ("spec",)))
         for problem in part_diagnostics
     )
-    if definition == "PodTemplateSpec" or (definition == PARTIAL_TEMPLATE and not partial):
+    if definition in ("PodTemplateSpec", STRUCTURAL_TEMPLATE) or (definition == PARTIAL_TEMPLATE and not partial):
         is_usable = is_usable and _has_containers(value)
     return [_relocate_below(path, problem) for problem in part_diagnostics], is_usable
 

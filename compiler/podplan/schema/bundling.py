@@ -21,6 +21,8 @@ Schema = dict[str, Any]
 KUBERNETES_KEYWORD = "x-podplan-kubernetes"
 # The name there of a template that a controller completes.
 PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
+# The same where other parts of the document add to it, so that only its Pods can have all the rules of a Pod.
+STRUCTURAL_TEMPLATE = "PodTemplateSpec?structure"
 
 _DRAFT_URI = "https://json-schema.org/draft/2020-12/schema"
 _LOCAL_PREFIX = "#/$defs/"

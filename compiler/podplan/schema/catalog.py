@@ -7,6 +7,7 @@ from podplan.kinds.registry import KINDS_BY_NAME
 from podplan.kubernetes import schemas
 from podplan.schema.bundling import (
     PARTIAL_TEMPLATE,
+    STRUCTURAL_TEMPLATE,
     build_list_schema,
     bundle_schema,
     load_kind_schema,
@@ -51,6 +52,8 @@ def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
 
 def _load_kubernetes_definition(name: str, k8s_version: str) -> dict[str, Any]:
     """A definition of Kubernetes; of a template that a controller completes, without what must be there."""
+    if name == STRUCTURAL_TEMPLATE:
+        name = "PodTemplateSpec"
     if name != PARTIAL_TEMPLATE:
         return schemas.load_definition(name, k8s_version)
     template, spec = (

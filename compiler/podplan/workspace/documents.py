@@ -53,7 +53,12 @@ ALL_SORTS = OF_PROFILES | {"cr", "object"}
 OWN_API_PREFIXES = (
     *(f"{family.group}/" for family in FAMILIES if family.owns_group),
     *(kind for family in FAMILIES if family.owns_group for kind in family.packages),
-    *(f"kind: {kind}" for family in FAMILIES if not family.owns_group for kind in family.packages),
+    *(
+        f"kind: {kind}"
+        for family in FAMILIES
+        if not family.owns_group and not family.is_common
+        for kind in family.packages
+    ),
     f"{PROFILE_GROUP}/v",
 )
 
@@ -207,6 +212,8 @@ def _may_be_job(family: Family, kind: object) -> bool:
     name = kind.removesuffix("List")
     if family.owns_group:
         return name not in family.unchecked
+    if family.is_common:
+        return name in family.job_kinds
     return name in family.job_kinds or suggest_name(name, family.job_kinds) != ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import count_replicas_by_type, get_replica_specs
@@ -74,7 +74,7 @@ def _find_by_name(
 ) -> tuple[ReplicaGroup, int] | None:
     """The object of this name: its group and its index."""
     for group in (*groups_by_stem.get(_strip_number(name), ()), *groups_by_stem.get("", ())):
-        varying = group.doc.replica_texts.get(("metadata", "name"))
+        varying = find_name_text(group.doc)
         if not isinstance(varying, Indexed):
             if get_text(get_mapping(group.doc.data, "metadata"), "name") == name:
                 return group, group.start
@@ -114,7 +114,7 @@ def _group_by_stem(groups: Iterable[ReplicaGroup]) -> Mapping[str, list[ReplicaG
     """Groups by what their names have before a number at the end; by "" with the index elsewhere."""
     groups_by_stem: dict[str, list[ReplicaGroup]] = {}
     for group in groups:
-        varying = group.doc.replica_texts.get(("metadata", "name"))
+        varying = find_name_text(group.doc)
         name = get_text(get_mapping(group.doc.data, "metadata"), "name")
         if isinstance(varying, Indexed):
             name = str(varying.parts[0]) if varying.parts[1:] == (0,) else ""
@@ -174,10 +174,10 @@ def _describe_service_name(job: LoweredJob, type_: str, index: int) -> str:
     """How the Service of a replica is called, as a sentence; "" where it has none."""
     for group in job.groups:
         within = group.start <= index < group.start + group.replicas
-        name = group.doc.replica_texts.get(("metadata", "name"))
+        name = find_name_text(group.doc)
         if group.doc.data["kind"] == "Service" and group.replica_type == type_ and within:
             service_name = (
-                name.text_at(index) if isinstance(name, Indexed) else group.doc.data["metadata"]["name"]
+                name.text_at(index) if isinstance(name, Indexed) else find_object_name(group.doc)
             )
             return f"its Service is called {service_name}"
     return ""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
-from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.indexed_text import Digest, IndexDigits, Indexed, Listing, RepeatedLine
+from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.structural_diff import ABSENT
 from podplan.tools.diff.document_changes import Delta, iter_document_changes
 
@@ -63,11 +63,11 @@ def _whole(
             else:
                 stretches.append((group, start, count))
     for group, start, count in stretches:
-        name = group.doc.replica_texts.get(("metadata", "name"))
+        name = find_name_text(group.doc)
         if isinstance(name, Indexed):
             shown = told(Listing((RepeatedLine(name, start, count),)).folded_text())
         else:
-            shown = str(told(group.doc.data)["metadata"]["name"])
+            shown = str(told(find_object_name(group.doc)))
         delta = Delta((), (), "", shown if gone else ABSENT, ABSENT if gone else shown)
         sides = (group, None) if gone else (None, group)
         yield Lowered(str(group.doc.data["kind"]), group.replica_type, count, delta, *sides)
@@ -76,8 +76,8 @@ def _whole(
 def _by_name(groups: Sequence[ReplicaGroup], told: Told) -> dict[tuple[str, str, str], list[ReplicaGroup]]:
     found: dict[tuple[str, str, str], list[ReplicaGroup]] = {}
     for group in groups:
-        text = group.doc.replica_texts.get(("metadata", "name"))
-        name = _pattern(text) if isinstance(text, Indexed) else str(group.doc.data["metadata"].get("name"))
+        text = find_name_text(group.doc)
+        name = _pattern(text) if isinstance(text, Indexed) else find_object_name(group.doc)
         key = str(group.doc.data["kind"]), group.replica_type, str(told(name))
         found.setdefault(key, []).append(group)
     return found
@@ -113,6 +113,8 @@ def symbolic(group: ReplicaGroup) -> Any:
             parent = parent[step]
         if isinstance(text, Indexed):
             parent[path[-1]] = _pattern(text)
+        elif isinstance(text, Digest):
+            parent[path[-1]] = f"sha1({_pattern(text.text)})"
         elif isinstance(text, Listing):
             pieces = (_pattern(one) if isinstance(one, Indexed) else one for one in text.pieces)
             parent[path[-1]] = Listing(tuple(pieces)).folded_text()
@@ -122,6 +124,10 @@ def symbolic(group: ReplicaGroup) -> Any:
 
 
 def _pattern(text: Indexed) -> str:
-    return "".join(
-        part if isinstance(part, str) else f"{{index{f'+{part}' if part else ''}}}" for part in text.parts
-    )
+    return "".join(part if isinstance(part, str) else _describe_index(part) for part in text.parts)
+
+
+def _describe_index(part: int | IndexDigits) -> str:
+    if isinstance(part, int):
+        return f"{{index{f'+{part}' if part else ''}}}"
+    return f"{{{'index' if part.modulus else 'job'}{f'+{part.offset}' if part.offset else ''}}}"

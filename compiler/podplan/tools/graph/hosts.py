@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from podplan.core.indexed_text import Indexed, Listing
+from podplan.core.indexed_text import IndexDigits, Indexed, Listing
 from podplan.core.provenance import Path, TracedDocument
-from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 
@@ -58,15 +58,16 @@ def build_host_index(services: Sequence[ReplicaGroup], pods: Sequence[ReplicaGro
 
 
 def _build_host_pattern(group: ReplicaGroup, ports: str) -> _HostPattern:
-    name = group.doc.replica_texts.get(("metadata", "name"))
+    name = find_name_text(group.doc)
     if not isinstance(name, Indexed):
-        return _HostPattern(re.escape(group.doc.data["metadata"]["name"]), group.replica_type, ports)
+        return _HostPattern(re.escape(find_object_name(group.doc)), group.replica_type, ports)
     pattern, offset = "", 0
     for part in name.parts:
         if isinstance(part, str):
             pattern += re.escape(part)
         elif "<i>" not in pattern:
-            pattern, offset = pattern + rf"(?P<i>\d{{1,{_MAX_INDEX_DIGITS}}})", part
+            offset = part.offset if isinstance(part, IndexDigits) else part
+            pattern += rf"(?P<i>\d{{1,{_MAX_INDEX_DIGITS}}})"
         else:
             pattern += rf"\d{{1,{_MAX_INDEX_DIGITS}}}"
     return _HostPattern(pattern, group.replica_type, ports, offset)

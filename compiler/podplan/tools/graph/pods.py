@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
-from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
@@ -72,10 +72,10 @@ def build_rows(role: PodCard) -> tuple[Row, ...]:
 
 def format_object_names(group: ReplicaGroup) -> str:
     """The names of the objects of a group, folded: "bert-worker-{0..31}"."""
-    varying = group.doc.replica_texts.get(("metadata", "name"))
+    varying = find_name_text(group.doc)
     if isinstance(varying, Indexed):
         return Listing((RepeatedLine(varying, group.start, group.replicas),)).folded_text()
-    return get_text(get_mapping(group.doc.data, "metadata"), "name")
+    return find_object_name(group.doc)
 
 
 def describe_programs(group: ReplicaGroup) -> str:

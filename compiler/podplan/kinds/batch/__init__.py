@@ -1,0 +1,1 @@
+"""Kinds of Kubernetes itself: Job."""

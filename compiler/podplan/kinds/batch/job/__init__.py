@@ -1,0 +1,1 @@
+"""Job of batch/v1: Pods until enough of them have succeeded."""

@@ -1,0 +1,1 @@
+"""JobSet: Jobs that belong together."""

@@ -1,0 +1,14 @@
+"""What the rest of podplan may ask about JobSets."""
+
+from __future__ import annotations
+
+from podplan.kinds.jobset.validation import validate_job_set
+from podplan.kinds.spec import KindSpec
+
+SPEC = KindSpec(
+    plural="jobsets",
+    option_prefix="jobset",
+    validate_cr=validate_job_set,
+    unknown_field_rule="SCHEMA012",
+    owner_label="jobset.sigs.k8s.io/jobset-name",
+)

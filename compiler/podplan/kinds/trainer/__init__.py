@@ -1,0 +1,1 @@
+"""Kubeflow Trainer: TrainJobs and the runtimes that they refer to."""

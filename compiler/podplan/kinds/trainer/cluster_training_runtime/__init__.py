@@ -1,0 +1,1 @@
+"""ClusterTrainingRuntime of trainer.kubeflow.org/v1alpha1."""

@@ -1,0 +1,302 @@
+"""The JobSet of a TrainJob, and what the plugins of Trainer create beside it."""
+
+from __future__ import annotations
+
+import json
+
+from podplan.core.provenance import (
+    Cause,
+    Cursor,
+    Traced,
+    attribute_to,
+    build_traced_document,
+    compute_traced,
+    root_cursor,
+)
+from podplan.core.replica_groups import UID_FLAG, LoweringOptions, ReplicaGroup, build_group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common.merge import drop_absent, merge_tree
+from podplan.kinds.jobset.lower import lower_job_set, write_resources_and_env
+from podplan.kinds.trainer import behaviors
+from podplan.kinds.trainer.job_set_template import (
+    NODE,
+    TRAINER_STEP,
+    Job,
+    NodeCount,
+    TracedMap,
+    build_variable,
+    list_entries,
+    merge_resources,
+    parse_jobs,
+    set_variables,
+)
+
+OWN_MANAGER = "trainer.kubeflow.org/trainjob-controller"
+INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
+ANCESTORS = (TRAINER_STEP, *INITIALIZERS.values())
+GENERATED_SUFFIX = "xxxxx"
+
+
+class TrainJob(NamedTuple):
+    """A TrainJob with its runtime, and the template of its JobSet with the patches."""
+
+    cr: Cursor
+    spec: Cursor
+    name: str
+    name_causes: tuple[Cause, ...]
+    namespace: str
+    runtime: Cursor
+    template: Cursor
+    options: LoweringOptions
+
+    @property
+    def trainer(self) -> Cursor:
+        return self.spec.get("trainer")
+
+    @property
+    def policy(self) -> Cursor:
+        return self.runtime.get("spec", "mlPolicy")
+
+    @property
+    def coordinator(self) -> str:
+        """The host that the variables name, whatever the runtime says about its network."""
+        return f"{self.name}-{NODE}-0-0.{self.name}"
+
+
+def lower_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:
+    """The objects of a TrainJob: snapshot, those of the plugins, JobSet, and those of the JobSet."""
+    if cr.get("spec", "managedBy").value_or(OWN_MANAGER) != OWN_MANAGER:
+        return []
+    train_job = build_train_job(cr, runtime, options)
+    jobs, others = fill_template(train_job)
+    jobset = _build_job_set(train_job, jobs)
+    return [
+        _build_snapshot(train_job),
+        *others,
+        jobset,
+        *lower_job_set(root_cursor(jobset.doc), options),
+    ]
+
+
+def build_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> TrainJob:
+    """The TrainJob with the template of its runtime, patches applied."""
+    metadata = cr.get("metadata")
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    text = str(name.value_or(f"{prefix.value}{GENERATED_SUFFIX}" if prefix.exists else ""))
+    namespace = str(metadata.get("namespace").value_or("default"))
+    template = _apply_patches(cr, runtime.get("spec", "template"))
+    causes = (name if name.exists else prefix,)
+    return TrainJob(cr, cr.get("spec"), text, causes, namespace, runtime, template, options)
+
+
+def _apply_patches(cr: Cursor, template: Cursor) -> Cursor:
+    patches = [
+        one.get("trainingRuntimeSpec", "template") for one in cr.get("spec", "runtimePatches").entries()
+    ]
+    if not any(one.exists for one in patches):
+        return template
+    for number, patch in enumerate(patches):
+        tree = attribute_to((template, behaviors.PATCH), _apply_patch(template, patch))
+        template = root_cursor(build_traced_document(tree, f"runtime with patch {number}"))
+    return template
+
+
+def _apply_patch(template: Cursor, patch: Cursor) -> TracedMap:
+    fields: TracedMap = dict(template.fields())
+    if patch.get("metadata").exists:
+        fields["metadata"] = merge_tree(
+            fields.get("metadata", attribute_to(patch, {})), patch.get("metadata")
+        )
+    patched = {one.get("name").value: one for one in patch.get("spec", "replicatedJobs").entries()}
+    if not patched:
+        return fields
+    jobs: list[Any] = []
+    for job in template.get("spec", "replicatedJobs").entries():
+        overlay = patched.pop(job.get("name").value, None)
+        jobs.append(merge_tree(job, overlay) if overlay is not None else job)
+    spec = {**template.get("spec").fields(), "replicatedJobs": [*jobs, *patched.values()]}
+    return {**fields, "spec": attribute_to(template.get("spec"), spec)}
+
+
+def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
+    """The jobs as the plugins of Trainer leave them, and the other objects that these create."""
+    from podplan.kinds.trainer import mpi, pod_group, rendezvous
+
+    jobs = [_apply_trainer(train_job, one) for one in _count_nodes(train_job, parse_jobs(train_job.template))]
+    jobs = [_apply_initializers(train_job, one) for one in jobs]
+    others: list[ReplicaGroup] = []
+    policy = train_job.policy
+    if policy.get("mpi").exists:
+        jobs, others = mpi.apply_policy(train_job, jobs)
+    elif policy.exists:
+        jobs = rendezvous.apply_policy(train_job, jobs)
+    jobs, groups = pod_group.apply_policy(train_job, jobs)
+    return jobs, [*others, *groups]
+
+
+def _count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+    """The jobs with the numbers of nodes that trainer or the policy of the runtime state."""
+    policy, written = train_job.policy, train_job.trainer.get("numNodes")
+    if not policy.exists:
+        return jobs
+    default = policy.get("numNodes")
+    count = NodeCount(int(default.value_or(1)), (default if default.exists else policy, behaviors.NODES))
+    if written.exists and not policy.get("mpi").exists:
+        count = NodeCount(int(written.value), (written, behaviors.NODES))
+    return [one._replace(count=count) if one.ancestor == TRAINER_STEP else one for one in jobs]
+
+
+def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
+    """The container node of the trainer with what the TrainJob states."""
+    trainer, policy = train_job.trainer, train_job.policy
+    resources = trainer.get("resourcesPerNode")
+    trains = job.ancestor == TRAINER_STEP
+    is_mpi_node = job.name == NODE and policy.get("mpi", "runLauncherAsNode").value is True
+    if resources.exists and policy.exists and (trains or is_mpi_node):
+        job = job.map_containers(NODE, lambda fields: merge_resources(fields, resources))
+    if not trains or not trainer.exists:
+        return job
+
+    def change(fields: TracedMap) -> TracedMap:
+        written = {
+            field: attribute_to((trainer.get(field), behaviors.TRAINER), trainer.get(field).value)
+            for field in ("image", "command", "args")
+            if trainer.get(field).exists and trainer.get(field).value not in ([], "")
+        }
+        return {**fields, **written}
+
+    job = job.map_containers(NODE, change)
+    variables: list[Any] = list(trainer.get("env").entries())
+    return job.map_containers(NODE, lambda fields: set_variables(fields, variables)) if variables else job
+
+
+def _apply_initializers(train_job: TrainJob, job: Job) -> Job:
+    for field, name in INITIALIZERS.items():
+        written = train_job.spec.get("initializer", field)
+        if not written.exists or job.ancestor != name:
+            continue
+
+        def change(fields: TracedMap, written: Cursor = written) -> TracedMap:
+            uri, secret = written.get("storageUri"), written.get("secretRef")
+            variables: list[Any] = []
+            if uri.exists:
+                variables.append(build_variable("STORAGE_URI", uri, uri, behaviors.INITIALIZER))
+            fields = set_variables(set_variables(fields, variables), written.get("env").entries())
+            if secret.exists:
+                source = attribute_to((secret, behaviors.INITIALIZER), {"secretRef": secret})
+                fields = {**fields, "envFrom": [*list_entries(fields.get("envFrom")), source]}
+            return fields
+
+        job = job.map_containers(name, change)
+    return job
+
+
+def build_metadata(train_job: TrainJob, name: str, **fields: Any) -> TracedMap:
+    """The metadata of an object that the TrainJob owns."""
+    cr = train_job.cr
+    uid = cr.get("metadata", "uid")
+    options = train_job.options
+    traced_uid = attribute_to(UID_FLAG, options.uid) if options.uid and not uid.exists else uid
+    tree: TracedMap = {
+        "name": attribute_to((*train_job.name_causes, behaviors.JOBSET), name),
+        "namespace": cr.get("metadata", "namespace"),
+        **fields,
+    }
+    if traced_uid.value:
+        owner = {
+            "apiVersion": cr["apiVersion"],
+            "kind": cr["kind"],
+            "name": train_job.name,
+            "uid": traced_uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        tree["ownerReferences"] = [attribute_to((behaviors.OWNER, *train_job.name_causes), owner)]
+    return drop_absent(tree)
+
+
+def _build_snapshot(train_job: TrainJob) -> ReplicaGroup:
+    text = compute_traced(
+        lambda data: json.dumps(data, indent=2) + "\n", train_job.runtime, behavior=behaviors.SNAPSHOT
+    )
+    tree = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": build_metadata(train_job, f"{train_job.name}-runtime-snapshot"),
+        "data": {"runtime": text},
+    }
+    return build_group(attribute_to((train_job.runtime, behaviors.SNAPSHOT), tree))
+
+
+def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
+    template = train_job.template
+    metadata = template.get("metadata")
+    suspend = train_job.spec.get("suspend")
+    is_suspended = suspend.value is True and not train_job.options.resumed
+    spec = {
+        **template.get("spec").fields(),
+        "replicatedJobs": [_write_job(train_job, one) for one in jobs],
+        "suspend": attribute_to((behaviors.SUSPEND, suspend), is_suspended),
+    }
+    tree = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": build_metadata(
+            train_job,
+            train_job.name,
+            labels=metadata.get("labels"),
+            annotations=metadata.get("annotations"),
+        ),
+        "spec": attribute_to((template.get("spec"), behaviors.JOBSET), spec),
+    }
+    return build_group(attribute_to((template, behaviors.JOBSET), tree))
+
+
+def _write_job(train_job: TrainJob, job: Job) -> Traced:
+    entry, written = job.entry, job.entry.get("template", "spec")
+    pod = written.get("template")
+    count = attribute_to(job.count.causes, job.count.value)
+    pod_spec: TracedMap = dict(pod.get("spec").fields())
+    for field, value in (
+        ("initContainers", job.init_containers),
+        ("containers", job.containers),
+        ("volumes", job.volumes),
+    ):
+        if value:
+            pod_spec[field] = list(value)
+    if "containers" in pod_spec:
+        pod_spec["containers"] = [write_resources_and_env(one) for one in job.containers]
+    if "initContainers" in pod_spec:
+        pod_spec["initContainers"] = [write_resources_and_env(one) for one in job.init_containers]
+    pod_metadata: TracedMap = dict(pod.get("metadata").fields())
+    for field, added in (("labels", job.labels), ("annotations", job.annotations)):
+        if added:
+            pod_metadata[field] = attribute_to(
+                (pod.get("metadata", field), behaviors.POD_GROUP),
+                {**pod.get("metadata", field).fields(), **added},
+            )
+    spec = {
+        **written.fields(),
+        "parallelism": count,
+        "completions": count,
+        "template": attribute_to(
+            pod,
+            {
+                **pod.fields(),
+                **({"metadata": attribute_to(pod, pod_metadata)} if pod_metadata else {}),
+                "spec": attribute_to(pod.get("spec"), pod_spec),
+            },
+        ),
+    }
+    replicas = entry.get("replicas")
+    one = attribute_to((replicas, behaviors.REPLICAS), 1)
+    group = entry.get("groupName")
+    tree = {
+        **entry.fields(),
+        "replicas": one if job.ancestor in ANCESTORS or not replicas.exists else replicas,
+        "groupName": group if group.exists else attribute_to((group, behaviors.JOBSET), "default"),
+        "template": attribute_to(
+            entry.get("template"), {**entry.get("template").fields(), "spec": attribute_to(written, spec)}
+        ),
+    }
+    return attribute_to(entry, tree)

@@ -1,0 +1,153 @@
+"""The variables by which the processes of torch, JAX and XGBoost find each other."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Cause, Cursor, attribute_to
+from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.kinds.trainer import behaviors
+from podplan.kinds.trainer.job_set_template import (
+    NODE,
+    PORT,
+    TRAINER_STEP,
+    Job,
+    TracedMap,
+    build_field_variable,
+    build_variable,
+    iter_amounts,
+    list_entries,
+    set_variables,
+    upsert,
+)
+from podplan.kinds.trainer.torchtune import build_command, is_torchtune
+from podplan.kubernetes.quantities import UNITS_PER_ONE, parse_quantity
+
+if TYPE_CHECKING:
+    from podplan.kinds.trainer.lower import TrainJob
+
+INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+def apply_policy(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+    """The jobs with the variables of the policy of the runtime."""
+    policy = train_job.policy
+    trainer_job = next((one for one in jobs if one.ancestor == TRAINER_STEP), None)
+    if trainer_job is None:
+        return jobs
+    if policy.get("torch").exists:
+        jobs = [_inject_torch(train_job, one, trainer_job) for one in jobs]
+        if is_torchtune(train_job):
+            return [
+                build_command(train_job, one)
+                for one in _add(train_job, jobs, _build_tune(train_job, trainer_job))
+            ]
+        return _add(train_job, jobs, build_torch_variables(train_job, trainer_job), has_port=True)
+    for field, build in (("jax", _build_jax), ("xgboost", _build_xgboost)):
+        if policy.get(field).exists:
+            return _add(train_job, jobs, build(train_job, trainer_job), has_port=True)
+    return jobs
+
+
+def _add(train_job: TrainJob, jobs: list[Job], variables: list[Any], has_port: bool = False) -> list[Job]:
+    """The jobs with variables in the container node of the trainer; only with ``spec.trainer``."""
+    if not train_job.trainer.exists:
+        return jobs
+
+    def change(fields: TracedMap) -> TracedMap:
+        fields = set_variables(fields, variables)
+        if not has_port:
+            return fields
+        port = attribute_to((behaviors.PORT, train_job.policy), {"containerPort": PORT})
+        return {**fields, "ports": upsert(list_entries(fields.get("ports")), [port], "containerPort")}
+
+    return [
+        one.map_containers(NODE, change)
+        if one.ancestor == TRAINER_STEP and one.find_container(NODE) is not None
+        else one
+        for one in jobs
+    ]
+
+
+def _inject_torch(train_job: TrainJob, job: Job, trainer_job: Job) -> Job:
+    """The job with the variables of torchrun in the further containers that the runtime names."""
+    for target in train_job.policy.get("torch", "envInjection", "targets").entries():
+        if target.get("jobName").value == job.name:
+            variables = build_torch_variables(train_job, trainer_job)
+            for name in target.get("containerNames").value_or([]):
+                job = job.map_containers(name, lambda fields: set_variables(fields, variables))
+    return job
+
+
+def build_torch_variables(train_job: TrainJob, job: Job) -> list[Any]:
+    why = (train_job.trainer if train_job.trainer.exists else train_job.policy, behaviors.TORCH)
+    return [
+        *_build_tune(train_job, job),
+        build_variable("PET_MASTER_ADDR", train_job.coordinator, *train_job.name_causes, *why),
+        build_variable("PET_MASTER_PORT", str(PORT), *why),
+    ]
+
+
+def _build_tune(train_job: TrainJob, job: Job) -> list[Any]:
+    value, causes = resolve_torch_processes(train_job, job)
+    return [
+        build_variable("PET_NNODES", str(job.count.value), *job.count.causes),
+        build_variable("PET_NPROC_PER_NODE", value, *causes),
+        build_field_variable("PET_NODE_RANK", INDEX_FIELD, behaviors.TORCH, train_job.policy),
+    ]
+
+
+def _build_jax(train_job: TrainJob, job: Job) -> list[Any]:
+    address = f"{train_job.coordinator}:{PORT}"
+    return [
+        build_variable("JAX_NUM_PROCESSES", str(job.count.value), *job.count.causes),
+        build_field_variable("JAX_PROCESS_ID", INDEX_FIELD, behaviors.JAX, train_job.policy),
+        build_variable("JAX_COORDINATOR_ADDRESS", address, *train_job.name_causes, behaviors.JAX),
+    ]
+
+
+def _build_xgboost(train_job: TrainJob, job: Job) -> list[Any]:
+    gpus, causes = count_gpus(train_job, job)
+    workers = job.count.value * max(gpus, 1)
+    return [
+        build_variable("DMLC_TRACKER_URI", train_job.coordinator, *train_job.name_causes, behaviors.XGBOOST),
+        build_variable("DMLC_TRACKER_PORT", str(PORT), behaviors.XGBOOST, train_job.policy),
+        build_field_variable("DMLC_TASK_ID", INDEX_FIELD, behaviors.XGBOOST, train_job.policy),
+        build_variable("DMLC_NUM_WORKER", str(workers), *job.count.causes, *causes),
+    ]
+
+
+def find_resources(train_job: TrainJob, job: Job) -> tuple[Any, Cursor]:
+    """The resources that processes are counted by: those of trainer alone, else those of the runtime."""
+    written = train_job.trainer.get("resourcesPerNode")
+    if written.exists:
+        return written.value, written
+    for container in job.entry.get("template", "spec", "template", "spec", "containers").entries():
+        if container.get("name").value == NODE:
+            return container.get("resources").value_or({}), container
+    return {}, job.entry
+
+
+def count_gpus(train_job: TrainJob, job: Job) -> tuple[int, tuple[Cause, ...]]:
+    """The GPUs of a node as Trainer counts them: any resource whose name has gpu in it."""
+    resources, place = find_resources(train_job, job)
+    for section, name, amount in sorted(iter_amounts(resources)):
+        if "gpu" in name.lower():
+            units = parse_quantity(amount) or 0
+            return units // UNITS_PER_ONE, (place.get(section, name),)
+    return 0, (place,)
+
+
+def resolve_torch_processes(train_job: TrainJob, job: Job) -> tuple[str, tuple[Cause, ...]]:
+    """What PET_NPROC_PER_NODE is, and what says so."""
+    written = train_job.trainer.get("numProcPerNode")
+    if written.exists:
+        return str(written.value), (written,)
+    gpus, causes = count_gpus(train_job, job)
+    if gpus:
+        return "auto", (*causes, behaviors.TORCH_PROCESSES)
+    resources, place = find_resources(train_job, job)
+    for section, name, amount in iter_amounts(resources):
+        if name == "cpu":
+            units = parse_quantity(amount) or 0
+            count = max(-(-units // UNITS_PER_ONE), 1)
+            return str(count), (place.get(section, name), behaviors.TORCH_PROCESSES)
+    return "1", (behaviors.TORCH_PROCESSES, place)

@@ -1,0 +1,1 @@
+"""TrainJob of trainer.kubeflow.org/v1alpha1."""

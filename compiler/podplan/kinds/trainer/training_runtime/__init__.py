@@ -1,0 +1,1 @@
+"""TrainingRuntime of trainer.kubeflow.org/v1alpha1."""

@@ -1,0 +1,13 @@
+"""What the rest of podplan may ask about TrainingRuntimes and ClusterTrainingRuntimes."""
+
+from __future__ import annotations
+
+from podplan.kinds.spec import KindSpec
+from podplan.kinds.trainer.validation import validate_runtime
+
+SPEC = KindSpec(
+    plural="trainingruntimes",
+    option_prefix="trainer",
+    validate_cr=validate_runtime,
+    unknown_field_rule="SCHEMA012",
+)

@@ -1,0 +1,218 @@
+"""What the API server, the webhook of Trainer and its controller refuse, beside what a schema can state.
+
+Source: docs/evidence/trainer.md#refusals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from podplan.core.findings import Diagnostic, Path
+from podplan.core.provenance import Cursor
+from podplan.core.typing import Any
+from podplan.kinds.batch.validation import is_manager
+from podplan.kinds.jobset.validation import validate_job_set_spec
+from podplan.kinds.spec import PlacedDiagnostic, References
+from podplan.kinds.trainer.job_set_template import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER_STEP
+from podplan.kubernetes import names
+
+Spec = Mapping[str, Any]
+
+_API_SERVER = "the API server refuses it"
+WEBHOOK = "the webhook of Trainer refuses it"
+_CONTROLLER = "the controller of Trainer fails without end"
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+", re.ASCII)
+_INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
+_OWN_CONTAINERS = (NODE, *_INITIALIZERS.values())
+_ANCESTOR_CONTAINERS = {TRAINER_STEP: NODE, **{name: name for name in _INITIALIZERS.values()}}
+_POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
+_RESERVED = {
+    "torch": ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
+    "mpi": (
+        "OMPI_MCA_orte_default_hostfile",
+        "OMPI_MCA_plm_rsh_args",
+        "OMPI_MCA_orte_keep_fqdn_hostnames",
+        "OMPI_MCA_orte_set_default_slots",
+    ),
+    "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
+}
+_MPI = "OpenMPI"
+
+
+def _get(value: Any, *keys: str | int) -> Any:
+    for key in keys:
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value
+
+
+def _iter_maps(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    for index, entry in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(entry, dict):
+            yield index, entry
+
+
+def validate_train_job(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
+    """The problems of a TrainJob by itself."""
+    diagnostics: list[Diagnostic] = []
+    name, spec = _get(cr, "metadata", "name"), cr.get("spec")
+    if isinstance(name, str) and not names.matches_form("dns-1035-label", name):
+        reason = names.explain_mismatch("dns-1035-label", name)
+        diagnostics.append(Diagnostic("SCHEMA006", f"name {reason}; {_API_SERVER}", ("metadata", "name")))
+    if not isinstance(spec, dict):
+        return diagnostics
+    diagnostics += _iter_repeated(_get(spec, "trainer", "env"), "name", ("spec", "trainer", "env"))
+    for field in _INITIALIZERS:
+        path: Path = ("spec", "initializer", field)
+        diagnostics += _iter_repeated(_get(spec, *path[1:], "env"), "name", (*path, "env"))
+        uri = _get(spec, *path[1:], "storageUri")
+        if isinstance(uri, str) and uri and not _URI.fullmatch(uri):
+            message = f"storageUri must be a URI, such as hf://NAME; {_API_SERVER}"
+            diagnostics.append(Diagnostic("SCHEMA006", message, (*path, "storageUri")))
+    patches = spec.get("runtimePatches")
+    diagnostics += _iter_repeated(patches, "manager", ("spec", "runtimePatches"))
+    for index, patch in _iter_maps(patches):
+        diagnostics += _validate_patch(patch, ("spec", "runtimePatches", index))
+    return diagnostics
+
+
+def _iter_repeated(entries: Any, key: str, path: Path) -> Iterator[Diagnostic]:
+    first: dict[str, Path] = {}
+    for index, entry in _iter_maps(entries):
+        name = entry.get(key)
+        if not isinstance(name, str):
+            continue
+        if name in first:
+            message = f'{path[-1]} has "{name}" twice; {_API_SERVER}'
+            related = ((first[name], "the first"),)
+            yield Diagnostic("SCHEMA007", message, (*path, index, key), related=related)
+        first.setdefault(name, (*path, index, key))
+
+
+def _validate_patch(patch: Spec, path: Path) -> Iterator[Diagnostic]:
+    manager = patch.get("manager")
+    if isinstance(manager, str) and not is_manager(manager):
+        message = f'manager "{manager}" must be a domain, a slash and a path; {WEBHOOK}'
+        yield Diagnostic("SCHEMA006", message, (*path, "manager"))
+    jobs_path: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
+    jobs = _get(patch, *jobs_path)
+    yield from _iter_repeated(jobs, "name", (*path, *jobs_path))
+    for index, job in _iter_maps(jobs):
+        pod_path: Path = ("template", "spec", "template", "spec")
+        for field in ("initContainers", "containers"):
+            for number, container in _iter_maps(_get(job, *pod_path, field)):
+                place: Path = (*path, *jobs_path, index, *pod_path, field, number)
+                yield from _iter_repeated(container.get("env"), "name", (*place, "env"))
+                if container.get("env") and container.get("name") in _OWN_CONTAINERS:
+                    name = container["name"]
+                    where = "spec.trainer.env" if name == NODE else "spec.initializer"
+                    message = f"a patch cannot set variables of the container {name}; {WEBHOOK}"
+                    yield Diagnostic("SCHEMA009", message, (*place, "env"), help=f"write them in {where}")
+
+
+def validate_runtime(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
+    """The problems of a runtime."""
+    spec = cr.get("spec")
+    if not isinstance(spec, dict):
+        return []
+    diagnostics: list[Diagnostic] = []
+    policy = spec.get("mlPolicy")
+    stated = [field for field in _POLICIES if _get(policy, field) is not None]
+    if len(stated) > 1:
+        message = f"{stated[0]} and {stated[1]} exclude each other; {_API_SERVER}"
+        diagnostics.append(Diagnostic("SCHEMA009", message, ("spec", "mlPolicy", stated[1]), on_key=True))
+    for index, target in _iter_maps(_get(policy, "torch", "envInjection", "targets")):
+        containers = target.get("containerNames")
+        if isinstance(containers, list) and NODE in containers:
+            message = f"the container {NODE} has the variables anyway; {_API_SERVER}"
+            path: Path = ("spec", "mlPolicy", "torch", "envInjection", "targets", index, "containerNames")
+            diagnostics.append(Diagnostic("SCHEMA009", message, (*path, containers.index(NODE))))
+    template = _get(spec, "template", "spec")
+    path = ("spec", "template", "spec")
+    if isinstance(template, dict):
+        diagnostics += validate_job_set_spec(template, path)
+        for index, job in _iter_maps(template.get("replicatedJobs")):
+            diagnostics += _validate_runtime_job(job, (*path, "replicatedJobs", index))
+    return diagnostics
+
+
+def _validate_runtime_job(job: Spec, path: Path) -> Iterator[Diagnostic]:
+    ancestor = _get(job, "template", "metadata", "labels", ANCESTOR_LABEL)
+    container = _ANCESTOR_CONTAINERS.get(ancestor) if isinstance(ancestor, str) else None
+    if container is None:
+        return
+    if job.get("replicas", 1) != 1:
+        message = f"a job for the step {ancestor} must have 1 replica; {WEBHOOK}"
+        yield Diagnostic("SCHEMA005", message, (*path, "replicas"), help="write replicas: 1")
+    containers_path: Path = ("template", "spec", "template", "spec", "containers")
+    containers = [one.get("name") for _, one in _iter_maps(_get(job, *containers_path))]
+    if container not in containers:
+        message = f'a job for the step {ancestor} needs a container called "{container}"; {WEBHOOK}'
+        yield Diagnostic("SCHEMA004", message, (*path, *containers_path), on_key=True)
+
+
+def validate_references(cr: Cursor, references: References) -> Iterator[PlacedDiagnostic]:
+    """The problems of a TrainJob with its runtime, each with the place in the runtime."""
+    runtime = references[("spec", "runtimeRef", "name")]
+    policy = runtime.get("spec", "mlPolicy")
+    for field, reserved in _RESERVED.items():
+        if policy.get(field).exists:
+            for variable in cr.get("spec", "trainer", "env").entries():
+                if variable.get("name").value in reserved:
+                    message = f"{variable.get('name').value} is set by a runtime for {field}; {WEBHOOK}"
+                    diagnostic = Diagnostic("SCHEMA009", message, (*variable.path, "name"), help="remove it")
+                    yield diagnostic, ((policy.get(field).document_path, "the policy of the runtime"),)
+    yield from _validate_initializers(cr, runtime)
+    yield from _validate_mpi(cr, runtime)
+
+
+def _find_job(runtime: Cursor, name: str) -> Cursor | None:
+    jobs = runtime.get("spec", "template", "spec", "replicatedJobs").entries()
+    return next((one for one in jobs if one.get("name").value == name), None)
+
+
+def _validate_initializers(cr: Cursor, runtime: Cursor) -> Iterator[PlacedDiagnostic]:
+    jobs = runtime.get("spec", "template", "spec", "replicatedJobs")
+    for field, name in _INITIALIZERS.items():
+        written = cr.get("spec", "initializer", field)
+        if not written.exists:
+            continue
+        job = _find_job(runtime, name)
+        place = ((jobs if job is None else job).document_path, "the runtime")
+        if job is None:
+            message = f"the runtime has no job {name}, which initializer.{field} needs; {WEBHOOK}"
+            yield Diagnostic("SCHEMA009", message, written.path, on_key=True), (place,)
+            continue
+        containers = job.get("template", "spec", "template", "spec", "containers").entries()
+        container = next((one for one in containers if one.get("name").value == name), None)
+        mounts = container.get("volumeMounts").entries() if container is not None else []
+        if not any(one.get("name").value == "initializer" for one in mounts):
+            message = (
+                f"the container {name} of the runtime mounts no volume called initializer, which "
+                f"initializer.{field} needs; {WEBHOOK}"
+            )
+            yield Diagnostic("SCHEMA009", message, written.path, on_key=True), (place,)
+
+
+def _validate_mpi(cr: Cursor, runtime: Cursor) -> Iterator[PlacedDiagnostic]:
+    policy = runtime.get("spec", "mlPolicy", "mpi")
+    if not policy.exists:
+        return
+    implementation = policy.get("mpiImplementation")
+    if implementation.value_or(_MPI) != _MPI:
+        message = (
+            f'the runtime has mpiImplementation "{implementation.value}"; {_CONTROLLER}, only {_MPI} works'
+        )
+        place = (implementation.document_path, "the runtime")
+        yield Diagnostic("SCHEMA004", message, ("spec", "runtimeRef", "name")), (place,)
+    nodes = cr.get("spec", "trainer", "numNodes")
+    as_node = policy.get("runLauncherAsNode").value is True
+    missing = [name for name in (LAUNCHER, NODE) if _find_job(runtime, name) is None]
+    if as_node and nodes.exists and nodes.value > 1 and missing:
+        message = f"the runtime has no job {' and '.join(missing)}, so there can be only 1 node; {WEBHOOK}"
+        yield Diagnostic("SCHEMA005", message, nodes.path), ((policy.document_path, "the runtime"),)
