@@ -19,7 +19,7 @@ from podplan.kinds.lowering_options import (
     list_lowering_options,
     list_status_behavior_ids,
 )
-from podplan.kinds.registry import KIND_NAMES
+from podplan.kinds.registry import COMPILED_KINDS, KIND_NAMES
 
 REPOSITORY = Path(__file__).parents[1]
 SCHEMA_PATH, PAGE_PATH = Path("schemas/Config.json"), Path("docs/lowering.md")
@@ -29,6 +29,7 @@ REASON_BY_BEHAVIOR = {
     "colossalai.labels": "`pod.labels` changes each label",
     "colossalai.launch-arguments": "`colossalai.run` decides whether and where they appear",
     "colossalai.launcher-image": "a launcher can set its image",
+    "jobset.topology-domain": "only the cluster knows the names of its topology domains",
     "label.component": _LABEL_REASON,
     "label.owner-kind": _LABEL_REASON,
     "pytorch.master-addr": "`service.host` sets the names of replicas, `pytorch.env` the value",
@@ -57,7 +58,7 @@ def build_files() -> dict[Path, str]:
         page = _replace_table(page, section, table)
     page = _replace_table(page, "nothing", _format_reasons())
     profile_schema = (REPOSITORY / PROFILE_SCHEMA_PATH).read_text(encoding="utf-8")
-    profile_schema = _JOB_KINDS.sub(lambda match: match[1] + json.dumps(list(KIND_NAMES)), profile_schema)
+    profile_schema = _JOB_KINDS.sub(lambda match: match[1] + json.dumps(list(COMPILED_KINDS)), profile_schema)
     return {SCHEMA_PATH: schema, PAGE_PATH: page, PROFILE_SCHEMA_PATH: profile_schema}
 
 

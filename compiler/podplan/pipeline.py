@@ -207,6 +207,8 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
             *diagnostics,
             *(DocumentDiagnostic("cr", cr, one, extra_places=places) for one, places in placed),
         )
+        if any(one.rule == "CR900" for one, _ in placed):
+            return plan._replace(diagnostics=diagnostics, references=resolved)
     groups = tuple(
         lower_cr(
             prune_unknown_fields(cr, validation.diagnostics),

@@ -143,4 +143,5 @@ def _build_replica_doc(group: ReplicaGroup, name: str) -> TracedDocument:
 def _format_group_name(group: ReplicaGroup) -> str:
     """The objects of a group as text, such as ``Pod/train-worker-{1..3}``."""
     folded_object = fold_group(group)
-    return f"{folded_object['kind']}/{folded_object['metadata']['name']}"
+    name = folded_object["metadata"][find_name_path(group.doc)[-1]]
+    return f"{folded_object['kind']}/{name}"

@@ -11,8 +11,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.merge import apply_patches, drop_nulls, order_keys
 from podplan.kinds.common.profile import find_repeated_names, find_unused_fields, format_value, join_words
 from podplan.kinds.registry import (
-    KIND_NAMES,
-    KINDS_BY_NAME,
+    COMPILED_KINDS,
     GroupVersionKind,
     iter_kinds_named,
     load_module,
@@ -40,7 +39,7 @@ def compile_profile(
     """
     profile_cursor = root_cursor(profile)
     job_kind = profile_cursor.get("spec", "job")
-    kinds = list(iter_kinds_named(job_kind.value))
+    kinds = [kind for kind in iter_kinds_named(job_kind.value) if kind in COMPILED_KINDS.values()]
     if len(kinds) != 1:
         return CompileResult(None, [_diagnose_unknown_kind(job_kind, kinds)])
     kind, spec = kinds[0], load_spec(kinds[0])
@@ -97,19 +96,19 @@ def _find_name(profile_cursor: Cursor) -> Any:
 
 def _find_kinds_with_field(field: str, in_role: bool) -> Iterable[str]:
     """The kinds that have a field."""
-    specs = ((name, load_spec(kind)) for name, kind in KINDS_BY_NAME.items())
+    specs = ((name, load_spec(kind)) for name, kind in COMPILED_KINDS.items())
     return (name for name, spec in specs if field in (spec.role_fields if in_role else spec.profile_fields))
 
 
 def _diagnose_unknown_kind(job_kind: Cursor, candidates: list[GroupVersionKind]) -> Diagnostic:
-    kind_names = join_words(list(KIND_NAMES), "or")
+    kind_names = join_words(list(COMPILED_KINDS), "or")
     if not job_kind.exists:
         return Diagnostic("PROF025", f"spec.job is missing; write {kind_names}", job_kind.path[:-1])
     if candidates:
         names = join_words([kind.qualified_name for kind in candidates], "or")
         message = f"several API groups have a kind {format_value(job_kind.value)}; write {names}"
         return Diagnostic("PROF025", message, job_kind.path)
-    hint = suggest_phrase(str(job_kind.value), KIND_NAMES) or f"; there is {kind_names}"
+    hint = suggest_phrase(str(job_kind.value), COMPILED_KINDS) or f"; there is {kind_names}"
     return Diagnostic(
         "PROF025", f"there is no kind of job {format_value(job_kind.value)}{hint}", job_kind.path
     )

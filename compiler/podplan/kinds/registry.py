@@ -44,9 +44,10 @@ class Family(NamedTuple):
     ``behavior_modules`` define what several controllers do when they create objects, and
     ``status_behavior_modules`` what becomes of a job that runs; what one controller does is in the module
     ``behaviors`` of its kind. ``change_rules_module`` says what a change does to the kinds in
-    ``not_lowered``. The kinds of a family that ``is_common`` are in most repositories, whatever these are about:
-    only documents that clearly are of such a kind count as jobs. ``operator_versions`` are those of the operator that a configuration may state, the
-    default first.
+    ``not_lowered``. The kinds of a family that ``is_common`` are in most repositories, whatever these are
+    about: only documents that clearly are of such a kind count as jobs. ``operator_versions`` are those of
+    the operator that a configuration may state, the default first. ``not_compiled`` are the kinds that no
+    profile becomes.
     """
 
     group: str
@@ -60,6 +61,7 @@ class Family(NamedTuple):
     change_rules_module: str = ""
     operator_versions: tuple[str, ...] = ()
     is_common: bool = False
+    not_compiled: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
@@ -72,6 +74,10 @@ class Family(NamedTuple):
     @property
     def kinds(self) -> tuple[str, ...]:
         return (*self.job_kinds, *self.unchecked)
+
+    def has_kind_without_profile(self, kind: GroupVersionKind) -> bool:
+        """Whether a kind is of this family, and no profile becomes one."""
+        return kind.api_version == self.api_version and kind.kind in self.not_compiled
 
     def has_job_kind(self, kind: object) -> bool:
         """Whether ``kind``, or the kind in its List, is a job of this family."""
@@ -119,6 +125,7 @@ BATCH = Family(
     {"Job": "podplan.kinds.batch.job"},
     owns_group=False,
     is_common=True,
+    not_compiled=("Job",),
     behavior_modules=("podplan.kinds.batch.behaviors",),
 )
 JOBSET = Family(
@@ -126,6 +133,7 @@ JOBSET = Family(
     "v1alpha2",
     {"JobSet": "podplan.kinds.jobset.job_set"},
     behavior_modules=("podplan.kinds.jobset.behaviors",),
+    not_compiled=("JobSet",),
 )
 TRAINER = Family(
     "trainer.kubeflow.org",
@@ -137,6 +145,7 @@ TRAINER = Family(
     },
     behavior_modules=("podplan.kinds.trainer.behaviors",),
     operator_versions=("2.3",),
+    not_compiled=("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"),
 )
 FAMILIES = (
     T9K,  # a family a line
@@ -157,6 +166,12 @@ KINDS_BY_NAME: dict[str, GroupVersionKind] = {
     kind.kind if _JOB_KINDS.count(kind.kind) == 1 else kind.qualified_name: kind for kind in PACKAGES
 }
 KIND_NAMES = tuple(KINDS_BY_NAME)
+# The kinds that a profile can become, by the same names.
+COMPILED_KINDS = {
+    name: kind
+    for name, kind in KINDS_BY_NAME.items()
+    if not any(family.has_kind_without_profile(kind) for family in FAMILIES)
+}
 # The versions of its operators that a configuration may state, by API group.
 OPERATOR_VERSIONS = {
     group: tuple(
@@ -165,9 +180,7 @@ OPERATOR_VERSIONS = {
     for group in dict.fromkeys(family.group for family in FAMILIES)
 }
 _NAME_BY_KIND = {kind: name for name, kind in KINDS_BY_NAME.items()}
-_BARE_NAMES = frozenset(
-    kind for family in FAMILIES if not family.is_common for kind in family.packages
-)
+_BARE_NAMES = frozenset(kind for family in FAMILIES if not family.is_common for kind in family.packages)
 
 
 def name_of(kind: GroupVersionKind) -> str:

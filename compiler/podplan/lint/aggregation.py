@@ -164,7 +164,8 @@ def _build_finding(one: DocumentDiagnostic, object_id: dict[str, Any] | None) ->
     rule = one.rule or BUILTIN_RULES[diagnostic.rule]
     lowered = None
     if one.level == "lowered" and group is not None:
-        name = get_text(get_mapping(doc.data, "metadata"), "name")  # a Pod that somebody wrote may have none
+        metadata = get_mapping(doc.data, "metadata")  # a Pod that somebody wrote may have no name
+        name = get_text(metadata, "name") or get_text(metadata, "generateName")
         lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path))
     finding = Finding(
         rule=rule.code,

@@ -224,7 +224,9 @@ def _validate_part(
         problem.rule == "SCHEMA002" or (problem.rule == "SCHEMA003" and problem.path in ((), ("spec",)))
         for problem in part_diagnostics
     )
-    if definition in ("PodTemplateSpec", STRUCTURAL_TEMPLATE) or (definition == PARTIAL_TEMPLATE and not partial):
+    if definition in ("PodTemplateSpec", STRUCTURAL_TEMPLATE) or (
+        definition == PARTIAL_TEMPLATE and not partial
+    ):
         is_usable = is_usable and _has_containers(value)
     return [_relocate_below(path, problem) for problem in part_diagnostics], is_usable
 

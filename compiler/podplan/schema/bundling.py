@@ -13,7 +13,7 @@ from functools import cache
 
 from podplan.core import bundled
 from podplan.core.typing import Any
-from podplan.kinds.registry import KIND_NAMES, OPERATOR_VERSIONS, GroupVersionKind, load_spec
+from podplan.kinds.registry import COMPILED_KINDS, KIND_NAMES, OPERATOR_VERSIONS, GroupVersionKind, load_spec
 
 Schema = dict[str, Any]
 
@@ -36,7 +36,7 @@ def load_schema_file(name: str) -> Schema:
     """The schema in schemas/``name``.json, with the names of all kinds. Raises FileNotFoundError."""
     schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
     if name == "JobProfile":
-        schema["$defs"]["spec"]["properties"]["job"]["enum"] = list(KIND_NAMES)
+        schema["$defs"]["spec"]["properties"]["job"]["enum"] = list(COMPILED_KINDS)
     elif name == "Config":
         properties = schema["$defs"]["ofAllKinds"]["properties"]
         properties |= {kind: {"$ref": f"{_LOCAL_PREFIX}ofOneKind"} for kind in KIND_NAMES}

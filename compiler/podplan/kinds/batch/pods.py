@@ -22,6 +22,7 @@ INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 _MAX_GENERATED_NAME = 58
 TracedMap = dict[str, Any]
+Parts = tuple[str | int | IndexDigits, ...]
 
 
 class PodRange(NamedTuple):
@@ -128,7 +129,7 @@ def spread_tree(pods: JobPods, cursor: Cursor) -> Any:
     return attribute_to(cursor, [spread_tree(pods, one) for one in cursor.entries()])
 
 
-def _spread_name(pods: JobPods, job: Cursor) -> tuple[str | int | IndexDigits, ...]:
+def _spread_name(pods: JobPods, job: Cursor) -> Parts:
     text = pods.job.doc.replica_texts.get(("metadata", "name"))
     spread = pods.spread(text) if isinstance(text, Indexed) else str(job.get("metadata", "name").value)
     return spread.parts if isinstance(spread, Indexed) else (str(spread),)
@@ -174,9 +175,7 @@ def _build_metadata(pods: JobPods, job: Cursor) -> TracedMap:
     return tree
 
 
-def _truncate(
-    name: tuple[str | int | IndexDigits, ...], pods: JobPods
-) -> tuple[str | int | IndexDigits, ...]:
+def _truncate(name: Parts, pods: JobPods) -> Parts:
     """The name of a Job so far as the name of a Pod, with its index, has room for it."""
     last = pods.range.first + pods.range.count - 1
     room = _MAX_GENERATED_NAME - len(f"-{last}-")

@@ -114,14 +114,15 @@ def build_job_pods(jobs: ReplicaGroup, replicated: ReplicatedJob, jobset: JobSet
 
 
 def _find_placement(jobset: JobSet, replicated: ReplicatedJob) -> Placement:
-    for annotations in (
-        replicated.entry.get("template", "metadata", "annotations"),
-        jobset.cr.get("metadata", "annotations"),
-    ):
-        topology = annotations.get(TOPOLOGY_ANNOTATION)
-        if topology.exists:
-            return Placement(topology, annotations.get(NODE_SELECTOR_ANNOTATION))
+    for place in _list_annotations(jobset, replicated.entry.get("template")):
+        if place.get(TOPOLOGY_ANNOTATION).exists:
+            return Placement(place.get(TOPOLOGY_ANNOTATION), place.get(NODE_SELECTOR_ANNOTATION))
     return Placement()
+
+
+def _list_annotations(jobset: JobSet, template: Cursor) -> tuple[Cursor, ...]:
+    """The annotations that may ask for exclusive placement: those of the Job, then those of the JobSet."""
+    return template.get("metadata", "annotations"), jobset.cr.get("metadata", "annotations")
 
 
 def _build_metadata(jobset: JobSet, name: Any, name_behavior: Cause, **fields: Any) -> TracedMap:
@@ -220,9 +221,11 @@ def _build_jobs(
         "labels": _label(pod_template.get("metadata", "labels"), place, entry),
         "annotations": _label(pod_template.get("metadata", "annotations"), {**place, **exclusive}, entry),
     }
+    failure_policy = _write_failure_policy(template.get("spec", "podFailurePolicy"))
     spec: TracedMap = {
         "completionMode": attribute_to((behaviors.DEFAULTS, entry), "Indexed"),
         **template.get("spec").fields(),
+        **({"podFailurePolicy": failure_policy} if failure_policy is not None else {}),
         "suspend": attribute_to((behaviors.SUSPEND, jobset.spec.get("suspend")), is_suspended),
         "template": attribute_to(
             pod_template,
@@ -244,6 +247,23 @@ def _build_jobs(
         },
     )
     return build_group(tree, replicated.name, 0, replicated.replicas)
+
+
+def _write_failure_policy(policy: Cursor) -> Traced | None:
+    """A podFailurePolicy as Go writes it: a condition without a status has an empty one."""
+    if not policy.exists:
+        return None
+    rules = []
+    for rule in policy.get("rules").entries():
+        conditions = [
+            one
+            if one.get("status").exists
+            else attribute_to(one, {**one.fields(), "status": attribute_to((behaviors.DEFAULTS, one), "")})
+            for one in rule.get("onPodConditions").entries()
+        ]
+        added = {"onPodConditions": conditions} if conditions else {}
+        rules.append(attribute_to(rule, {**rule.fields(), **added}))
+    return attribute_to(policy, {**policy.fields(), "rules": rules})
 
 
 def _label(written: Cursor, added: TracedMap, entry: Cursor) -> Traced:
@@ -291,16 +311,10 @@ def _build_place(
 
 def _build_exclusive_annotations(jobset: JobSet, template: Cursor) -> TracedMap:
     """The annotations about exclusive placement, which Jobs and Pods get from the JobSet or the Job."""
-    for annotations in (
-        template.get("metadata", "annotations"),
-        jobset.cr.get("metadata", "annotations"),
-    ):
-        if annotations.get(TOPOLOGY_ANNOTATION).exists:
-            return {
-                name: annotations.get(name)
-                for name in (TOPOLOGY_ANNOTATION, NODE_SELECTOR_ANNOTATION)
-                if annotations.get(name).exists
-            }
+    names = (TOPOLOGY_ANNOTATION, NODE_SELECTOR_ANNOTATION)
+    for place in _list_annotations(jobset, template):
+        if place.get(TOPOLOGY_ANNOTATION).exists:
+            return {name: place.get(name) for name in names if place.get(name).exists}
     return {}
 
 

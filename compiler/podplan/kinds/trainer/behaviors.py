@@ -40,7 +40,7 @@ OWNER = _verified("owner", "the TrainJob owns what the controller creates for it
 TORCH = _verified("torch", "with spec.trainer, a torch runtime sets the variables of torchrun", "torch")
 TORCH_PROCESSES = _verified(
     "torch-processes",
-    "without numProcPerNode there are as many processes as GPUs, else as CPUs of resourcesPerNode or the runtime",
+    "without numProcPerNode there are as many processes as GPUs, else as CPUs",
     "torch",
 )
 TUNE = _verified("torchtune", "the command tune run gets recipe, configuration and paths", "torchtune")

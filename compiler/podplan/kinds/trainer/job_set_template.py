@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.typing import Any, NamedTuple
@@ -35,8 +36,8 @@ class Job(NamedTuple):
     containers: tuple[Any, ...]
     init_containers: tuple[Any, ...]
     volumes: tuple[Any, ...]
-    labels: TracedMap = {}
-    annotations: TracedMap = {}
+    labels: Mapping[str, Any] = MappingProxyType({})
+    annotations: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def name(self) -> str:

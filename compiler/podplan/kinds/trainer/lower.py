@@ -233,9 +233,18 @@ def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
     metadata = template.get("metadata")
     suspend = train_job.spec.get("suspend")
     is_suspended = suspend.value is True and not train_job.options.resumed
+    failure = template.get("spec", "failurePolicy")
+    if failure.exists and not failure.get("restartStrategy").exists:
+        strategy = attribute_to((behaviors.JOBSET, failure), "Recreate")
+        failure_tree = {
+            "failurePolicy": attribute_to(failure, {**failure.fields(), "restartStrategy": strategy})
+        }
+    else:
+        failure_tree = {}
     spec = {
         **template.get("spec").fields(),
-        "replicatedJobs": [_write_job(train_job, one) for one in jobs],
+        **failure_tree,
+        "replicatedJobs": [_write_job(one) for one in jobs],
         "suspend": attribute_to((behaviors.SUSPEND, suspend), is_suspended),
     }
     tree = {
@@ -252,7 +261,7 @@ def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
     return build_group(attribute_to((template, behaviors.JOBSET), tree))
 
 
-def _write_job(train_job: TrainJob, job: Job) -> Traced:
+def _write_job(job: Job) -> Traced:
     entry, written = job.entry, job.entry.get("template", "spec")
     pod = written.get("template")
     count = attribute_to(job.count.causes, job.count.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from podplan.core.provenance import Cause, Cursor, attribute_to
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.trainer import behaviors
@@ -71,9 +73,9 @@ def _inject_torch(train_job: TrainJob, job: Job, trainer_job: Job) -> Job:
     """The job with the variables of torchrun in the further containers that the runtime names."""
     for target in train_job.policy.get("torch", "envInjection", "targets").entries():
         if target.get("jobName").value == job.name:
-            variables = build_torch_variables(train_job, trainer_job)
+            add = partial(set_variables, variables=build_torch_variables(train_job, trainer_job))
             for name in target.get("containerNames").value_or([]):
-                job = job.map_containers(name, lambda fields: set_variables(fields, variables))
+                job = job.map_containers(name, add)
     return job
 
 

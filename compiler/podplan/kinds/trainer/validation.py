@@ -160,6 +160,10 @@ def validate_references(cr: Cursor, references: References) -> Iterator[PlacedDi
     """The problems of a TrainJob with its runtime, each with the place in the runtime."""
     runtime = references[("spec", "runtimeRef", "name")]
     policy = runtime.get("spec", "mlPolicy")
+    if policy.get("flux").exists:
+        message = "podplan does not lower the policy flux of this runtime: nothing of the Pods is checked"
+        place = (policy.get("flux").document_path, "the policy of the runtime")
+        yield Diagnostic("CR900", message, ("spec", "runtimeRef", "name")), (place,)
     for field, reserved in _RESERVED.items():
         if policy.get(field).exists:
             for variable in cr.get("spec", "trainer", "env").entries():

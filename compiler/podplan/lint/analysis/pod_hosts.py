@@ -176,9 +176,7 @@ def _describe_service_name(job: LoweredJob, type_: str, index: int) -> str:
         within = group.start <= index < group.start + group.replicas
         name = find_name_text(group.doc)
         if group.doc.data["kind"] == "Service" and group.replica_type == type_ and within:
-            service_name = (
-                name.text_at(index) if isinstance(name, Indexed) else find_object_name(group.doc)
-            )
+            service_name = name.text_at(index) if isinstance(name, Indexed) else find_object_name(group.doc)
             return f"its Service is called {service_name}"
     return ""
 

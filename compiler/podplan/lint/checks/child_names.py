@@ -115,7 +115,8 @@ class ChildrenSummary(NamedTuple):
 def summarize_children(job: LoweredJob) -> ChildrenSummary | None:
     """What a job lowers to; None where no other can have the same, as for ``name_left``."""
     name_summary = summarize_name(job)
-    data = (group.doc.data for group in job.groups)
+    # A name that the API server completes is nobody else's.
+    data = (group.doc.data for group in job.groups if "name" in group.doc.data["metadata"])
     return name_summary and ChildrenSummary(
         name_summary, tuple(f"{one['kind']}/{one['metadata']['name']}" for one in data)
     )

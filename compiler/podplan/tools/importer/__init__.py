@@ -16,7 +16,7 @@ from podplan.kinds.common.decompile import Fields, order_profile_fields
 from podplan.kinds.common.profile import join_words
 from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import (
-    KIND_NAMES,
+    COMPILED_KINDS,
     PACKAGES,
     GroupVersionKind,
     find_kind,
@@ -114,9 +114,10 @@ def find_refusals(data: Any) -> list[Diagnostic]:
         message = f"only jobs of {', '.join(versions)} can be imported, not {data.get('apiVersion')}"
         return [Diagnostic("PROF025", message, ("apiVersion",))]
     kind = _find_kind(data)
-    if kind is None:
-        message = f"a {data.get('kind')} cannot be imported; there is {', '.join(KIND_NAMES)}"
+    if kind not in COMPILED_KINDS.values():
+        message = f"a {data.get('kind')} cannot be imported; there is {', '.join(COMPILED_KINDS)}"
         return [Diagnostic("PROF025", message, ("kind",))]
+    assert kind is not None
     if data["kind"] != kind.kind:
         message = f"the kind is spelled {kind.kind}, not {data['kind']}; the profile has it right"
         return [Diagnostic("PROF026", message, ("kind",))]

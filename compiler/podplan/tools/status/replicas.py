@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from podplan.core.limits import MAX_EXPANDED_REPLICAS, LimitExceeded, limit_exceeded
-from podplan.core.replica_groups import ReplicaGroup, build_at_index
+from podplan.core.replica_groups import ReplicaGroup, build_at_index, find_name_path, find_name_text
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 
@@ -78,13 +78,14 @@ def list_replicas(groups: Iterable[ReplicaGroup], phase: str) -> list[ObservedRe
 
 
 def _expand_group(group: ReplicaGroup, phase: str) -> list[ObservedReplica]:
-    varies = group.doc.replica_texts.get(("metadata", "name")) is not None
+    varies = find_name_text(group.doc) is not None
+    name_key = find_name_path(group.doc)[-1]
     indexes = range(group.start, group.start + group.replicas)
     return [
         ObservedReplica(
             group.replica_type,
             index,
-            build_at_index(group.doc, index)["metadata"]["name"],
+            build_at_index(group.doc, index)["metadata"][name_key],
             f"{group.replica_type}-{index}" if varies else group.replica_type,
             phase,
             containers=build_container_states(group, phase),
