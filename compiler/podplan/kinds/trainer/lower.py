@@ -126,10 +126,14 @@ def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
     jobs = [_apply_initializers(train_job, one) for one in jobs]
     others: list[ReplicaGroup] = []
     policy = train_job.policy
+    if policy.get("torch").exists:  # alone among the policies, it adds its variables after those of trainer
+        jobs = _apply_variables(train_job, jobs)
     if policy.get("mpi").exists:
         jobs, others = mpi.apply_policy(train_job, jobs)
     elif policy.exists:
         jobs = rendezvous.apply_policy(train_job, jobs)
+    if not policy.get("torch").exists:
+        jobs = _apply_variables(train_job, jobs)
     jobs, groups = pod_group.apply_policy(train_job, jobs)
     return jobs, [*others, *groups]
 
@@ -165,9 +169,20 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
         }
         return {**fields, **written}
 
-    job = job.map_containers(NODE, change)
-    variables: list[Any] = list(trainer.get("env").entries())
-    return job.map_containers(NODE, lambda fields: set_variables(fields, variables)) if variables else job
+    return job.map_containers(NODE, change)
+
+
+def _apply_variables(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+    """The jobs with the variables of trainer in the container node."""
+    variables: list[Any] = list(train_job.trainer.get("env").entries())
+    if not variables:
+        return jobs
+    return [
+        one.map_containers(NODE, lambda fields: set_variables(fields, variables))
+        if one.ancestor == TRAINER_STEP
+        else one
+        for one in jobs
+    ]
 
 
 def _apply_initializers(train_job: TrainJob, job: Job) -> Job:
@@ -233,17 +248,9 @@ def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
     metadata = template.get("metadata")
     suspend = train_job.spec.get("suspend")
     is_suspended = suspend.value is True and not train_job.options.resumed
-    failure = template.get("spec", "failurePolicy")
-    if failure.exists and not failure.get("restartStrategy").exists:
-        strategy = attribute_to((behaviors.JOBSET, failure), "Recreate")
-        failure_tree = {
-            "failurePolicy": attribute_to(failure, {**failure.fields(), "restartStrategy": strategy})
-        }
-    else:
-        failure_tree = {}
     spec = {
         **template.get("spec").fields(),
-        **failure_tree,
+        "failurePolicy": _write_failure_policy(template.get("spec", "failurePolicy")),
         "replicatedJobs": [_write_job(one) for one in jobs],
         "suspend": attribute_to((behaviors.SUSPEND, suspend), is_suspended),
     }
@@ -256,9 +263,17 @@ def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
             labels=metadata.get("labels"),
             annotations=metadata.get("annotations"),
         ),
-        "spec": attribute_to((template.get("spec"), behaviors.JOBSET), spec),
+        "spec": attribute_to((template.get("spec"), behaviors.JOBSET), drop_absent(spec)),
     }
     return build_group(attribute_to((template, behaviors.JOBSET), tree))
+
+
+def _write_failure_policy(policy: Cursor) -> Cursor | Traced:
+    """A failure policy with the strategy that the API server sets in the runtime."""
+    if not policy.exists or policy.get("restartStrategy").exists:
+        return policy
+    strategy = attribute_to((behaviors.JOBSET, policy), "Recreate")
+    return attribute_to(policy, {**policy.fields(), "restartStrategy": strategy})
 
 
 def _write_job(job: Job) -> Traced:

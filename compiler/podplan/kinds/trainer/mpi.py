@@ -48,12 +48,10 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[
 
 def _count(train_job: TrainJob, job: Job, as_node: bool) -> Job:
     """The job of the nodes with its number of Pods."""
-    written, default = train_job.trainer.get("numNodes"), train_job.policy.get("numNodes")
-    if job.name != NODE:
+    place, default = train_job.trainer.get("numNodes"), train_job.policy.get("numNodes")
+    if job.name != NODE or not (place.exists or as_node):
         return job
-    place = written if written.exists else default
-    if not place.exists and not as_node:
-        return job
+    place = place if place.exists else default
     total = int(place.value_or(1))
     causes: tuple[Cause, ...] = (place if place.exists else train_job.policy, behaviors.NODES)
     if as_node:

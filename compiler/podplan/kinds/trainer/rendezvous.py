@@ -38,26 +38,23 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     if policy.get("torch").exists:
         jobs = [_inject_torch(train_job, one, trainer_job) for one in jobs]
         if is_torchtune(train_job):
-            return [
-                build_command(train_job, one)
-                for one in _add(train_job, jobs, _build_tune(train_job, trainer_job))
-            ]
-        return _add(train_job, jobs, build_torch_variables(train_job, trainer_job), has_port=True)
+            jobs = _add(train_job, jobs, _build_tune(train_job, trainer_job))
+            jobs = [build_command(train_job, one) for one in jobs]
+        else:
+            jobs = _add(train_job, jobs, build_torch_variables(train_job, trainer_job))
     for field, build in (("jax", _build_jax), ("xgboost", _build_xgboost)):
         if policy.get(field).exists:
-            return _add(train_job, jobs, build(train_job, trainer_job), has_port=True)
+            jobs = _add(train_job, jobs, build(train_job, trainer_job))
     return jobs
 
 
-def _add(train_job: TrainJob, jobs: list[Job], variables: list[Any], has_port: bool = False) -> list[Job]:
-    """The jobs with variables in the container node of the trainer; only with ``spec.trainer``."""
+def _add(train_job: TrainJob, jobs: list[Job], variables: list[Any]) -> list[Job]:
+    """The jobs with variables and the port in the container node; only with ``spec.trainer``."""
     if not train_job.trainer.exists:
         return jobs
 
     def change(fields: TracedMap) -> TracedMap:
         fields = set_variables(fields, variables)
-        if not has_port:
-            return fields
         port = attribute_to((behaviors.PORT, train_job.policy), {"containerPort": PORT})
         return {**fields, "ports": upsert(list_entries(fields.get("ports")), [port], "containerPort")}
 
