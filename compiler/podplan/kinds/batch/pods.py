@@ -29,7 +29,7 @@ class PodRange(NamedTuple):
     """The Pods of each Job from one index on; without ``is_indexed`` they are all alike."""
 
     first: int
-    count: int
+    size: int
     is_indexed: bool
 
 
@@ -51,12 +51,12 @@ class JobPods(NamedTuple):
 
     def index_text(self) -> Indexed | str:
         """The index of a Pod in its Job."""
-        if self.range.count == 1:
+        if self.range.size == 1:
             return str(self.range.first)
         return Indexed((self.index_part(),))
 
     def index_part(self) -> str | int | IndexDigits:
-        if self.range.count == 1:
+        if self.range.size == 1:
             return str(self.range.first)
         return 0 if self.job.replicas == 1 else IndexDigits(1, self.width, self.range.first)
 
@@ -88,7 +88,7 @@ def split_pods(job: Cursor, splits_first: bool = False) -> list[PodRange]:
     ranges = [PodRange(0, count, indexed)]
     if splits_first and indexed:
         ranges = [PodRange(0, min(count, 1), True), PodRange(1, count - 1, True)]
-    return [one for one in ranges if one.count > 0]
+    return [one for one in ranges if one.size > 0]
 
 
 def build_pods(
@@ -96,7 +96,7 @@ def build_pods(
 ) -> ReplicaGroup:
     """The Pods of a range for each Job that a group stands for."""
     job = root_cursor(jobs.doc)
-    width = pod_range.count
+    width = pod_range.size
     pods = JobPods(jobs, pod_range, width, {}, {})
     pods = pods._replace(metadata=_build_metadata(pods, job), spec=_build_spec(pods, job))
     if webhook is not None:
@@ -111,7 +111,7 @@ def build_pods(
         },
     )
     start = pod_range.first if jobs.replicas == 1 else jobs.start * width
-    if jobs.replicas == 1 and pod_range.count == 1:
+    if jobs.replicas == 1 and pod_range.size == 1:
         start = pod_range.first
     return build_group(tree, replica_type, start, jobs.replicas * width)._replace(training_container_index=0)
 
@@ -177,7 +177,7 @@ def _build_metadata(pods: JobPods, job: Cursor) -> TracedMap:
 
 def _truncate(name: Parts, pods: JobPods) -> Parts:
     """The name of a Job so far as the name of a Pod, with its index, has room for it."""
-    last = pods.range.first + pods.range.count - 1
+    last = pods.range.first + pods.range.size - 1
     room = _MAX_GENERATED_NAME - len(f"-{last}-")
     text = Indexed(name).text_at(0)
     return name if len(text) <= room else (text[:room],)

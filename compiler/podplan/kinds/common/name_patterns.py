@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from podplan.core.indexed_text import Indexed
+from podplan.core.indexed_text import IndexDigits, Indexed
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
@@ -20,7 +20,7 @@ def fill_pattern(text_pattern: str, word_values: WordValues) -> str | Indexed | 
     A word in braces that is not in ``known`` stays as it is.
     """
     text, words = _split_pattern(text_pattern)
-    parts: list[str | int] = []
+    parts: list[str | int | IndexDigits] = []
     for word, following_text in words:
         value = word_values.get(word, f"{{{word}}}")
         if value is None:

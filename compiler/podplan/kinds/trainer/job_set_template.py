@@ -32,7 +32,7 @@ class Job(NamedTuple):
     """
 
     entry: Cursor
-    count: NodeCount
+    nodes: NodeCount
     containers: tuple[Any, ...]
     init_containers: tuple[Any, ...]
     volumes: tuple[Any, ...]

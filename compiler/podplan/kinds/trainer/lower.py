@@ -147,7 +147,7 @@ def _count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     count = NodeCount(int(default.value_or(1)), (default if default.exists else policy, behaviors.NODES))
     if written.exists and not policy.get("mpi").exists:
         count = NodeCount(int(written.value), (written, behaviors.NODES))
-    return [one._replace(count=count) if one.ancestor == TRAINER_STEP else one for one in jobs]
+    return [one._replace(nodes=count) if one.ancestor == TRAINER_STEP else one for one in jobs]
 
 
 def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
@@ -155,8 +155,7 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
     trainer, policy = train_job.trainer, train_job.policy
     resources = trainer.get("resourcesPerNode")
     trains = job.ancestor == TRAINER_STEP
-    is_mpi_node = job.name == NODE and policy.get("mpi", "runLauncherAsNode").value is True
-    if resources.exists and policy.exists and (trains or is_mpi_node):
+    if resources.exists and policy.exists and (trains or _is_mpi_node(train_job, job)):
         job = job.map_containers(NODE, lambda fields: merge_resources(fields, resources))
     if not trains or not trainer.exists:
         return job
@@ -179,10 +178,15 @@ def _apply_variables(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
         return jobs
     return [
         one.map_containers(NODE, lambda fields: set_variables(fields, variables))
-        if one.ancestor == TRAINER_STEP
+        if one.ancestor == TRAINER_STEP or _is_mpi_node(train_job, one)
         else one
         for one in jobs
     ]
+
+
+def _is_mpi_node(train_job: TrainJob, job: Job) -> bool:
+    """Whether a job of nodes of MPI trains like its launcher."""
+    return job.name == NODE and train_job.policy.get("mpi", "runLauncherAsNode").value is True
 
 
 def _apply_initializers(train_job: TrainJob, job: Job) -> Job:
@@ -279,7 +283,7 @@ def _write_failure_policy(policy: Cursor) -> Cursor | Traced:
 def _write_job(job: Job) -> Traced:
     entry, written = job.entry, job.entry.get("template", "spec")
     pod = written.get("template")
-    count = attribute_to(job.count.causes, job.count.value)
+    count = attribute_to(job.nodes.causes, job.nodes.value)
     pod_spec: TracedMap = dict(pod.get("spec").fields())
     for field, value in (
         ("initContainers", job.init_containers),

@@ -55,8 +55,8 @@ def _count(train_job: TrainJob, job: Job, as_node: bool) -> Job:
     total = int(place.value_or(1))
     causes: tuple[Cause, ...] = (place if place.exists else train_job.policy, behaviors.NODES)
     if as_node:
-        return job._replace(count=NodeCount(max(total - 1, 1), (*causes[:1], behaviors.LAUNCHER_NODE)))
-    return job._replace(count=NodeCount(total, causes))
+        return job._replace(nodes=NodeCount(max(total - 1, 1), (*causes[:1], behaviors.LAUNCHER_NODE)))
+    return job._replace(nodes=NodeCount(total, causes))
 
 
 def _count_slots(train_job: TrainJob, jobs: list[Job]) -> tuple[int, tuple[Cause, ...]]:
@@ -146,11 +146,11 @@ def _build_hostfile(
         RepeatedLine(
             Indexed((f"{train_job.name}-{one.name}-0-", 0, f".{subdomain} slots={slots}\n")),
             0,
-            one.count.value,
+            one.nodes.value,
         )
         for one in listed
     )
-    causes = tuple(why for one in listed for why in one.count.causes)
+    causes = tuple(why for one in listed for why in one.nodes.causes)
     text = attribute_to((*causes, *slot_causes, behaviors.MPI), Listing(lines))
     tree = {
         "apiVersion": "v1",

@@ -25,7 +25,7 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[
         jobs = [one._replace(labels=label) for one in jobs]
         timeout = policy.get("coscheduling", "scheduleTimeoutSeconds")
         default = attribute_to((behaviors.POD_GROUP, policy), _DEFAULT_TIMEOUT)
-        fields = {"scheduleTimeoutSeconds": timeout if timeout.exists else default}
+        fields: dict[str, Any] = {"scheduleTimeoutSeconds": timeout if timeout.exists else default}
         return jobs, [_build(train_job, jobs, "scheduling.x-k8s.io/v1alpha1", fields)]
     if policy.get("volcano").exists:
         annotation = {"scheduling.k8s.io/group-name": _name_group(train_job)}
@@ -47,15 +47,15 @@ def _name_group(train_job: TrainJob) -> Any:
 def _build(train_job: TrainJob, jobs: list[Job], api_version: str, fields: dict[str, Any]) -> ReplicaGroup:
     from podplan.kinds.trainer.lower import build_metadata
 
-    causes: tuple[Cause, ...] = tuple(why for one in jobs for why in one.count.causes)
+    causes: tuple[Cause, ...] = tuple(why for one in jobs for why in one.nodes.causes)
     amounts: dict[str, list[tuple[Any, int]]] = {}
     for job in jobs:
         for container in job.containers:
             requests = to_plain_data(unwrap_tree(container).get("resources", {})) or {}
             for name, amount in (requests.get("requests") or {}).items():
-                amounts.setdefault(name, []).append((amount, job.count.value))
+                amounts.setdefault(name, []).append((amount, job.nodes.value))
     spec = {
-        "minMember": attribute_to((*causes, behaviors.POD_GROUP), sum(one.count.value for one in jobs)),
+        "minMember": attribute_to((*causes, behaviors.POD_GROUP), sum(one.nodes.value for one in jobs)),
         "minResources": attribute_to(
             (*causes, behaviors.POD_GROUP), {name: sum_quantities(one) for name, one in amounts.items()}
         ),

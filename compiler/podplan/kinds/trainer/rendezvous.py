@@ -88,7 +88,7 @@ def build_torch_variables(train_job: TrainJob, job: Job) -> list[Any]:
 def _build_tune(train_job: TrainJob, job: Job) -> list[Any]:
     value, causes = resolve_torch_processes(train_job, job)
     return [
-        build_variable("PET_NNODES", str(job.count.value), *job.count.causes),
+        build_variable("PET_NNODES", str(job.nodes.value), *job.nodes.causes),
         build_variable("PET_NPROC_PER_NODE", value, *causes),
         build_field_variable("PET_NODE_RANK", INDEX_FIELD, behaviors.TORCH, train_job.policy),
     ]
@@ -97,7 +97,7 @@ def _build_tune(train_job: TrainJob, job: Job) -> list[Any]:
 def _build_jax(train_job: TrainJob, job: Job) -> list[Any]:
     address = f"{train_job.coordinator}:{PORT}"
     return [
-        build_variable("JAX_NUM_PROCESSES", str(job.count.value), *job.count.causes),
+        build_variable("JAX_NUM_PROCESSES", str(job.nodes.value), *job.nodes.causes),
         build_field_variable("JAX_PROCESS_ID", INDEX_FIELD, behaviors.JAX, train_job.policy),
         build_variable("JAX_COORDINATOR_ADDRESS", address, *train_job.name_causes, behaviors.JAX),
     ]
@@ -105,12 +105,12 @@ def _build_jax(train_job: TrainJob, job: Job) -> list[Any]:
 
 def _build_xgboost(train_job: TrainJob, job: Job) -> list[Any]:
     gpus, causes = count_gpus(train_job, job)
-    workers = job.count.value * max(gpus, 1)
+    workers = job.nodes.value * max(gpus, 1)
     return [
         build_variable("DMLC_TRACKER_URI", train_job.coordinator, *train_job.name_causes, behaviors.XGBOOST),
         build_variable("DMLC_TRACKER_PORT", str(PORT), behaviors.XGBOOST, train_job.policy),
         build_field_variable("DMLC_TASK_ID", INDEX_FIELD, behaviors.XGBOOST, train_job.policy),
-        build_variable("DMLC_NUM_WORKER", str(workers), *job.count.causes, *causes),
+        build_variable("DMLC_NUM_WORKER", str(workers), *job.nodes.causes, *causes),
     ]
 
 

@@ -42,15 +42,15 @@ def _build_words(train_job: TrainJob, job: Job) -> list[str]:
 
     processes, _ = resolve_torch_processes(train_job, job)
     gpus, _ = count_gpus(train_job, job)
-    is_single = job.count.value == 1 and (processes == "1" or (processes == "auto" and gpus == 1))
+    is_single = job.nodes.value == 1 and (processes == "1" or (processes == "auto" and gpus == 1))
     adapter = _find_adapter(train_job.trainer.get("args"))
-    words = [] if is_single else [f"--rdzv_endpoint={train_job.coordinator}:{PORT}"]
+    words: list[str] = [] if is_single else [f"--rdzv_endpoint={train_job.coordinator}:{PORT}"]
     method = "lora_finetune" if adapter else "full_finetune"
     recipe = f"{method}_single_device" if is_single else f"{method}_distributed"
     suffix = f"_{adapter or 'full'}"
     if is_single:
         suffix += "_single_device"
-    elif job.count.value > 1:
+    elif job.nodes.value > 1:
         suffix += "_multinode"
     return [*words, recipe, "--config", f"{_name_model(train_job)}{suffix}", *_list_kept_words(job)]
 
