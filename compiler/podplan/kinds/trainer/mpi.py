@@ -5,8 +5,9 @@ from __future__ import annotations
 from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.provenance import Cause, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
-from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.core.typing import Any
 from podplan.kinds.trainer import behaviors
+from podplan.kinds.trainer.job import TrainJob, build_metadata
 from podplan.kinds.trainer.job_set_template import (
     LAUNCHER,
     NODE,
@@ -19,10 +20,7 @@ from podplan.kinds.trainer.job_set_template import (
     set_variables,
     upsert,
 )
-from podplan.kinds.trainer.rendezvous import count_gpus
-
-if TYPE_CHECKING:
-    from podplan.kinds.trainer.lower import TrainJob
+from podplan.kinds.trainer.processes import count_gpus
 
 _SSH_VOLUME, _HOSTFILE_VOLUME, _HOSTFILE_PATH = "mpi-ssh-auth", "mpi-hostfile", "/etc/mpi"
 _PRIVATE_KEY, _PUBLIC_KEY = "ssh-privatekey", "ssh-publickey"
@@ -121,8 +119,6 @@ def _complete_launcher(train_job: TrainJob, job: Job, slots: int, slot_causes: t
 
 
 def _build_secret(train_job: TrainJob) -> ReplicaGroup:
-    from podplan.kinds.trainer.lower import build_metadata
-
     key = attribute_to((behaviors.SSH_KEYS, train_job.policy.get("mpi")), _KEY_PLACEHOLDER)
     tree = {
         "apiVersion": "v1",
@@ -138,8 +134,6 @@ def _build_secret(train_job: TrainJob) -> ReplicaGroup:
 def _build_hostfile(
     train_job: TrainJob, jobs: list[Job], slots: int, slot_causes: tuple[Cause, ...], as_node: bool
 ) -> ReplicaGroup:
-    from podplan.kinds.trainer.lower import build_metadata
-
     subdomain = train_job.template.get("spec", "network", "subdomain").value or train_job.name
     listed = [one for one in jobs if one.name == NODE or (as_node and one.name == LAUNCHER)]
     lines = tuple(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from podplan.core.provenance import Cause, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
-from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.core.typing import Any
 from podplan.kinds.common.merge import drop_absent, to_plain_data, unwrap_tree
 from podplan.kinds.common.quantities import sum_quantities
 from podplan.kinds.trainer import behaviors
+from podplan.kinds.trainer.job import TrainJob, build_metadata
 from podplan.kinds.trainer.job_set_template import Job
-
-if TYPE_CHECKING:
-    from podplan.kinds.trainer.lower import TrainJob
 
 _DEFAULT_TIMEOUT = 60
 _QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
@@ -45,8 +43,6 @@ def _name_group(train_job: TrainJob) -> Any:
 
 
 def _build(train_job: TrainJob, jobs: list[Job], api_version: str, fields: dict[str, Any]) -> ReplicaGroup:
-    from podplan.kinds.trainer.lower import build_metadata
-
     causes: tuple[Cause, ...] = tuple(why for one in jobs for why in one.nodes.causes)
     amounts: dict[str, list[tuple[Any, int]]] = {}
     for job in jobs:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from podplan.core.provenance import Cause, Cursor, attribute_to
-from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.core.provenance import attribute_to
+from podplan.core.typing import Any
 from podplan.kinds.trainer import behaviors
+from podplan.kinds.trainer.job import TrainJob
 from podplan.kinds.trainer.job_set_template import (
     NODE,
     PORT,
@@ -15,16 +16,12 @@ from podplan.kinds.trainer.job_set_template import (
     TracedMap,
     build_field_variable,
     build_variable,
-    iter_amounts,
     list_entries,
     set_variables,
     upsert,
 )
+from podplan.kinds.trainer.processes import count_gpus, resolve_torch_processes
 from podplan.kinds.trainer.torchtune import build_command, is_torchtune
-from podplan.kubernetes.quantities import UNITS_PER_ONE, parse_quantity
-
-if TYPE_CHECKING:
-    from podplan.kinds.trainer.lower import TrainJob
 
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
@@ -112,41 +109,3 @@ def _build_xgboost(train_job: TrainJob, job: Job) -> list[Any]:
         build_field_variable("DMLC_TASK_ID", INDEX_FIELD, behaviors.XGBOOST, train_job.policy),
         build_variable("DMLC_NUM_WORKER", str(workers), *job.nodes.causes, *causes),
     ]
-
-
-def find_resources(train_job: TrainJob, job: Job) -> tuple[Any, Cursor]:
-    """The resources that processes are counted by: those of trainer alone, else those of the runtime."""
-    written = train_job.trainer.get("resourcesPerNode")
-    if written.exists:
-        return written.value, written
-    for container in job.entry.get("template", "spec", "template", "spec", "containers").entries():
-        if container.get("name").value == NODE:
-            return container.get("resources").value_or({}), container
-    return {}, job.entry
-
-
-def count_gpus(train_job: TrainJob, job: Job) -> tuple[int, tuple[Cause, ...]]:
-    """The GPUs of a node as Trainer counts them: any resource whose name has gpu in it."""
-    resources, place = find_resources(train_job, job)
-    for section, name, amount in sorted(iter_amounts(resources)):
-        if "gpu" in name.lower():
-            units = parse_quantity(amount) or 0
-            return units // UNITS_PER_ONE, (place.get(section, name),)
-    return 0, (place,)
-
-
-def resolve_torch_processes(train_job: TrainJob, job: Job) -> tuple[str, tuple[Cause, ...]]:
-    """What PET_NPROC_PER_NODE is, and what says so."""
-    written = train_job.trainer.get("numProcPerNode")
-    if written.exists:
-        return str(written.value), (written,)
-    gpus, causes = count_gpus(train_job, job)
-    if gpus:
-        return "auto", (*causes, behaviors.TORCH_PROCESSES)
-    resources, place = find_resources(train_job, job)
-    for section, name, amount in iter_amounts(resources):
-        if name == "cpu":
-            units = parse_quantity(amount) or 0
-            count = max(-(-units // UNITS_PER_ONE), 1)
-            return str(count), (place.get(section, name), behaviors.TORCH_PROCESSES)
-    return "1", (behaviors.TORCH_PROCESSES, place)

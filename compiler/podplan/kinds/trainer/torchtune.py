@@ -6,12 +6,11 @@ Source: docs/evidence/trainer.md#torchtune.
 from __future__ import annotations
 
 from podplan.core.provenance import Cursor, attribute_to
-from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.core.typing import Any
 from podplan.kinds.trainer import behaviors
+from podplan.kinds.trainer.job import TrainJob
 from podplan.kinds.trainer.job_set_template import NODE, PORT, TRAINER_STEP, Job, TracedMap
-
-if TYPE_CHECKING:
-    from podplan.kinds.trainer.lower import TrainJob
+from podplan.kinds.trainer.processes import count_gpus, resolve_torch_processes
 
 COMMAND = ["tune", "run"]
 # What is kept of the command line of the runtime, by how a word begins.
@@ -38,8 +37,6 @@ def build_command(train_job: TrainJob, job: Job) -> Job:
 
 
 def _build_words(train_job: TrainJob, job: Job) -> list[str]:
-    from podplan.kinds.trainer.rendezvous import count_gpus, resolve_torch_processes
-
     processes, _ = resolve_torch_processes(train_job, job)
     gpus, _ = count_gpus(train_job, job)
     is_single = job.nodes.value == 1 and (processes == "1" or (processes == "auto" and gpus == 1))
@@ -73,5 +70,7 @@ def _name_model(train_job: TrainJob) -> str:
 
 def _list_kept_words(job: Job) -> list[Any]:
     container = job.entry.get("template", "spec", "template", "spec", "containers").entries()
-    words = next((one.get("command").value_or([]) for one in container if one.get("name").value == NODE), [])
+    words: list[Any] = next(
+        (one.get("command").value_or([]) for one in container if one.get("name").value == NODE), []
+    )
     return [word for word in words if isinstance(word, str) and word.startswith(_KEPT_PREFIXES)]

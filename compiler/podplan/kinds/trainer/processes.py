@@ -1,0 +1,48 @@
+"""How many GPUs a node has, and how many processes it runs, as Trainer counts them."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Cause, Cursor
+from podplan.core.typing import Any
+from podplan.kinds.trainer import behaviors
+from podplan.kinds.trainer.job import TrainJob
+from podplan.kinds.trainer.job_set_template import NODE, Job, iter_amounts
+from podplan.kubernetes.quantities import UNITS_PER_ONE, parse_quantity
+
+
+def find_resources(train_job: TrainJob, job: Job) -> tuple[Any, Cursor]:
+    """The resources that processes are counted by: those of trainer alone, else those of the runtime."""
+    written = train_job.trainer.get("resourcesPerNode")
+    if written.exists:
+        return written.value, written
+    for container in job.entry.get("template", "spec", "template", "spec", "containers").entries():
+        if container.get("name").value == NODE:
+            return container.get("resources").value_or({}), container
+    return {}, job.entry
+
+
+def count_gpus(train_job: TrainJob, job: Job) -> tuple[int, tuple[Cause, ...]]:
+    """The GPUs of a node as Trainer counts them: any resource whose name has gpu in it."""
+    resources, place = find_resources(train_job, job)
+    for section, name, amount in sorted(iter_amounts(resources)):
+        if "gpu" in name.lower():
+            units = parse_quantity(amount) or 0
+            return units // UNITS_PER_ONE, (place.get(section, name),)
+    return 0, (place,)
+
+
+def resolve_torch_processes(train_job: TrainJob, job: Job) -> tuple[str, tuple[Cause, ...]]:
+    """What PET_NPROC_PER_NODE is, and what says so."""
+    written = train_job.trainer.get("numProcPerNode")
+    if written.exists:
+        return str(written.value), (written,)
+    gpus, causes = count_gpus(train_job, job)
+    if gpus:
+        return "auto", (*causes, behaviors.TORCH_PROCESSES)
+    resources, place = find_resources(train_job, job)
+    for section, name, amount in iter_amounts(resources):
+        if name == "cpu":
+            units = parse_quantity(amount) or 0
+            count = max(-(-units // UNITS_PER_ONE), 1)
+            return str(count), (place.get(section, name), behaviors.TORCH_PROCESSES)
+    return "1", (behaviors.TORCH_PROCESSES, place)
