@@ -10,13 +10,21 @@ from podplan.core.typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A code with its name, its severity and one sentence that says what it means."""
+    """A code with its name, its severity and one sentence that says what it means.
+
+    ``aliases`` are former names, which suppressions and configurations may still have.
+    """
 
     code: str
     name: str
     severity: Severity
     summary: str
     basis: str = "documented"
+    aliases: tuple[str, ...] = ()
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text is its name, or was once."""
+        return text == self.name or text in self.aliases
 
 
 MISMATCH_RULE = "CR903"  # of a WorkloadMapping, which many CRs share

@@ -12,7 +12,7 @@ from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.findings import Finding, Location
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
-from podplan.lint.lint_config import IGNORE_ANNOTATION, LintConfig, list_all_rules
+from podplan.lint.lint_config import IGNORE_ANNOTATION, LintConfig, index_rules
 from podplan.lint.location import locate
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES, matches_rule, suggest_rule
 from podplan.lint.suppression_comments import CoveredRange, SuppressionComment, find_suppression_comments
@@ -104,7 +104,7 @@ def suppress_finding(
 
     The first one gives the reason, and all of them count as used.
     """
-    rule = Rule(finding.rule, finding.name, finding.severity, "")
+    rule = index_rules(config)[finding.rule]
     covering = [
         one
         for one in suppressions
@@ -139,7 +139,7 @@ def iter_suppression_findings(
             yield _build_finding("LINT006", message, suppression.location)
         elif suppression not in usage.used and any(
             _matches_rule(suppression.rule, rule) and rule.code in enabled_codes
-            for rule in list_all_rules(config)
+            for rule in index_rules(config).values()
         ):
             carrier = "the comment" if suppression.covered_range else "the annotation"
             remedy = (
@@ -177,12 +177,10 @@ def _validate_comment(
     accepted: list[Suppression] = []
     findings: list[Finding] = []
     for text in directive.rules:
-        rules_meant = [rule for rule in list_all_rules(config) if _matches_rule(text, rule)]
+        rules = index_rules(config).values()
+        rules_meant = [rule for rule in rules if _matches_rule(text, rule)]
         if not rules_meant:
-            message = (
-                "no rule has the code, group or name"
-                f' "{text[:100]}"{suggest_rule(text, list_all_rules(config))}'
-            )
+            message = f'no rule has the code, group or name "{text[:100]}"{suggest_rule(text, rules)}'
             findings.append(_build_finding("LINT002", message, location))
         elif refusal := _explain_unsuppressible(rules_meant, config):
             findings.append(_build_finding("LINT006", f'"{text}" {refusal}', location))
@@ -207,7 +205,7 @@ def _explain_unsuppressible(matched_rules: list[Rule], config: LintConfig) -> st
 
 def is_suppressible(finding: Finding, config: LintConfig) -> bool:
     """Whether a comment, an annotation or the baseline may silence a finding."""
-    rule = Rule(finding.rule, finding.name, finding.severity, "")
+    rule = index_rules(config)[finding.rule]
     return not (
         _is_unsuppressible(rule) or any(matches_rule(text, rule) for text in config.selection.mandatory)
     )
@@ -219,7 +217,7 @@ def _is_unsuppressible(rule: Rule) -> bool:
 
 def _matches_rule(text: str, rule: Rule) -> bool:
     """Whether a suppression's word means a rule: code, name, or the group and first digits of the code."""
-    if text == rule.name:
+    if rule.is_named(text):
         return True
     letters = rule.code.rstrip("0123456789")
     return text.startswith(letters) and rule.code.startswith(text)
