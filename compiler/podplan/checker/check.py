@@ -16,7 +16,6 @@ from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
 from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.policy_runner import MAX_RELATED
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
@@ -108,10 +107,10 @@ def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -
         _check_rendered_crs(run, {os.path.realpath(file) for file in files if file not in run.unread_files})
     reached = [LimitHit(*exceeded) for exceeded in run.cross_job_index.exceeded]
     run.limit_hits += (one for one in dict.fromkeys(reached) if one not in run.limit_hits)
-    for job_number, document_diagnostic in run.cross_job_index.iter_diagnostics(
+    for job_number, diagnostic in run.cross_job_index.iter_diagnostics(
         run.suppression_tracker.find_enabled_policies()
     ):
-        run.findings += build_cross_job_findings(job_number, document_diagnostic, run)
+        run.findings += build_cross_job_findings(job_number, diagnostic, run)
     if run.settings.lint_config.policy_texts:
         _add_policy_diagnostics(run)
     if run.reader.referenced_files:
@@ -161,9 +160,7 @@ def _iter_rendered_findings(
 def _add_policy_diagnostics(run: CheckRun) -> None:
     """What is wrong with the policies of an organisation: said once, for however many jobs it is so."""
     lint_config = run.settings.lint_config
-    policy_diagnostics = (
-        DocumentDiagnostic("file", doc, problem) for doc, problem in lint_config.policy_diagnostics
-    )
+    policy_diagnostics = (problem.in_document("file", doc) for doc, problem in lint_config.policy_diagnostics)
     get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
     run.findings += aggregate_findings(policy_diagnostics, get_redactor)
     unique_findings = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}

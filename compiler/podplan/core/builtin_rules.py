@@ -5,7 +5,7 @@ A rule code is stable for ever; a rule that goes away leaves its code unused.
 
 from __future__ import annotations
 
-from podplan.core.findings import Severity
+from podplan.core.findings import Finding, Location, Severity
 from podplan.core.typing import NamedTuple
 
 
@@ -239,3 +239,9 @@ BUILTIN_RULES: dict[str, Rule] = {
         ),
     )
 }
+
+
+def build_file_finding(code: str, message: str, location: Location, help_text: str = "") -> Finding:
+    """A finding of one of these rules about the text of a file, and not about a document in it."""
+    rule = BUILTIN_RULES[code]
+    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file", help=help_text)

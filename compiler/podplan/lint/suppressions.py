@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.core.builtin_rules import BUILTIN_RULES, Rule
+from podplan.core.builtin_rules import Rule, build_file_finding
 from podplan.core.findings import Finding, Location
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
@@ -136,7 +136,7 @@ def iter_suppression_findings(
         if suppression in usage.refused:
             code = usage.refused[suppression]
             message = f"{code} is mandatory here, so that it cannot be ignored; mend what it says"
-            yield _build_finding("LINT006", message, suppression.location)
+            yield build_file_finding("LINT006", message, suppression.location)
         elif suppression not in usage.used and any(
             _matches_rule(suppression.rule, rule) and rule.code in enabled_codes
             for rule in index_rules(config).values()
@@ -155,7 +155,7 @@ def iter_suppression_findings(
                 if suppression.covered_range
                 else None
             )
-            yield _build_finding("LINT005", message, suppression.location)._replace(fix=fix)
+            yield build_file_finding("LINT005", message, suppression.location)._replace(fix=fix)
 
 
 def _validate_comment(
@@ -164,16 +164,16 @@ def _validate_comment(
     """The suppressions that a comment amounts to, and what is wrong with it."""
     directive, location, covered_range = comment
     if directive.error:
-        return [], [_build_finding("LINT001", directive.error, location)]
+        return [], [build_file_finding("LINT001", directive.error, location)]
     if config.require_reasons and not directive.reason:
         message = f"this does not say why, so that it silences nothing; the form is {syntax}"
-        return [], [_build_finding("LINT003", message, location)]
+        return [], [build_file_finding("LINT003", message, location)]
     if config.today and directive.expiry_date and directive.expiry_date < config.today:
         message = (
             f"this was to be mended by {directive.expiry_date}, and today is {config.today}; mend it or give"
             " a new day"
         )
-        return [], [_build_finding("LINT004", message, location)]
+        return [], [build_file_finding("LINT004", message, location)]
     accepted: list[Suppression] = []
     findings: list[Finding] = []
     for text in directive.rules:
@@ -181,9 +181,9 @@ def _validate_comment(
         rules_meant = [rule for rule in rules if _matches_rule(text, rule)]
         if not rules_meant:
             message = f'no rule has the code, group or name "{text[:100]}"{suggest_rule(text, rules)}'
-            findings.append(_build_finding("LINT002", message, location))
+            findings.append(build_file_finding("LINT002", message, location))
         elif refusal := _explain_unsuppressible(rules_meant, config):
-            findings.append(_build_finding("LINT006", f'"{text}" {refusal}', location))
+            findings.append(build_file_finding("LINT006", f'"{text}" {refusal}', location))
         else:
             is_only_rule = len(directive.rules) == 1
             accepted.append(
@@ -245,8 +245,3 @@ def _find_document_index(file_suppressions: FileSuppressions, line: int) -> int 
     return next(
         (index for start, index in reversed(file_suppressions.document_starts) if start <= line), None
     )
-
-
-def _build_finding(code: str, message: str, location: Location) -> Finding:
-    rule = BUILTIN_RULES[code]
-    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file")
