@@ -16,6 +16,7 @@ import pytest
 
 from podplan.config import Config, load_config_for
 from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.findings import MAX_RELATED
 from podplan.core.provenance import (
     Flag,
     Origin,
@@ -30,7 +31,7 @@ from podplan.kinds.common.merge import apply_patches, merge_tree, rewrap_tree
 from podplan.kinds.registry import lower_cr
 from podplan.lint import suppression_comments as suppressing
 from podplan.lint.analysis.pod_hosts import find_pod
-from podplan.lint.policy_runner import MAX_RELATED, build_diagnostic
+from podplan.lint.policy_runner import build_diagnostic
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, narrow_selection, resolve_rules
 from podplan.lint.suppression_comments import find_suppression_comments

@@ -220,12 +220,9 @@ def make_redactor_getter(
 
     @cache
     def build_redactor() -> Redactor | None:
-        if text is not None and not param_values and not may_hold_secret(text):
-            return None
-        from podplan.lint.redaction import build_document_redactor
-        from podplan.redaction.detection import iter_flag_secrets
-
-        return build_document_redactor(docs, iter_flag_secrets(param_values))
+        secrets = _Secrets(param_values)
+        secrets.add(docs, text)
+        return secrets.redactor()
 
     return build_redactor
 

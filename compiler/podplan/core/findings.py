@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from podplan.core.replica_groups import ReplicaGroup
 
 Path = tuple[str | int, ...]
+# So many further places a finding points at; what is about thousands is not read as a list.
+MAX_RELATED = 50
 
 
 class TextPath(tuple[str | int, ...]):

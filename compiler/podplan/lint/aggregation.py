@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.findings import (
+    MAX_RELATED,
     Diagnostic,
     DocumentFix,
     Edit,
@@ -139,6 +140,23 @@ def aggregate_findings(
     for one in diagnostics:
         fold.add(one, object_id=object_id)
     return fold.findings(get_redactor()) if fold else []
+
+
+def merge_equal_findings(findings: Iterable[Finding], shared_files: Collection[str]) -> list[Finding]:
+    """The findings; those that many jobs have in one of the shared files are one, with the first jobs."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        is_shared = finding.location.file in shared_files
+        key = (finding.rule, finding.message, finding.location) if is_shared else id(finding)
+        groups.setdefault(key, []).append(finding)
+    return [_merge_users(group) if len(group) > 1 else group[0] for group in groups.values()]
+
+
+def _merge_users(equal: Sequence[Finding]) -> Finding:
+    """The first of several equal findings, with the places and files of the others."""
+    related = dict.fromkeys(one for finding in equal[:MAX_RELATED] for one in finding.related)
+    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
+    return equal[0]._replace(related=tuple(related)[:MAX_RELATED], subject_files=tuple(files))
 
 
 def _is_schema_finding(finding: Finding) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 
-from podplan.core.findings import Diagnostic, DocumentFix, below
+from podplan.core.findings import MAX_RELATED, Diagnostic, DocumentFix, below
 from podplan.core.provenance import DocumentPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
@@ -23,8 +23,6 @@ from podplan.lint.policy_scope import (
 from podplan.lint.target import LoweredJob, Target, Violation, cache_recent
 
 CR_SCOPE = PolicyScope("cr")
-# So many further places a finding points at; what is about thousands is not read as a list.
-MAX_RELATED = 50
 CONTAINER_LISTS = {
     "all": ("containers",),
     "init": ("initContainers",),
