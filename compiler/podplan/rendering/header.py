@@ -167,13 +167,13 @@ def plan_from_source(
 
 def _find_first_error(plan: JobPlan) -> str:
     """What keeps a profile from being compiled; "" where nothing does."""
-    for document_diagnostic in plan.diagnostics:
-        if BUILTIN_RULES[document_diagnostic.diagnostic.rule].severity is Severity.ERROR:
+    for diagnostic in plan.diagnostics:
+        if BUILTIN_RULES[diagnostic.rule].severity is Severity.ERROR:
             from podplan.lint.redaction import build_document_redactor
 
-            return build_document_redactor(
-                [plan.item.doc, plan.profile, document_diagnostic.doc]
-            ).redact_text(document_diagnostic.diagnostic.message)
+            return build_document_redactor([plan.item.doc, plan.profile, diagnostic.doc]).redact_text(
+                diagnostic.message
+            )
     return ""
 
 
