@@ -32,14 +32,14 @@ LIMITS = {
     "command-words": 10_000,  # of one container, with its variables and the words of its shell strings
     "command-text": 2 * 1024 * 1024,  # characters in them; also the limit of Linux (ARG_MAX)
     "bases": 256,  # of one profile, with those of its bases
-    "base-nodes": 500_000,  # values of the bases of one profile, counted anew at each base laid over others
+    "base-nodes": 500_000,  # values of the bases of one profile, counted again at each merge
     "extends-depth": 32,  # files that extend one another
     "instances": 1_000,  # of one profile, under all environments
     "instance-nodes": 2_000_000,  # values copied for all instances of one profile
     "expression-length": 1_000,  # characters
     "expression-depth": 20,  # nested operators
     "expression-result": 65_536,  # characters in the result of one expression
-    "expression-results": 16 * 1024 * 1024,  # characters that those of one profile may make, and 16 for each
+    "expression-results": 16 * 1024 * 1024,  # characters in all results of one profile, plus 16 for each
     "expressions": 2_000,  # different ones of one profile
     "cel-length": 16_384,  # characters of one CEL expression
     "cel-nodes": 500_000,  # nodes of one document passed to CEL
