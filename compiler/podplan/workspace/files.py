@@ -18,7 +18,7 @@ from podplan.core.typing import BinaryIO, Literal
 from podplan.workspace.dependencies import note_unreadable, record_file, record_folder, record_unknown
 
 YAML_SUFFIXES = (".yaml", ".yml")
-GOLDEN_SUFFIX = ".golden"  # before the suffix of a file that holds what the file without it renders to
+GOLDEN_SUFFIX = ".golden"  # before the suffix: a.golden.yaml has the render of a.yaml
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 # O_NONBLOCK: opening a FIFO must not block until there is a writer.
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -157,7 +157,7 @@ def files_below(
 
     ``within`` limits the search to the same repository, without nested worktrees, or to the folder itself.
     """
-    open_folders = [(top, iter(_list_folder(top, unreadable)))]  # no recursion: folders may be thousands deep
+    open_folders = [(top, iter(_list_folder(top, unreadable)))]  # no recursion: folders may be nested deeply
     while open_folders:
         folder, entries = open_folders[-1]
         entry = next(entries, None)
