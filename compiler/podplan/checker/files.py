@@ -1,4 +1,4 @@
-"""What there is to say about one file: its text, and each of its documents."""
+"""The findings of one file: its text, and each of its documents."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EXPONENT_NUMBER = compile_lazily(
 
 
 def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
-    """The findings of a file of ours, in order; what is not ours is counted."""
+    """Yield the findings of a file with documents that podplan checks, in order; others are counted."""
     file_items = list(run.reader.classify(source))
     has_own_documents = any(item.category != "other" for item in file_items) or mentions_own_api(source.text)
     if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
@@ -59,9 +59,9 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
 def _select_hints(
     source: SourceFile, file_items: Iterable[ClassifiedDocument], run: CheckRun
 ) -> Iterator[YamlDiagnostic]:
-    """The scalars of profiles and CRs that Kubernetes reads as something else than they look.
+    """Yield the scalars of profiles and CRs that Kubernetes reads differently than they look.
 
-    A number as people write one is meant where the param is declared as a number.
+    A number such as 1e-4 is intended if the param is declared as a number.
     """
     own_items = [item for item in file_items if item.category != "other"]
     document_indexes = {index for item in own_items for index in _find_document_index(item)}
@@ -83,13 +83,13 @@ def _select_hints(
 
 
 def _is_written_number(source: SourceFile, hint: YamlDiagnostic) -> bool:
-    """Whether a scalar is a number with an exponent or with underscores, and not octal digits or a word."""
+    """Whether a scalar is a number with an exponent or underscores, and neither octal nor a word."""
     text = source.text[hint.span.start : hint.span.end]
     return _EXPONENT_NUMBER.fullmatch(text) is not None
 
 
 def _find_declared_numbers(item: ClassifiedDocument, run: CheckRun) -> Iterator[tuple[int, int]]:
-    """Where a profile or a base has numbers that a param declares as such, as offsets."""
+    """Yield the offsets of numbers in a profile or base profile that a param declares as such."""
     from podplan.profile.extends import merge_bases
     from podplan.profile.numbers import iter_declared_numbers
 
@@ -116,7 +116,7 @@ def _describe_unchecked_file(source: SourceFile) -> str:
 
 
 def build_syntax_finding(source: SourceFile, syntax_error: YamlDiagnostic) -> Finding:
-    """The finding that a fault of a text is."""
+    """Build the finding for a syntax error."""
     rule_info, span = BUILTIN_RULES[syntax_error.rule], syntax_error.span
     return Finding(
         rule=rule_info.code,
@@ -131,7 +131,7 @@ def build_syntax_finding(source: SourceFile, syntax_error: YamlDiagnostic) -> Fi
 
 
 def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
-    """What a document that is not checked is; of one with Pod templates of its own what makes it checked."""
+    """Return the kind of a document that is not checked; with Pod templates, also how to declare it."""
     kind = find_declarable_kind(item)
     if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
         return item.reason
