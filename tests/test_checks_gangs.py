@@ -54,11 +54,11 @@ def test_resources_of_a_pod_as_a_whole_count_for_those_of_its_containers() -> No
     pods = job(role("worker", 3, main, resources={"requests": {"memory": "10Gi"}, "limits": {"cpu": 4}}))
     assert messages("SCHED002", pods, **quota(memory="30Gi", cpu=12)) == []
     assert messages("SCHED002", pods, **quota(memory="29Gi")) == [
-        "3 Pods that start together ask for 30Gi memory (3 × 10Gi), and the quota of the queue "
+        "3 Pods that start together request 30Gi memory (3 × 10Gi), but the quota of the queue "
         '"research" is 29Gi'
     ]
     (found,) = said("SCHED002", pods, **quota(cpu=11))
-    assert "ask for 12 cpu (3 × 4)" in found.message
+    assert "request 12 cpu (3 × 4)" in found.message
     assert messages("SCHED002", pods, **quota(**{GPU: 5})) != []
 
 
@@ -68,7 +68,7 @@ def test_requests_count_before_limits_and_all_containers_together() -> None:
     pods = job(role("worker", 3, main, helper))
     assert messages("SCHED002", pods, **quota(memory="36Gi")) == []
     assert messages("SCHED002", pods, **quota(memory="35Gi")) == [
-        "3 Pods that start together ask for 36Gi memory (3 × 12Gi), and the quota of the queue "
+        "3 Pods that start together request 36Gi memory (3 × 12Gi), but the quota of the queue "
         '"research" is 35Gi'
     ]
 
@@ -103,7 +103,7 @@ def test_an_elastic_gang_needs_its_minimum_of_the_least_pods() -> None:
     pods = job(*roles, elastic=elastic, torchrunConfig={"enabled": True})
     assert messages("SCHED002", pods, **quota(**{GPU: 8})) == []
     assert (
-        "2 Pods that start together ask for 8 nvidia.com/gpu"
+        "2 Pods that start together request 8 nvidia.com/gpu"
         in messages("SCHED002", pods, **quota(**{GPU: 7}))[0]
     )
 
@@ -169,7 +169,7 @@ def test_the_jobs_of_a_queue_are_added_up_once_each() -> None:
     jobs = [job(role("worker", n, container(limits={GPU: 1})), name=f"job-{n}") for n in (2, 5, 3)]
     found = said("SCHED007", *jobs, **quota(**{GPU: 9}))
     assert [one.message for one in found] == [
-        '3 jobs in the queue "research" ask for 10 nvidia.com/gpu together, and its quota is 9'
+        '3 jobs in the queue "research" together request 10 nvidia.com/gpu, but its quota is 9: some of them wait'
     ]
     assert found[0].object is not None
     assert found[0].object["name"] == "job-5"

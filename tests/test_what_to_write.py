@@ -147,5 +147,5 @@ def test_shared_memory_says_what_is_left(size: str, rest: str) -> None:
     pod = data["spec"]["replicaSpecs"][0]["template"]["spec"]
     pod["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": size}}]
     [found] = [one for one in findings({"object": data}, "RES006") if one.rule == "RES006"]
-    assert found.message.endswith(f"which leaves the processes {rest}")
+    assert found.message.endswith(f"which leaves {rest} for the processes")
     assert "at most 8Gi, half of the memory limit" in found.help
