@@ -34,7 +34,7 @@ def deepspeed(variable: Data, **config: Any) -> Data:
     return cr("DeepSpeedJob", {"config": run, "worker": {"replicas": 2, "template": made}})
 
 
-FEWER = "so that 4 processes start in each Pod, or ask for fewer GPUs"
+FEWER = "so that 4 processes start in each Pod, or request fewer GPUs"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ FEWER = "so that 4 processes start in each Pod, or ask for fewer GPUs"
         (deepspeed({}, otherArgs=["--num_gpus=2"]), "write --num_gpus=4"),
         (
             pytorch(2, 4, "accelerate launch --num_processes=4 --num_machines=2 train.py"),
-            "tell accelerate of more processes",
+            "start more processes with accelerate",
         ),
     ],
 )

@@ -247,7 +247,13 @@ def _fits_empty_node(job: LoweredJob, group: ReplicaGroup, node: str) -> bool:
 def _list_node_places(job: LoweredJob, node: str, resource: str) -> list[tuple[TracedDocument, Path, str]]:
     if job.inventory is None:
         return []
-    return [(job.inventory, ("spec", "nodes", node, "allocatable", resource), "the allocatable amount of the node")]
+    return [
+        (
+            job.inventory,
+            ("spec", "nodes", node, "allocatable", resource),
+            "the allocatable amount of the node",
+        )
+    ]
 
 
 @check()
