@@ -111,7 +111,7 @@ def test_success_rules_are_shown_for_a_type_of_the_job() -> None:
 def test_a_variable_of_the_workers_says_where_the_launcher_has_its_own() -> None:
     data = colossal(script=["train.py"], procPerWorker=4)
     place = "spec.replicaSpecs[launcher].template.spec.containers[launcher].env"
-    assert helps(data, "SSH001") == [f"set SEED on the launcher too: in {place}"]
+    assert helps(data, "SSH001") == [f"set SEED on the launcher too, in {place}"]
 
 
 @pytest.mark.parametrize(
