@@ -93,6 +93,11 @@ def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[ReplicaType]:
         )
 
 
+def because(*causes: Cause) -> tuple[Cause, ...]:
+    """``causes`` without the places where nothing is written; the first that is left is the place to edit."""
+    return tuple(cause for cause in causes if not isinstance(cause, Cursor) or cause.exists)
+
+
 def is_ignored(job: Job) -> bool:
     """Whether the operator creates nothing: the job is suspended, has failed or has another controller."""
     policy = job.spec.get("runPolicy")
