@@ -65,11 +65,8 @@ def build_pod_groups(job: Job) -> list[ReplicaGroup]:
     }
     if is_volcano:
         queue = policy.get("queue")
-        spec["queue"] = (
-            queue
-            if queue.value
-            else attribute_to(because(behaviors.VOLCANO_QUEUE, policy, job.spec), "default")
-        )
+        default = attribute_to(because(behaviors.VOLCANO_QUEUE, policy, job.spec), "default")
+        spec["queue"] = queue if queue.value else default
         spec["priorityClassName"] = policy.get("priorityClass")
     else:
         spec["scheduleTimeoutSeconds"] = policy.get("scheduleTimeoutSeconds")

@@ -101,15 +101,14 @@ def build_pod_group(
 ) -> ReplicaGroup:
     """Pods with this name and spec, and the metadata of their template."""
     template = replica_type.template.get("metadata")
-    labels = {**template.get("labels").fields(), **labels, **build_gang_labels(job)}
-    annotations = {**template.get("annotations").fields(), **build_gang_annotations(job, replica_type)}
+    written_labels, written_annotations = template.get("labels"), template.get("annotations")
+    labels = {**written_labels.fields(), **labels, **build_gang_labels(job)}
+    annotations = {**written_annotations.fields(), **build_gang_annotations(job, replica_type)}
     metadata = build_metadata(
         job,
         name,
-        attribute_to(because(template.get("labels"), replica_type.entry, behaviors.LABELS), labels),
-        attribute_to(
-            because(template.get("annotations"), replica_type.entry, behaviors.POD_GROUP), annotations
-        )
+        attribute_to(because(written_labels, replica_type.entry, behaviors.LABELS), labels),
+        attribute_to(because(written_annotations, replica_type.entry, behaviors.POD_GROUP), annotations)
         if annotations
         else None,
         finalizers=template.get("finalizers"),

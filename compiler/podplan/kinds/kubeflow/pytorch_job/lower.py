@@ -118,15 +118,11 @@ def _build_autoscalers(job: Job) -> list[ReplicaGroup]:
     if not metrics.exists:
         return []
     minimum, maximum = resolve_elastic_bounds(job)
-    elastic = job.spec.get("elasticPolicy")
+    elastic, why = job.spec.get("elasticPolicy"), behaviors.ELASTIC_BOUNDS
     spec: dict[str, Any] = {
         "scaleTargetRef": {"apiVersion": job.cr["apiVersion"], "kind": job.cr["kind"], "name": job.name},
-        "minReplicas": attribute_to(
-            because(elastic.get("minReplicas"), elastic, behaviors.ELASTIC_BOUNDS), minimum
-        ),
-        "maxReplicas": attribute_to(
-            because(elastic.get("maxReplicas"), elastic, behaviors.ELASTIC_BOUNDS), maximum
-        ),
+        "minReplicas": attribute_to(because(elastic.get("minReplicas"), elastic, why), minimum),
+        "maxReplicas": attribute_to(because(elastic.get("maxReplicas"), elastic, why), maximum),
     }
     if metrics.value:
         spec["metrics"] = [_write_metric(one) for one in metrics.entries()]
