@@ -148,7 +148,7 @@ def test_metadata_is_passed_on() -> None:
         ),
         (
             ["x"],
-            "there is no kind of job a list; there is PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob, GenericJob,",
+            "there is no kind of job a list; there is PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob,",
         ),
         (None, "spec.job is missing; write PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob, GenericJob,"),
     ],

@@ -54,6 +54,11 @@ def _refusal(kind: TrainingKind) -> str:
     return _WEBHOOK if kind.has_webhook else _OPERATOR
 
 
+def _with_article(name: str) -> str:
+    """The name of a kind with its article: an MPIJob, a TFJob."""
+    return f"{'an' if name[0] in 'MX' else 'a'} {name}"
+
+
 def _validate_name(kind: TrainingKind, metadata: Any) -> Iterator[Diagnostic]:
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not kind.has_webhook or not isinstance(name, str) or names.matches_form("dns-1035-label", name):
@@ -75,12 +80,13 @@ def _validate_types(
             near = suggest_name(str(written), list(kind.types)) or kind.normalize_type(str(written))
             hint = f"; write {near}" if near in kind.types else ""
             known = " or ".join(kind.types)
-            message = f'a {kind.name} has no replica type "{written}", only {known}{hint}; {_refusal(kind)}'
+            subject = _with_article(kind.name)
+            message = f'{subject} has no replica type "{written}", only {known}{hint}; {_refusal(kind)}'
             yield Diagnostic("SCHEMA004", message, entry.path, on_key=True)
     if isinstance(spec.get(kind.specs_field), dict):
         for name in kind.required_types:
             if name not in present:
-                message = f"a {kind.name} needs the replica type {name}; {_refusal(kind)}"
+                message = f"{_with_article(kind.name)} needs the replica type {name}; {_refusal(kind)}"
                 yield Diagnostic("SCHEMA003", message, specs_path, on_key=True)
     exclusive = [present[name] for name in kind.exclusive_types if name in present]
     for entry in exclusive[1:]:
@@ -103,9 +109,6 @@ def _validate_entry(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
         help = f"write name: {kind.container}"
         single_path = (*path, 0, "name") if len(written) == 1 and written[0] else path
         yield Diagnostic("SCHEMA004", message, single_path, on_key=single_path == path, help=help)
-    for index, container in enumerate(containers):
-        if isinstance(container, dict) and container.get("image") == "":
-            yield Diagnostic("SCHEMA005", f"image is empty; {_refusal(kind)}", (*path, index, "image"))
 
 
 def _validate_replicas(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
