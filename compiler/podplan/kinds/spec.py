@@ -110,6 +110,7 @@ class KindSpec(NamedTuple):
     ``traits`` are names of podplan.kinds.traits.
     ``launcher_container`` is the name of the container of the launcher replica.
     ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh keys first.
+    ``main_replica_types`` are those whose replica decides over the job.
     ``list_references`` gives the documents that a CR of the kind refers to; the loader resolves them.
     ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
@@ -156,6 +157,7 @@ class KindSpec(NamedTuple):
     reserved_mounts: tuple[Behavior, ...] = ()
     clean_up: CleanUp | None = None
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
+    main_replica_types: tuple[str, ...] = ()
 
     # Documents beside the CR.
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references

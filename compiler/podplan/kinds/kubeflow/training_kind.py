@@ -17,6 +17,8 @@ class TrainingKind(NamedTuple):
     without a main type worker 0 decides. ``has_open_types``: the operator takes types in any case, and others
     too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller.
 
+    ``traits`` are those that not all these kinds have (podplan.kinds.traits).
+
     What is refused: ``has_webhook`` tells whether a webhook does so or the operator. ``required_types`` must
     be there, ``exclusive_types`` not together, ``single_types`` have one replica, ``written_single_types``
     must state that, and ``counted_types`` have at least one. Others crash the operator: negative replicas
@@ -42,6 +44,7 @@ class TrainingKind(NamedTuple):
     single_types: tuple[str, ...] = ()
     written_single_types: tuple[str, ...] = ()
     counted_types: tuple[str, ...] = ()
+    traits: frozenset[str] = frozenset()
     has_elastic_policy: bool = False
     panics_below_zero: bool = False
     panics_without_worker: bool = False
