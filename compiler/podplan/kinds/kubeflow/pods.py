@@ -63,8 +63,8 @@ def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
 
 
 def find_leading_type(job: Job) -> ReplicaType | None:
-    """The type whose first Pod the others depend on: a main one, else the workers."""
-    return job.find_type(*job.kind.main_types, "Worker")
+    """The type whose first Pod the others depend on."""
+    return job.find_type(job.kind.find_leading_type([one.name for one in job.types]))
 
 
 def build_pods(

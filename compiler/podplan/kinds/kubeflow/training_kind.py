@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from podplan.core.typing import NamedTuple
 
@@ -48,6 +48,10 @@ class TrainingKind(NamedTuple):
     has_elastic_policy: bool = False
     panics_below_zero: bool = False
     panics_without_worker: bool = False
+
+    def find_leading_type(self, types: Sequence[str]) -> str:
+        """The type whose first Pod decides or the others depend on: a main one, else the workers."""
+        return next((name for name in (*self.main_types, "Worker") if name in types), "")
 
     def normalize_type(self, key: str) -> str:
         """A replica type as the operator calls it."""

@@ -50,10 +50,12 @@ def fails_at_once(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 @check()
 def succeeds_at_once(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """No replicas of the type that decides over the job. Value ``type``."""
-    kind_spec = find_kind_spec(target.job)
+    kind_spec, replica_specs = find_kind_spec(target.job), get_replica_specs(target.job)
     main_types = kind_spec.main_replica_types if kind_spec is not None else ()
-    for replica_spec in get_replica_specs(target.job):
-        if replica_spec.type in main_types and replica_spec.data.get("replicas") == 0:
+    has_main_type = any(one.type in main_types for one in replica_specs)
+    for replica_spec in replica_specs:
+        decides = replica_spec.type in main_types or (not has_main_type and replica_spec.type == "Worker")
+        if decides and replica_spec.data.get("replicas") == 0:
             yield Violation((*replica_spec.path, "replicas"), {"type": replica_spec.type})
 
 
