@@ -130,6 +130,19 @@ def test_a_folded_text_names_its_own_index_as_a_range() -> None:
     assert '"index":{1..3}}' in variable["value"]
 
 
+def test_no_replicas_of_the_type_that_decides_still_make_its_pod() -> None:
+    """The job is done at once; with another type the operator would create and delete a Pod without end."""
+    assert ("Pod", "bert-worker-0") in objects(replicated("JAXJob", "jaxReplicaSpecs", "jax", 0))
+    assert errors(plan(replicated("JAXJob", "jaxReplicaSpecs", "jax", 0))) == []
+    lowered = objects(replicated("PaddleJob", "paddleReplicaSpecs", "paddle", 0, "Master"))
+    assert sorted(name for kind, name in lowered if kind == "Pod") == ["bert-master-0"]
+
+
+def test_types_that_the_operator_does_not_know_do_not_make_a_cluster() -> None:
+    pods = objects(replicated("TFJob", "tfReplicaSpecs", "tensorflow", 1, "Boss"))
+    assert "env" not in pods["Pod", "bert-worker-0"]["spec"]["containers"][0]
+
+
 def test_a_suspended_job_has_pods_once_it_goes_on() -> None:
     cr = {**PYTORCH_JOB, "spec": {**PYTORCH_JOB["spec"], "runPolicy": {"suspend": True}}}
     assert objects(cr) == {}
