@@ -43,9 +43,9 @@ def plan(cr: dict[str, Any], gang_scheduler: str = "none") -> JobPlan:
 def errors(planned: JobPlan) -> list[str]:
     """The problems but for fields that the API server drops, with their places."""
     return [
-        f"{one.diagnostic.rule} /{'/'.join(map(str, one.diagnostic.path))} {one.diagnostic.message}"
+        f"{one.rule} /{'/'.join(map(str, one.path))} {one.message}"
         for one in planned.diagnostics
-        if one.diagnostic.rule != DROPPED_FIELD
+        if one.rule != DROPPED_FIELD
     ]
 
 

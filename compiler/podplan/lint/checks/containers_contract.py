@@ -30,8 +30,8 @@ _STARTER_COMMAND = compile_lazily(r"(?:.*/)?(?:python[0-9.]*|torchrun)")
 _SCRIPT_PATTERN = compile_lazily(r"\.[A-Za-z]\w*$|/")
 
 
-@check()
-def training_container_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("training-container-missing",))
+def training_container(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Workers without a container of the name that the controller needs; ``name``."""
     job = target.job
     for replica_spec in get_replica_specs(job):
@@ -70,8 +70,8 @@ def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
             )
 
 
-@check()
-def training_container_guessed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("training-container-guessed",))
+def training_container_by_position(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several containers, of which the controller takes another than the one that trains."""
     job = target.job
     name = get_preferred_container_name(job)

@@ -112,8 +112,8 @@ _FINDERS_BY_TRAIT: tuple[tuple[str, Callable[[LoweredJob], Iterator[IneffectiveS
 )
 
 
-@check()
-def run_mode_conflict(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("run-mode-conflict",))
+def debug_and_pause(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug and pause mode at once."""
     if is_mode_enabled(target.job, "debug") and is_mode_enabled(target.job, "pause"):
         pause = (target.doc, ("spec", "runMode", "pause", "enabled"), "pause mode is on here")

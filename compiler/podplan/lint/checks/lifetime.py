@@ -180,8 +180,8 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(replicas_path, values, related=related, change=change, safe=True)
 
 
-@check()
-def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("leaves-gpus",))
+def workers_kept_after_end(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods with GPUs that run sshd and go on when the job has ended.
 
     Values: ``pods``, ``gpus``, ``field``: what to set, and ``value``: to what.
@@ -190,11 +190,11 @@ def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
         yield from _iter_leftover_pods(target)
 
 
-@check()
-def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("leaves-waiting",))
+def waiting_after_failure(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
-    Values: as of ``leaves_gpus``.
+    Values: as of ``workers_kept_after_end``.
     """
     if not has_trait(target.job, "ssh") and not has_isolated_replicas(target.job):
         yield from _iter_leftover_pods(target)

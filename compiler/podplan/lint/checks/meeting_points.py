@@ -32,8 +32,8 @@ _DIFFERS = compile_lazily(
 )
 
 
-@check()
-def meeting_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("meeting-point-not-shared",))
+def rendezvous_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An address or a file that is another one in each Pod. Values: ``option``, ``value``, ``why``."""
     for launch in _find_common_launches(target.job):
         for option, doc, path in of_program(target.job, launch):

@@ -65,8 +65,8 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         )
 
 
-@check()
-def trains_alone(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("trains-alone",))
+def independent_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher for one node in a job of several equal Pods. Values: ``by``, ``told``, ``pods``."""
     job = target.job
     launch_counts = _find_launch_node_counts(job)

@@ -26,8 +26,8 @@ _EFFECT = {
 }
 
 
-@check()
-def unknown_port_name(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("unknown-port-name",))
+def unknown_probe_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port name that the container lacks. Values: ``port``, ``field``, ``effect``, ``instead``."""
     lifecycle = get_mapping(subject.data, "lifecycle")
     known: list[str] | None = None

@@ -154,8 +154,8 @@ def more_processes_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[V
             yield _build_violation(target, count, {"starts": starts, "gpus": gpus, "instead": instead})
 
 
-@check()
-def mig_slices(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("mig-slices",))
+def mig_slices_as_gpus(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several processes, or one with several MIG slices. Values: ``starts``, ``slices``, ``effect``."""
     for count in (*_iter_process_counts(subject.job), *_iter_unlaunched_counts(subject.job)):
         if (
@@ -176,8 +176,8 @@ def mig_slices(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield _build_violation(subject, count, values)
 
 
-@check()
-def processes_by_gpus_of_none(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("processes-by-gpus-of-none",))
+def auto_nproc_without_gpu(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``--nproc_per_node gpu`` or ``auto`` in a container without GPUs. Values: ``given``, ``happens``."""
     for launch in find_launches(target.job):
         facts = launch.torchrun

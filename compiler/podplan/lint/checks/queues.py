@@ -77,8 +77,8 @@ def priority_out_of_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
     yield Violation(("spec", "priority"), values, related=related, doc=gang.doc, group=gang)
 
 
-@check()
-def hardware_not_in_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("hardware-not-in-queue",))
+def queue_lacks_hardware(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A hardware class of the profile that the queue does not serve.
 
     Values: ``hardware``, ``queue``, ``serves``, what the queue serves.

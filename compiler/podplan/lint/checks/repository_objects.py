@@ -73,8 +73,8 @@ def claims_left(job: LoweredJob) -> Left | None:
     return Left(_file(job.cr), tuple(uses)) if uses else None
 
 
-@check(summarize=claims_left)
-def claim_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
+@check(summarize=claims_left, aliases=("claim-of-repository",))
+def claim_not_shareable(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A claim of the repository that the Pods of a job cannot mount together.
 
     Values: ``claim``, ``pods``, ``users``, ``mode``, ``for``.
@@ -112,8 +112,8 @@ def keys_left(job: LoweredJob) -> Left | None:
     return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
 
 
-@check(summarize=keys_left)
-def key_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
+@check(summarize=keys_left, aliases=("key-of-repository",))
+def unknown_reference_key(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A key that a Secret or ConfigMap of the repository does not have.
 
     Values: ``kind``, ``name``, ``key``, ``effect``, ``meant``.

@@ -53,8 +53,8 @@ class SentWord(NamedTuple):
     is_handwritten: bool = False
 
 
-@check(params=object_schema({"certain": BOOLEAN}))
-def ssh_arguments(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(params=object_schema({"certain": BOOLEAN}), aliases=("ssh-arguments",))
+def arg_reparsed_by_shell(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments that do not reach the workers as they are written; values ``what`` and ``instead``.
 
     ``params["certain"]`` says which: those that certainly do not, or those that do with some versions of

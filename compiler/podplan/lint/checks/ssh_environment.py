@@ -42,8 +42,11 @@ _VARIABLE_NAMES = {
 }
 
 
-@check(params=object_schema({"names": _VARIABLE_NAMES}, {"others": BOOLEAN, "kept_out": _VARIABLE_NAMES}))
-def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(
+    params=object_schema({"names": _VARIABLE_NAMES}, {"others": BOOLEAN, "kept_out": _VARIABLE_NAMES}),
+    aliases=("env-over-ssh",),
+)
+def env_lost_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of workers that their training processes do not see, by the pattern ``params["names"]``.
 
     With ``params["others"]``, those of which the pattern does not speak. ``params["kept_out"]`` narrows these
@@ -135,8 +138,8 @@ def _describe_launcher_env(target: Target, launcher: WrittenContainer | None) ->
     return "spec.launcher.env"
 
 
-@check(params=object_schema({"certain": BOOLEAN}))
-def ssh_env_values(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(params=object_schema({"certain": BOOLEAN}), aliases=("ssh-env-values",))
+def env_not_encodable(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables whose values or names do not cross ssh; value ``what``. ``params["certain"]`` as above."""
     job = target.job
     if not starts_over_ssh(job):

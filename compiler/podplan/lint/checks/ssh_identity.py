@@ -18,8 +18,8 @@ _SYSTEM_SSHD = "/usr/sbin/sshd"
 KEYS_VOLUME = "ssh-keys"  # the volume of the keys in the lowered Pods
 
 
-@check()
-def ssh_user(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("ssh-user",))
+def ssh_identity(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Users that cannot read the ssh keys; value ``what``."""
     training_container = _find_container_with_keys(target)
     if training_container is None:
@@ -40,8 +40,8 @@ def ssh_user(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         )
 
 
-@check()
-def keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("keys-outside-home",))
+def ssh_keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``ssh.authMountPath`` where neither ssh nor sshd look for keys; values ``path`` and ``home``."""
     job = target.job
     path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
@@ -76,8 +76,8 @@ def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         )
 
 
-@check()
-def ssh_key_modes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("ssh-key-modes",))
+def ssh_key_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """fsGroup, which makes the keys of root readable by a group; values ``group`` and ``keys``."""
     training_container = _find_container_with_keys(target)
     pod_context = get_mapping(get_mapping(target.data, "spec"), "securityContext")
