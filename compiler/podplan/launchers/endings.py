@@ -33,7 +33,9 @@ _MODULES = """
 """
 _ENDLESS_MODULES = frozenset(_MODULES.split())
 # https://www.tensorflow.org/api_docs/python/tf/distribute/Server#join
-_PARAMETER_SERVER = compile_lazily(r"(?:job|job_name|task_type|role|type|replica_type)=(?:ps|parameter_server)")
+_PARAMETER_SERVER = compile_lazily(
+    r"(?:job|job_name|task_type|role|type|replica_type)=(?:ps|parameter_server)"
+)
 # Programs with many commands, and the one that serves.
 _SERVING_COMMANDS = {
     "aim": "up",
@@ -210,9 +212,9 @@ def _is_endless(process: Process) -> bool:
 def _is_parameter_server(arguments: Sequence[str]) -> bool:
     """Whether a script of TensorFlow or the like is told to be a parameter server, which joins for ever."""
     options = [argument.lower().replace("-", "_").lstrip("_") for argument in arguments]
-    return any(_PARAMETER_SERVER.fullmatch(f"{one}={other}") for one, other in pairwise([*options, ""])) or any(
-        map(_PARAMETER_SERVER.fullmatch, options)
-    )
+    return any(
+        _PARAMETER_SERVER.fullmatch(f"{one}={other}") for one, other in pairwise([*options, ""])
+    ) or any(map(_PARAMETER_SERVER.fullmatch, options))
 
 
 def _is_endless_with(name: str, arguments: Sequence[str]) -> bool:

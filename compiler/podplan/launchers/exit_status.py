@@ -157,7 +157,10 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
             return f'what follows "||", {_name(alternative[-1], string)}, succeeds', "alternative"
         only_and = False
     if nodes[last].operator_after == "&":
-        if any(_waits_for_id(command) and command.start > nodes[last].end for command in processes.commands(string.nodes)):
+        if any(
+            _waits_for_id(command) and command.start > nodes[last].end
+            for command in processes.commands(string.nodes)
+        ):
             return "", ""
         return _in_background(nodes[last + 1 :], string)
     rest = nodes[last + 1 :]

@@ -48,7 +48,9 @@ def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
         endless = endings.endless(process_of(main[1])) if main is not None else None
         if main is not None and endless is not None and not endless.after_training:
             servers[group.replica_type] = (group.doc, below(main[0], endless.words[0].place), endless.text)
-    if not servers or not all(servers.keys() & rule.keys() and rule.keys() - servers.keys() for _, rule in rules):
+    if not servers or not all(
+        servers.keys() & rule.keys() and rule.keys() - servers.keys() for _, rule in rules
+    ):
         return
     for at, rule in rules:
         name = next(name for name in rule if name in servers)

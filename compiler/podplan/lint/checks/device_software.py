@@ -101,7 +101,9 @@ def _describe_image(image: str, resource: str) -> str:
     name_parts, tag_parts = _TAG_PARTS.findall(name.lower()), _TAG_PARTS.findall(tag.lower())
     parts = [*name_parts, *tag_parts]
     is_cpu = ("cpu" in tag_parts and "offload" not in parts) or name_parts[-1:] == ["cpu"]
-    is_cpu = is_cpu or bool(_CPU_BY_DEFAULT.fullmatch(image.partition("@")[0].removesuffix(f":{tag}")) and tag)
+    is_cpu = is_cpu or bool(
+        _CPU_BY_DEFAULT.fullmatch(image.partition("@")[0].removesuffix(f":{tag}")) and tag
+    )
     if is_cpu and not any(_ON_GPUS.fullmatch(part) for part in parts):
         return f"the image {image.rpartition('/')[2]} is built for the CPU"
     vendors = [one for one in _OTHER_VENDOR if any(one[1].fullmatch(part) for part in parts)]

@@ -32,7 +32,7 @@ _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 @check()
 def model_beyond_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A model that is larger than the volume of its cache. Values: ``model``, ``needs``, ``path``, ``size``."""
+    """A model above the volume of its cache. Values: ``model``, ``needs``, ``path``, ``size``."""
     for launch, where in trainings(target.job):
         options = list(of_program(target.job, launch))
         model, billions = find_model(options)

@@ -48,13 +48,9 @@ def _iter_zero_in_pipeline(options: list[Placed], launch: ContainerLaunch) -> It
     stages = [one for one in options if one.option.last in _ZERO and one.option.value in ("2", "3")]
     pipelines = [one for one in options if one.option.last in _PIPELINE and (one.option.number or 1) > 1]
     for stage, pipeline in zip(stages[:1], pipelines[:1], strict=False):
-        one, other = (
-            f"{placed.option.name}={placed.option.value}" for placed in (pipeline, stage)
-        )
+        one, other = (f"{placed.option.name}={placed.option.value}" for placed in (pipeline, stage))
         related = [(pipeline.doc, pipeline.path, "the stages of the pipeline")]
-        yield Violation(
-            stage.path, {"one": one, "other": other}, related, doc=stage.doc, group=launch.group
-        )
+        yield Violation(stage.path, {"one": one, "other": other}, related, doc=stage.doc, group=launch.group)
 
 
 def _is_on(placed: Placed) -> bool:

@@ -261,9 +261,7 @@ def _ends_with_launcher(job: LoweredJob) -> bool:
     launchers = [group for group in job.pods if group.replica_type == "launcher"]
     found = [find_training_container(group) for group in launchers]
     return bool(found) and all(
-        one is not None
-        and process_of(one[1]).name == "sleep"
-        and endings.endless(process_of(one[1])) is None
+        one is not None and process_of(one[1]).name == "sleep" and endings.endless(process_of(one[1])) is None
         for one in found
     )
 

@@ -35,10 +35,21 @@ _REFUSES_RESUME = compile_lazily(
 _REFUSED = frozenset(("false", "no", "0", "off", "never"))  # null and none are the defaults of many configs
 # Options for the steps between two checkpoints, and for the steps of the whole training, in the same unit.
 _INTERVALS = (
-    (("save_interval", "save_steps", "save_every", "checkpoint_interval", "ckpt_interval", "checkpoint_every"),
-     ("train_iters", "max_steps", "max_iters", "max_train_steps", "total_steps", "num_train_steps")),
-    (("save_epochs", "save_every_n_epochs", "save_every_epochs", "checkpoint_epochs"),
-     ("epochs", "num_epochs", "max_epochs", "num_train_epochs")),
+    (
+        (
+            "save_interval",
+            "save_steps",
+            "save_every",
+            "checkpoint_interval",
+            "ckpt_interval",
+            "checkpoint_every",
+        ),
+        ("train_iters", "max_steps", "max_iters", "max_train_steps", "total_steps", "num_train_steps"),
+    ),
+    (
+        ("save_epochs", "save_every_n_epochs", "save_every_epochs", "checkpoint_epochs"),
+        ("epochs", "num_epochs", "max_epochs", "num_train_epochs"),
+    ),
 )
 _SAVES_NOTHING = compile_lazily(r"save_strategy|evaluation_only|eval_only|only_eval|test_only")
 

@@ -19,8 +19,8 @@ from podplan.lint.analysis.jobs import (
     namespace_of,
     spec_of,
 )
-from podplan.lint.analysis.resources import find_resource_path as place_of
 from podplan.lint.analysis.resources import count_accelerators, list_containers, list_resources
+from podplan.lint.analysis.resources import find_resource_path as place_of
 from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation

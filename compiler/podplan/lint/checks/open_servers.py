@@ -34,7 +34,7 @@ _QUOTES = "'\""
 def server_without_login(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A server that runs code for everybody; values ``program`` and ``what`` opens it."""
     variables = {get_text(entry, "name"): (at, entry) for at, entry in get_entries(subject.data, "env")}
-    for _, process in programs_of(subject.data):
+    for _command, process in programs_of(subject.data):
         found = _find_opening(process, variables)
         if found is not None:
             what, place = found
@@ -58,7 +58,9 @@ def _find_opening(
     if name in ("ttyd", "gotty"):
         has_login = any(text.startswith(("-c", "--credential")) for text in texts)
         is_local = any(text in ("127.0.0.1", "localhost", "lo") for text in texts)
-        return ("no credential", words[0].place) if not has_login and not is_local and len(words) > 1 else None
+        return (
+            ("no credential", words[0].place) if not has_login and not is_local and len(words) > 1 else None
+        )
     if name == "redis-server" and "--requirepass" not in texts:
         place = _find_option(words, "--protected-mode", ("no",))
         return ("--protected-mode no", place) if place is not None else None
@@ -77,7 +79,8 @@ def _find_open_jupyter(
         if token is not None:
             is_empty = word.is_known and not token[1].strip(_QUOTES)
             return ("an empty token and no password", word.place) if is_empty else None
-    at, entry = variables.get("JUPYTER_TOKEN", (0, {}))
+    nothing: tuple[int, Mapping[str, Any]] = (0, {})
+    at, entry = variables.get("JUPYTER_TOKEN", nothing)
     if entry.get("value") == "":
         return "an empty JUPYTER_TOKEN and no password", ("env", at)
     return None
@@ -106,7 +109,9 @@ def _find_option(words: tuple[Word, ...], name: str, values: tuple[str, ...]) ->
 
 
 # What shows all variables, and what keeps most of it back.
-_FILTERS = frozenset(("grep", "egrep", "sed", "awk", "cut", "wc", "sha256sum", "md5sum", "xargs", "head", "while"))
+_FILTERS = frozenset(
+    ("grep", "egrep", "sed", "awk", "cut", "wc", "sha256sum", "md5sum", "xargs", "head", "while")
+)
 _ENVIRON_FILE = compile_lazily(r"/proc/(?:self|1|\$\$)/environ")
 _ENVIRON_IN_PYTHON = compile_lazily(r"print\(\s*(?:dict\()?os\.environ\s*\)")
 
@@ -121,7 +126,7 @@ class Shown(NamedTuple):
 @check()
 def environment_in_log(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A script that prints variables from a Secret. Values: ``command``, ``name`` of one of them."""
-    secrets = {}
+    secrets: dict[str, Path] = {}
     for at, entry in get_entries(subject.data, "env"):
         if get_mapping(get_mapping(entry, "valueFrom"), "secretKeyRef"):
             secrets[get_text(entry, "name")] = ("env", at)
@@ -162,9 +167,12 @@ def _iter_prints(process: Process, secrets: frozenset[str]) -> Iterator[Shown]:
             inner = string.process(node)
             if inner.string is not None:
                 yield from _iter_prints(inner, secrets)
-            elif not is_kept_back and not _goes_to_file(node):
-                if _prints_variables(inner.words, inner.wrappers, secrets):
-                    yield Shown(_show(inner.words, inner.wrappers), string.placed(node.words[0]).place)
+            elif (
+                not is_kept_back
+                and not _goes_to_file(node)
+                and _prints_variables(inner.words, inner.wrappers, secrets)
+            ):
+                yield Shown(_show(inner.words, inner.wrappers), string.placed(node.words[0]).place)
 
     yield from visit(string.nodes)
 

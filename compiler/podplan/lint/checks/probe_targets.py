@@ -111,7 +111,12 @@ def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
     ports: dict[str, Path] = {}
     for launch in find_launches(target.job):
         facts = launch.torchrun
-        if launch.group is not group or launch.path != target.base_path or facts is None or facts.port is None:
+        if (
+            launch.group is not group
+            or launch.path != target.base_path
+            or facts is None
+            or facts.port is None
+        ):
             continue
         if facts.standalone or facts.host is None or is_loopback(facts.host):
             continue

@@ -80,7 +80,10 @@ def _find_other_world(
     processes = pods * (1 if counts_nodes or is_alone else max(count_gpus(launch.group), 1))
     if world.option.number not in (pods, processes):
         yield _build_violation(
-            target, world, "nodes" if counts_nodes else "processes", f"the job has {format_count(pods, 'Pod')}"
+            target,
+            world,
+            "nodes" if counts_nodes else "processes",
+            f"the job has {format_count(pods, 'Pod')}",
         )
 
 

@@ -53,13 +53,16 @@ class Share(NamedTuple):
     noun: str
     first: int
     last: int
-    index: Placed
-    count: Placed
+    number_option: Placed
+    count_option: Placed
 
 
 @check()
 def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Another number of parts than there are replicas. Values: ``option``, ``count``, ``taken``, ``effect``."""
+    """Another number of parts than replicas.
+
+    Values: ``option``, ``count``, ``taken``, ``noun``, ``effect``.
+    """
     job = target.job
     if is_mode_enabled(job, "debug"):
         return
@@ -67,8 +70,8 @@ def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
     for noun in dict.fromkeys(share.noun for share in shares):
         same = [share for share in shares if share.noun == noun]
         taken = {number for one in same for number in range(one.first, one.last + 1)}
-        counts = {one.count.option.number for one in same}
-        total = same[0].count.option.number or 0
+        counts = {one.count_option.option.number for one in same}
+        total = same[0].count_option.option.number or 0
         base = 1 if min(taken) == 1 and max(taken) == total else 0
         if len(counts) != 1 or len(taken) < 2 or taken == set(range(base, total + base)):
             continue
@@ -77,15 +80,21 @@ def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         if base == 0 and not missing and max(taken) < total:
             continue
         values = {
-            "option": same[0].count.option.name,
+            "option": same[0].count_option.option.name,
             "count": total,
             "taken": format_count(len(taken), "replica"),
             "noun": noun,
             "effect": effect,
         }
-        related = [(same[0].index.doc, same[0].index.path, f"the {noun} of a replica")]
+        related = [(same[0].number_option.doc, same[0].number_option.path, f"the {noun} of a replica")]
         related += list_replica_places(job)
-        yield Violation(same[0].count.path, values, related, doc=same[0].count.doc, group=same[0].launch.group)
+        yield Violation(
+            same[0].count_option.path,
+            values,
+            related,
+            doc=same[0].count_option.doc,
+            group=same[0].launch.group,
+        )
 
 
 def _iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Share]:
@@ -94,19 +103,23 @@ def _iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Share]:
     end = find_launch_on_replica(launch, get_last_index(group))
     if group.replicas < 2 or end is None or launch.invocation.is_conditional or launch.is_launcher:
         return
-    options = list(of_program(job, launch))
     final = {one.key: one for one in given(end.invocation.words)}
-    for index in options:
-        found = _INDEX.fullmatch(index.option.last)
+    for noun, index, count in match_share(list(of_program(job, launch))):
         other = final.get(index.option.key)
         first, last = _read_number(index.option), _read_number(other) if other is not None else None
-        if found is None or first is None or last is None or last - first != group.replicas - 1:
-            continue
-        for count in options:
+        if first is not None and last is not None and last - first == group.replicas - 1:
+            yield Share(launch, noun, first, last, index, count)
+
+
+def match_share(options: list[Placed]) -> Iterator[tuple[str, Placed, Placed]]:
+    """The pairs of options that say which part a program does, and of how many: noun, index and count."""
+    for index in options:
+        found = _INDEX.fullmatch(index.option.last)
+        for count in options if found is not None and _read_number(index.option) is not None else ():
             named = _COUNT.fullmatch(count.option.last)
             noun = named["noun"] or named["plural"] if named is not None else ""
-            if noun == found["noun"] and count.option.number is not None and count is not index:
-                yield Share(launch, noun, first, last, index, count)
+            if found is not None and noun == found["noun"] and count.option.number and count is not index:
+                yield noun, index, count
 
 
 def _read_number(option: Given) -> int | None:
@@ -117,7 +130,7 @@ def _read_number(option: Given) -> int | None:
 
 @check()
 def shared_output_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A file that all replicas write, though each does its own part. Values: ``option``, ``path``, ``pods``."""
+    """A file that all replicas write with their own parts. Values: ``option``, ``path``, ``pods``."""
     job = target.job
     if is_mode_enabled(job, "debug") or not has_isolated_replicas(job):
         return
@@ -139,7 +152,9 @@ def shared_output_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
                         "path": path,
                         "pods": format_count(group.replicas, "Pod"),
                     }
-                    related = [(group.doc, (*launch.path, "volumeMounts", mount), "the volume that they share")]
+                    related = [
+                        (group.doc, (*launch.path, "volumeMounts", mount), "the volume that they share")
+                    ]
                     related += list_replica_places(job)
                     yield Violation(placed.path, values, related, doc=placed.doc, group=group)
 

@@ -78,7 +78,9 @@ def signal_without_grace(subject: Target, params: Mapping[str, Any]) -> Iterator
         place = found.place if found.place[:1] == ("spec",) else below(subject.base_path, found.place)
         related = [(subject.doc, place, found.label)]
         path: Path = ("spec", "terminationGracePeriodSeconds")
-        yield Violation(path, {"reason": found.said, "grace": grace}, related, doc=subject.doc, group=subject.group)
+        yield Violation(
+            path, {"reason": found.said, "grace": grace}, related, doc=subject.doc, group=subject.group
+        )
 
 
 def _iter_handlers(subject: Target) -> Iterator[Reason]:
@@ -90,9 +92,9 @@ def _iter_handlers(subject: Target) -> Iterator[Reason]:
             if name.startswith("-") and is_on and _HANDLES.search(name.lower()):
                 yield Reason(f"{name} saves its state then", "what handles SIGTERM", word.place)
         signals = {word.text.removeprefix("SIG") for word in process.words[2:]}
-        if command is not None and process.name == "trap" and signals & {"TERM", "15"}:
-            if process.words[1].text not in ("", "-"):
-                yield Reason("its shell traps SIGTERM", "what handles SIGTERM", process.words[1].place)
+        is_trap = command is not None and process.name == "trap" and not signals.isdisjoint(("TERM", "15"))
+        if is_trap and process.words[1].text not in ("", "-"):
+            yield Reason("its shell traps SIGTERM", "what handles SIGTERM", process.words[1].place)
     for number, entry in get_entries(subject.data, "env"):
         name = get_text(entry, "name")
         if _HANDLES.search(name.lower()) and get_text(entry, "value").lower() not in _OFF:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.jobs import is_mode_enabled
@@ -52,10 +51,12 @@ def path_of_other_container(subject: Target, _: Mapping[str, Any]) -> Iterator[V
     if len(containers) < 2:
         return
     for base, container in containers:
-        mounts = _list_mounts(group, [each for each in containers if each[0] != base])
+        mounts = _list_mounts([each for each in containers if each[0] != base])
         own = _mounted_volumes(container)
         for place, text in list_texts(container):
-            found = _find_other_mount(text, container, {k: m for k, m in mounts.items() if m.volume not in own})
+            found = _find_other_mount(
+                text, container, {k: m for k, m in mounts.items() if m.volume not in own}
+            )
             if found is not None:
                 path, mounted = found
                 values = {
@@ -80,7 +81,7 @@ def _find_other_mount(
     return None
 
 
-def _list_mounts(group: ReplicaGroup, containers: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, Mounted]:
+def _list_mounts(containers: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, Mounted]:
     """The folders that containers mount, without those that an image may have as well."""
     return {
         folder: Mounted(get_text(container, "name"), get_text(mount, "name"), (*base, "volumeMounts", at))

@@ -83,7 +83,9 @@ def variable_value(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         elif name == "CUDA_DEVICE_MAX_CONNECTIONS" and value != "1":
             option = _find_sequence_parallel(job)
             if option is not None:
-                effect = "Megatron stops while it reads its arguments, unless the GPUs are of Blackwell or later"
+                effect = (
+                    "Megatron stops while it reads its arguments, unless the GPUs are of Blackwell or later"
+                )
                 expected = f"1 with {option.option.name}"
                 related = [(option.doc, option.path, "what needs it")]
                 yield Violation(
