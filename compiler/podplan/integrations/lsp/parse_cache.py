@@ -35,12 +35,10 @@ class ParseCache:
             str, _CachedSource
         ] = {}  # the last of them is the one that was asked for last
         self.indexes: dict[tuple[object, ...], DocumentIndex] = {}
-        self.mentions: dict[tuple[object, ...], dict[bytes, list[str]]] = {}
 
     def forget_files(self) -> None:
         """Files have changed: which documents there are is looked up again."""
         self.indexes.clear()
-        self.mentions.clear()
 
     def create_reader(self, exclude: Sequence[str], unsaved_texts: Mapping[str, str]) -> Loader:
         """A Reader for one check; ``exclude`` and ``instead`` are those of a Reader."""
@@ -74,12 +72,6 @@ class _CachingReader(Loader):
         if key not in self._cache.indexes:
             self._cache.indexes = {key: super()._build_index(root, file)}
         return self._cache.indexes[key]
-
-    def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
-        key = self._get_names_key(root)
-        if key not in self._cache.mentions:
-            self._cache.mentions = {key: super()._find_mentions(root, file)}
-        return self._cache.mentions[key]
 
     def _get_names_key(self, root: str) -> tuple[object, ...]:
         """What is kept from one key to the next while no line that names a document changes."""

@@ -24,6 +24,7 @@ from podplan.lint.analysis.jobs import (
     format_count,
     get_replica_specs,
     has_isolated_replicas,
+    has_trait,
     is_mode_enabled,
     queue_of,
 )
@@ -43,7 +44,7 @@ def no_gang(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     No scheduler places a Pod that names its node.
     """
     job = target.job
-    if has_isolated_replicas(job):
+    if has_isolated_replicas(job) or not has_trait(job, "t9k-scheduler"):
         return
     with_gpus = [group for group in find_gpu_pods(job) if not _find_pinned_node(group)[0]]
     pod_count, gpu_count = count_pods_and_gpus(with_gpus)
