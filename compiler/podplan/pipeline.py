@@ -1,10 +1,10 @@
-"""The whole way, in order; read this first.
+"""The pipeline in order; read this first.
 
-    profile ─ extend ─ environment ─ matrix ─ expressions ─ compile ─▶ CR ─ lower ─▶ Pods, Services, …
-       └──────────────── problems on all three, each with the document it was seen in ──────────────┘
+profile ─ extend ─ environment ─ matrix ─ expressions ─ compile ─▶ CR ─ lower ─▶ Pods, Services, …
+       └──────────── diagnostics on all three, each with the document it is about ────────────┘
 
-A hand-written CR enters at CR. Every step is a pure function from documents to documents; this module only
-puts them one after the other, and reads the files that a profile names.
+A hand-written CR enters at CR. Every step is a pure function from documents to documents; this module calls
+them in order and reads the files that a profile refers to.
 """
 
 from __future__ import annotations
@@ -38,18 +38,17 @@ SCHEMA_KINDS = {
     "inventory": "ClusterInventory",
     "mapping": "WorkloadMapping",
 }
-# What keeps a CR of a declared kind from being lowered.
+# Rules whose findings prevent a CR of a declared kind from being lowered.
 _BLOCKING_RULES = (MISMATCH_RULE, "SCHEMA002", "SCHEMA003", "SCHEMA005")
 
 
 class PipelineSettings(NamedTuple):
-    """What the user asked for, from flags and configuration together.
+    """Settings of a run, from flags and configuration together.
 
-    ``environments`` is "all" for profiles as written and under each, "each" for under each, or names; None
-    is for profiles that have none.
-    ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named;
-    ``gitops`` is the tool that the CRs are rendered for: none, argocd or flux.
-    ``policies`` are those that are on, and ``terms`` say where that is otherwise, and what may be silenced.
+    ``environments`` is "all" for profiles without and under each environment, "each" for under each, or
+    names; None is for profiles without environments. ``inventory_path`` is the path of the ClusterInventory,
+    if the user set one; ``gitops_tool`` is the tool that the CRs are rendered for: none, argocd or flux.
+    ``policies`` are the enabled ones; ``lint_config`` has exceptions by path and the rules for suppressions.
     """
 
     kubernetes_version: str = kubernetes.DEFAULT_VERSION
@@ -63,20 +62,21 @@ class PipelineSettings(NamedTuple):
 
 
 class ResolvedReference(NamedTuple):
-    """A reference of a CR, and the document that it leads to."""
+    """A reference of a CR, and the document that it resolves to."""
 
     reference: Reference
     doc: TracedDocument
 
 
 class JobPlan(NamedTuple):
-    """One CR, hand-written or compiled from one variant of a profile, and what became of it.
+    """One CR, hand-written or compiled from one variant of a profile, with its diagnostics and lowered
+    objects.
 
-    ``variant`` is the environment and matrix instance, "" for none, and ``profile`` the profile as resolved
-    for it. ``inventory`` is what names in it were looked up in. ``cr`` is None where the profile did not
-    compile, and ``lowered`` is false where the CR could not be lowered; then ``seen`` says why.
-    A plan whose variant is None is for what is wrong with a profile as a whole; ``failed`` are then the
-    environments that gave no variant. ``references`` are the documents that the CR refers to.
+    ``variant_id`` is the environment and matrix instance, "" for none, and ``profile`` the resolved profile.
+    ``inventory`` is the inventory that names in it were looked up in. ``cr`` is None if the profile did not
+    compile, and ``is_lowered`` is false if the CR could not be lowered; then ``diagnostics`` say why. A plan
+    whose ``variant_id`` is None has the diagnostics of the profile as a whole; ``failed_environments`` are
+    then the environments that gave no variant. ``references`` are the documents that the CR refers to.
     """
 
     item: ClassifiedDocument
@@ -93,7 +93,7 @@ class JobPlan(NamedTuple):
 
 
 def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
-    """Every CR that a profile stands for, or the CR itself, lowered and with its problems."""
+    """Yield a plan for every CR of a profile, or for the CR itself, lowered and checked."""
     inventory_path = settings.inventory_path
     if item.category == "podplan":
         unknown_kind = Diagnostic("PROF001", _describe_unknown_kind(item.doc.data), ("kind",))
@@ -134,7 +134,7 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
 def _reject_unusable_flags(
     item: ClassifiedDocument, settings: PipelineSettings, resolution: Resolution
 ) -> None:
-    """Raises UsageError for what the flags ask of a profile and it does not have."""
+    """Raise UsageError for flags that do not fit the profile, such as an unknown environment."""
     environment_names = ", ".join(resolution.environments)
     if settings.environments is None and environment_names:
         raise UsageError(
@@ -158,7 +158,7 @@ def _reject_unusable_flags(
 def compile_variant(
     item: ClassifiedDocument, variant: Variant, settings: PipelineSettings, reader: Loader
 ) -> JobPlan:
-    """One environment and matrix instance of a profile on its way to Pods."""
+    """Compile one environment and matrix instance of a profile, and lower it."""
     from podplan.kinds.compilation import compile_profile
 
     compiled = compile_profile(variant.doc, variant.inventory, settings.gitops_tool)
@@ -176,7 +176,8 @@ def compile_variant(
 
 
 def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> JobPlan:
-    """``plan`` with its CR checked, lowered if its schema lets it, and the lowered objects checked."""
+    """Return ``plan`` with its CR checked, lowered if its schema allows it, and the lowered objects
+    checked."""
     cr = plan.cr
     assert cr is not None
     if plan.item.declared_kind is not None:
@@ -225,7 +226,7 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
 def _lower_declared(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec, settings: PipelineSettings, reader: Loader
 ) -> JobPlan:
-    """``plan`` with a CR of a declared kind lowered, as far as its WorkloadMapping fits it."""
+    """Return ``plan`` with a CR of a declared kind lowered, as far as its WorkloadMapping fits the CR."""
     from podplan.kinds.declared.lower import find_wrong_counts
     from podplan.kinds.declared.mapping import diagnose_mapping, find_replica_types
 
@@ -286,14 +287,14 @@ def _resolve_references(
 
 
 def build_references(resolved: Iterable[ResolvedReference]) -> References:
-    """The documents that a CR refers to, as lowering reads them."""
+    """Return the documents that a CR refers to by the path of their reference, as lowering reads them."""
     return {one.reference.path: root_cursor(one.doc) for one in resolved}
 
 
 def _is_caused_by_pruning(diagnostic: Diagnostic, pruned_parents: set[Path]) -> bool:
     """Whether a field is missing in a map of the CR of which the API server dropped an unknown one.
 
-    What the CR itself lacks there is told of the CR.
+    The field that is missing is reported at the CR.
     """
     if diagnostic.rule != "SCHEMA003":
         return False
@@ -309,8 +310,8 @@ def validate_object(
 ) -> Iterator[Diagnostic]:
     """The problems of a lowered object, or of a plain Kubernetes object in the tree.
 
-    A lowered PodGroup of another API, which the configuration may say, is checked as one of
-    ``pod_group_api_version``, where that is given.
+    A lowered PodGroup of another API group, which the configuration may select, is checked as
+    ``pod_group_api_version``, if that is given.
     """
     data = doc.data
     if pod_group_api_version and data["kind"] == "PodGroup":
@@ -320,7 +321,7 @@ def validate_object(
 
 
 def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
-    """The faults in the form of a profile, a base or an inventory: they are ours, not the API server's."""
+    """Validate the form of a profile, a base profile or an inventory, which the API server never sees."""
     return [
         problem._replace(rule="PROF001")
         for problem in validate_against(SCHEMA_KINDS[item.category], item.doc.data)
@@ -349,7 +350,7 @@ def _describe_unknown_kind(data: Mapping[str, Any]) -> str:
 
 
 def _may_refer_to_inventory(doc: TracedDocument) -> bool:
-    """Whether a profile could refer to the inventory, so that two to choose from are an error."""
+    """Whether a profile could refer to the inventory; only then an ambiguous inventory is an error."""
     if doc.source is None:
         return False
     text, span = doc.source.text, doc.source.span(())

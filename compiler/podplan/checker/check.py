@@ -1,4 +1,4 @@
-"""Checking files: every document of ours on its way, and what there is to say about it."""
+"""Checks files: runs the pipeline on every document and collects the findings."""
 
 from __future__ import annotations
 
@@ -52,12 +52,13 @@ def check_files(
     base_crs: BaseCrs | None = None,
     workers: int = 1,
 ) -> CheckResult:
-    """Everything there is to say about the files that ``paths`` stand for.
+    """Check the files that ``paths`` match.
 
-    ``watch`` gets the files as their turn comes, and how many there will be, and hands them on. ``before``
-    are the CRs to compare with, for rules about what a change does. So many ``workers`` share the files where
-    there are enough, 0 is for as many as there are processors; what is said is the same.
-    Raises files.PathNotFound and requests.UsageError.
+    ``watch`` gets an iterator over the files and their number, and yields each file when its turn comes.
+    ``base_crs`` are the CRs of the base revision, for rules about changes. ``workers`` processes share the
+    files if there are enough, 0 is one per processor; the result is the same.
+
+    Raises PathNotFound: if a path does not exist. Raises UsageError: if a file cannot be read.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
     run = CheckRun(settings, reader, base_crs, lambda file: reload_file(file, reader.unsaved_texts))
@@ -78,7 +79,8 @@ def check_sources(
     folders: tuple[str, ...] = (),
     base_crs: BaseCrs | None = None,
 ) -> CheckResult:
-    """The same for files that are read already, such as standard input; ``folders`` are checked whole."""
+    """Check files that are already read, such as standard input; ``folders`` are those that are checked
+    completely."""
     texts: dict[str, str] = {}
     run = CheckRun(settings, reader, base_crs, lambda file: parse_yaml(texts[file].encode(), file))
     for source in iter_until_limit(sources, run):
@@ -101,7 +103,7 @@ def _check_file(file: str, run: CheckRun) -> None:
 
 
 def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -> CheckResult:
-    """What is said of all files together, and the result."""
+    """Add the findings about all files together, and build the result."""
     if run.rendered_crs:
         _check_rendered_crs(run, {os.path.realpath(file) for file in files if file not in run.unread_files})
     reached = [LimitHit(*exceeded) for exceeded in run.cross_job_index.exceeded]
@@ -133,7 +135,7 @@ def _check_source(source: SourceFile | SkippedFile, run: CheckRun) -> None:
 
 
 def _check_rendered_crs(run: CheckRun, checked_files: Collection[str]) -> None:
-    """Rendered CRs that are up to date: their source says what there is to say, where it is checked too."""
+    """Check rendered CRs that are up to date, unless their source is checked: it has the same findings."""
     for job_source, source in run.rendered_crs:
         if source in checked_files:
             run.not_checked["rendered CR: its source is"] += 1
@@ -164,7 +166,7 @@ def summarize_plans(
     settings: PipelineSettings,
     reader: Loader,
 ) -> CheckResult:
-    """The findings of plans that are made already, and the faults of the files they are from."""
+    """Return the findings of plans that are already built, and of the files that they come from."""
     run = CheckRun(settings, reader)
     for source in sources:
         _add_faults(source, run, ALL_SORTS)
@@ -182,9 +184,9 @@ def gone_through(
     wanted: Collection[str],
     take: Callable[[JobPlan], None],
 ) -> CheckResult:
-    """The findings of the documents of the ``wanted`` sorts, whose plans are handed to ``take``, one by one.
+    """Return the findings of the documents in the ``wanted`` categories; pass each plan to ``take``.
 
-    Neither plans nor files are kept. Raises what pipeline.plans and ``take`` raise.
+    Neither plans nor files are kept. Raises what pipeline.iter_job_plans and ``take`` raise.
     """
 
     def taken(item: ClassifiedDocument) -> Iterator[JobPlan]:
@@ -204,7 +206,7 @@ def gone_through(
 
 
 def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collection[str]) -> None:
-    """What is wrong with the text of a file, if it holds documents of some ``sorts``."""
+    """Add the syntax errors of a file that contains documents in ``sorts``."""
     run.counts["files"] += 1
     if isinstance(source, SkippedFile):
         return

@@ -1,4 +1,4 @@
-"""What there is to say about one file: its text, and each of its documents."""
+"""The findings of one file: its text, and each of its documents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EXPONENT_NUMBER = compile_lazily(
 
 
 def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
-    """The findings of a file of ours, in order; what is not ours is counted."""
+    """Yield the findings of a file with documents that podplan checks, in order; others are counted."""
     file_items = list(run.reader.classify(source))
     has_own_documents = any(item.category != "other" for item in file_items) or mentions_own_api(source.text)
     if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
@@ -60,7 +60,7 @@ def _select_hints(
 ) -> Iterator[Diagnostic]:
     """The scalars of profiles and CRs that Kubernetes reads as something else than they look.
 
-    A number as people write one is meant where the param is declared as a number.
+    A number such as 1e-4 is intended if the param is declared as a number.
     """
     own_items = [item for item in file_items if item.category != "other"]
     document_indexes = {index for item in own_items for index in _find_document_index(item)}
@@ -88,7 +88,7 @@ def _is_written_number(source: SourceFile, hint: Diagnostic) -> bool:
 
 
 def _find_declared_numbers(item: ClassifiedDocument, run: CheckRun) -> Iterator[tuple[int, int]]:
-    """Where a profile or a base has numbers that a param declares as such, as offsets."""
+    """Yield the offsets of numbers in a profile or base profile that a param declares as such."""
     from podplan.profile.extends import merge_bases
     from podplan.profile.numbers import iter_declared_numbers
 
@@ -122,7 +122,7 @@ def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
 
 
 def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
-    """What a document that is not checked is; of one with Pod templates of its own what makes it checked."""
+    """Return the kind of a document that is not checked; with Pod templates, also how to declare it."""
     kind = find_declarable_kind(item)
     if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
         return item.reason

@@ -1,4 +1,4 @@
-"""What there is to say about jobs: what their plans came across, and what the policies say of them."""
+"""The findings of jobs: diagnostics of their plans, and violations of policies."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 def check_plans(
     job_plans: Iterable[JobPlan], run: CheckRun, job_source: JobSource | None = None
 ) -> list[Finding]:
-    """The findings of all variants of one document; what is equal in several is said once.
+    """Return the findings of all variants of one document; equal ones are aggregated.
 
-    ``origin`` is where the document came from, if that is a file which stays as it is.
+    ``job_source`` is where the document came from, if that is a file that does not change.
     """
     fold = Fold()
     annotated: dict[str, list[Suppression]] = {}
@@ -68,7 +68,7 @@ def check_plans(
             docs, _find_complete_text(plan.item.doc) if was is None and not plan.references else None
         )
         of_profile = of_profile or (job is not None and job.profile is not None)
-    # What policies say of a profile as a whole, where every variant of it is there.
+    # Policies about a profile as a whole, if all its variants are present.
     if variants is not None and jobs == len(variant_ids) and run.settings.environments == "all":
         for one in variants.seen():
             for id_ in variant_ids:
@@ -103,7 +103,7 @@ def _relate_to_job(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
 
 
 class _Secrets:
-    """The secrets of an item, found in the documents of one plan after the other."""
+    """The secrets of a document, collected from the documents of one plan after the other."""
 
     def __init__(self, sets: Mapping[str, str]) -> None:
         self._sets = sets
@@ -112,7 +112,7 @@ class _Secrets:
         self.redactor = cache(self._redactor)
 
     def add(self, docs: Iterable[TracedDocument | None], text: str | None) -> None:
-        """More documents; ``text`` is where all of them come from, None where that is more than one text."""
+        """Add documents; ``text`` is the text that contains all of them, None if there are several."""
         if text is not None and text is not self._text[0]:
             self._text = text, may_hold_secret(text)
         if text is None or self._text[1] or self._sets:
@@ -121,7 +121,7 @@ class _Secrets:
             self._values.update(secrets_behind(docs))
 
     def _redactor(self) -> Redactor | None:
-        """What hides them, with those of ``--set`` flags; it is asked for once there are no more."""
+        """Build the redactor for them and for ``--set`` flags, when all documents are added."""
         if not self._values and not self._sets:
             return None
         from podplan.redaction.detection import iter_flag_secrets
@@ -131,19 +131,19 @@ class _Secrets:
 
 
 def _mark_fix_unsafe(finding: Finding) -> Finding:
-    """The finding of some variants of a profile: nobody looked at what a fix does to the others."""
+    """Mark the fix of a finding as unsafe, because its effect on other variants of the profile is unknown."""
     return finding._replace(fix=finding.fix._replace(safe=False)) if finding.fix is not None else finding
 
 
 def check_plain_object(
     item: ClassifiedDocument, run: CheckRun, job_source: JobSource | None = None
 ) -> list[Finding]:
-    """The findings of a Kubernetes object."""
+    """Return the findings of a Kubernetes object."""
     count_objects(run, item.doc.name)
     job = build_object_job(item, run.settings)
     run.cross_job_index.add_job(job, job_source)
     policies = run.suppression_tracker.resolve_rules(item.doc.name).policies
-    # Of a Secret no check quotes a value, and a value may be a word of the sentence.
+    # Checks never quote values of a Secret, and redacting short values would garble the message.
     docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
     get_redactor = make_redactor_getter(docs, text=_find_complete_text(item.doc))
     diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
@@ -153,7 +153,7 @@ def check_plain_object(
 
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
-    """Keeps an object that is not checked and that jobs need: a claim, or a namespace with a sync wave."""
+    """Index an object that is not checked, but that jobs need: a claim, or a namespace with a sync wave."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
     is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in get_mapping(
@@ -197,7 +197,8 @@ def build_cross_job_findings(job_number: int, diagnostic: Diagnostic, run: Check
 
 
 def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
-    """The job of a plan that lowers; of one that does not the policies say nothing, and that is counted."""
+    """Return the lowered job of a plan; None, which is counted, if it was not lowered: policies do not
+    apply."""
     if plan.variant_id is None:
         if plan.failed_environments:
             run.not_checked["CR: the profile has errors"] += len(plan.failed_environments)
@@ -213,9 +214,9 @@ def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
 def make_redactor_getter(
     docs: Iterable[TracedDocument | None], param_values: Mapping[str, str] = {}, text: str | None = None
 ) -> Callable[[], Redactor | None]:
-    """What gives, once it is asked for, what hides the secrets of documents and of ``--set`` flags.
+    """Return a function that builds the redactor for documents and for ``--set`` flags on request.
 
-    ``text`` is where all of the documents come from, None where that is more than one text.
+    ``text`` is the text that contains all documents, None if there are several.
     """
 
     @cache
@@ -228,7 +229,7 @@ def make_redactor_getter(
 
 
 def _find_complete_text(doc: TracedDocument) -> str | None:
-    """The text of the file that a document is written in, if that is all there is of it: without bases."""
+    """Return the text of the file of a document if it is complete: without base profiles."""
     if doc.source is None or "extends" in get_mapping(doc.data, "spec"):
         return None
     return doc.source.text

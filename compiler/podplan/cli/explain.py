@@ -49,7 +49,7 @@ def command(topic: str, examples: bool, format_: str, color: str) -> int:
 
 
 def _explain_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
-    """The page of a rule by its code or name; "" where there is none."""
+    """Return the page of a rule by its code or name; "" if there is none."""
     from podplan.report.rule_text import describe_builtin_rule, describe_policy, render_json, render_text
 
     code = topic.upper()
@@ -65,7 +65,7 @@ def _explain_rule(topic: str, format_: str, style: Style, examples: bool) -> str
 
 
 def _explain_custom_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
-    """The page of a rule that the configuration here brings; "" where it brings none of this name."""
+    """Return the page of a custom rule in the nearest configuration; "" if there is none with this name."""
     from podplan.report.rule_text import describe_custom_policy, render_json, render_text
 
     if not CUSTOM_RULE_CODE.fullmatch(topic):

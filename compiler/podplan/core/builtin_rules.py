@@ -1,6 +1,6 @@
-"""The rules that are part of reading and of the schemas, and so are not policies of their own.
+"""Built-in rules: those that the parser, the loader and the schemas report, without a policy file.
 
-A rule code is stable for ever; a rule that goes away leaves its code unused.
+A rule code is never reused: when a rule is removed, its code stays unused.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Rule(NamedTuple):
         return text == self.name or text in self.aliases
 
 
-MISMATCH_RULE = "CR903"  # of a WorkloadMapping, which many CRs share
-LIMIT_RULE = "PROF017"  # a finding of it makes the exit code 4
+MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
+LIMIT_RULE = "PROF017"  # its findings make the exit code 4
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 

@@ -18,9 +18,9 @@ MAX_RELATED = 50
 
 
 class TextPath(tuple[str | int, ...]):
-    """A path to a string with the range of its text that is meant: 0-based offsets, the end exclusive.
+    """A path to a string, with the range of its text that is meant: 0-based offsets, the end exclusive.
 
-    It equals the path without the range, and what is made of it, such as a slice, has none.
+    It equals the path without the range. A slice of it, or a sum with it, is a plain tuple without a range.
     """
 
     text_range: tuple[int, int]
@@ -32,13 +32,13 @@ class TextPath(tuple[str | int, ...]):
 
 
 def below(base: Path, path: Path) -> Path:
-    """``path`` under ``base``, with the range of text that it may have."""
+    """Prefix ``path`` with ``base``, keeping its text range if it has one."""
     joined = (*base, *path)
     return TextPath(joined, path.text_range) if isinstance(path, TextPath) else joined
 
 
 class Severity(IntEnum):
-    """How bad a finding is; the order of the numbers is the order of importance."""
+    """Severity of a finding; a higher number is more severe."""
 
     INFO = 0
     WARNING = 1
@@ -49,12 +49,12 @@ class Severity(IntEnum):
 
 
 class DocumentFix(NamedTuple):
-    """What would repair a problem, told of a document and not of its text.
+    """A repair of a diagnostic, as an operation on the document instead of on its text.
 
     ``op`` is "rename" (the key at ``path`` becomes ``value``), "set" (``path`` gets ``value``, and need not
-    be there before), "prepend" (``value`` becomes the first entries of the list at ``path``), "quote" (the
-    word at ``path`` becomes a string) or "remove". ``more`` are changes that belong to it. It is ``safe`` if
-    the job does the same afterwards, or did not run before: docs/fixes.md says so for each of them.
+    exist before), "prepend" (the entries of ``value`` come first in the list at ``path``), "quote" (the
+    scalar at ``path`` becomes a string) or "remove". ``additional`` are operations of the same repair. It is
+    ``safe`` if the job does the same afterwards, or could not run before; docs/fixes.md states which are.
     """
 
     title: str
@@ -66,7 +66,7 @@ class DocumentFix(NamedTuple):
 
     @property
     def steps(self) -> tuple[DocumentFix, ...]:
-        """All changes that are made together."""
+        """This operation and the additional ones, which are applied together."""
         return (self, *self.additional)
 
 
@@ -130,7 +130,7 @@ class Diagnostic(NamedTuple):
 
 
 class Location(NamedTuple):
-    """A stretch of a file: lines and columns 1-based, columns in code points, the end exclusive."""
+    """A range of a file: lines and columns are 1-based, columns count code points, the end is exclusive."""
 
     file: str
     line: int
@@ -141,7 +141,7 @@ class Location(NamedTuple):
 
 
 class Related(NamedTuple):
-    """A second place that belongs to a finding, and what is to be seen there."""
+    """A further location that a finding points at, with a message about it."""
 
     location: Location
     message: str
@@ -157,7 +157,7 @@ class LoweredReference(NamedTuple):
 
 
 class InstanceCounts(NamedTuple):
-    """In how many environments and matrix instances of a profile a finding occurs, and in which."""
+    """How many variants of a profile (``hit`` of ``of``) have the finding, and the ids of those."""
 
     hit: int
     of: int
@@ -165,8 +165,10 @@ class InstanceCounts(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A stretch of a file that becomes ``text``; lines and columns as in Location, ``start`` and ``end`` are
-    0-based offsets in code points."""
+    """Replaces a range of a file by ``text``.
+
+    Lines and columns are as in Location; ``start`` and ``end`` are 0-based offsets in code points.
+    """
 
     file: str
     line: int
@@ -179,9 +181,9 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """How to repair a finding, or with ``refused`` why podplan does not.
+    """The repair of a finding, or in ``refusal_reason`` why podplan does not make it.
 
-    The edits of a ``secret`` one are never shown: a report has it without any.
+    If ``contains_secret``, no report shows the edits.
     """
 
     title: str
@@ -192,10 +194,11 @@ class Fix(NamedTuple):
 
 
 class StableIdentity(NamedTuple):
-    """What a finding hangs on in its document, by which it is known again wherever its line has moved to.
+    """Identifies a finding independently of its line, for baselines and fingerprints.
 
-    ``named`` is apiVersion, kind, namespace and name of the document, None where it is no mapping. ``path``
-    is as people write it, and ``value`` is what counts of the value there: of a ``secret`` one nothing.
+    ``object_id`` has apiVersion, kind, namespace and name of the document; it is None if the document is no
+    mapping. ``path`` is formatted for people. ``value`` is the part of the value there that identifies the
+    finding, and None if it ``contains_secret``.
     """
 
     object_id: dict[str, Any] | None
@@ -205,11 +208,11 @@ class StableIdentity(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A Problem with everything that a report needs; see docs/findings.md for the JSON form.
+    """A Diagnostic with everything that a report needs; see docs/findings.md for the JSON form.
 
-    ``anchor`` is its place in the document that ``location.path`` leads into, None for a fault of the text.
-    A ``suppressed`` finding was silenced, for a ``reason`` that somebody gave. ``about`` are the files of the
-    documents that it is about: a fault in a base may be that of a profile.
+    ``identity`` is None for syntax errors. A ``suppressed`` finding has the ``reason`` of its suppression.
+    ``subject_files`` are the files of the documents that it is about: a finding located in a base profile may
+    be about a profile that extends it.
     """
 
     rule: str
@@ -232,7 +235,8 @@ class Finding(NamedTuple):
 
 
 def relocate_diagnostic(diagnostic: Diagnostic, relocate_path: Callable[[Path], Path]) -> Diagnostic:
-    """``problem`` with every path of it put elsewhere, as where it is about a part of a document."""
+    """Return ``diagnostic`` with all its paths mapped by ``relocate_path``, such as from a part of a
+    document to the whole."""
     return diagnostic._replace(
         path=relocate_path(diagnostic.path),
         related=tuple((relocate_path(at), said) for at, said in diagnostic.related),
@@ -246,12 +250,12 @@ def _relocate_fix(fix: DocumentFix, relocate_path: Callable[[Path], Path]) -> Do
 
 
 def to_json_pointer(path: Path) -> str:
-    """``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
+    """Format ``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def value_at(data: Any, path: Path) -> Any:
-    """What stands at ``path`` in plain data; None where nothing does."""
+    """Return the value at ``path`` in plain data, or None if the path does not exist."""
     for step in path:
         if isinstance(data, dict):
             data = data.get(step)

@@ -1,4 +1,4 @@
-"""Text that varies from replica to replica, or has a piece for each of them, written out on request."""
+"""Text that depends on the index of the replica, or that lists all replicas; expanded on request."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from podplan.core.typing import NamedTuple
 
 
 class Indexed(NamedTuple):
-    """Text that depends on the index of the replica; a number n among the parts stands for index + n."""
+    """Text that depends on the index of the replica; a number n among ``parts`` is replaced by index + n."""
 
     parts: tuple[str | int, ...]
 
     def text_at(self, index: int) -> str:
-        """The text of the replica with this index, from 0."""
+        """Return the text of the replica with this index, from 0."""
         return "".join([str(index + part) if isinstance(part, int) else part for part in self.parts])
 
 
@@ -24,7 +24,7 @@ class RepeatedLine(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Text that has a piece for every replica, such as a hostfile; written out only on request."""
+    """Text with a line for every replica, such as a hostfile; expanded only on request."""
 
     pieces: tuple[str | RepeatedLine, ...]
 
@@ -38,7 +38,7 @@ class Listing(NamedTuple):
         )
 
     def folded_text(self) -> str:
-        """The text with each run of replicas as one piece, the index written as ``{0..31}``."""
+        """The text with each run of replicas as one line, the index written as ``{0..31}``."""
         return "".join(
             piece if isinstance(piece, str) else _fold_repeated_line(piece) for piece in self.pieces
         )

@@ -12,9 +12,8 @@ from podplan.yaml.comments import Comment, NodeSpan, find_markers_around, find_n
 
 
 class PlacedComment(NamedTuple):
-    """A comment with its ``#``. It stands above, beside (on the same line) or below the data at ``path``,
-    or at the top or the end of the document. Below, it begins no further left than the key or the dash.
-    """
+    """A comment with its ``#``, above, beside (on the same line) or below the data at ``path``, or at the
+    top or the end of the document. A comment below is not indented less than the key or the dash."""
 
     text: str
     position: Literal["top", "above", "beside", "below", "end"]
@@ -34,13 +33,13 @@ class NodeIndex(NamedTuple):
 
 
 def extract_comments(document: Document, top: Path = ()) -> list[PlacedComment]:
-    """The comments of one document of a file, in order; with ``top``, those below that path."""
+    """Return the comments of one document of a file, in order; with ``top``, those below that path."""
     return list(_group_by_top(document, len(top)).get(top, ()))
 
 
-@lru_cache(maxsize=1)  # the jobs of a List are asked for one after the other
+@lru_cache(maxsize=1)  # the jobs of a List are imported in order
 def _group_by_top(document: Document, depth: int) -> dict[Path, list[PlacedComment]]:
-    """The comments of a document by the first ``below`` steps of their paths, which they lose."""
+    """Group the comments of a document by the first ``depth`` steps of their paths, which are removed."""
     root = document.span(())
     before, after = find_markers_around(document.text, root.start, root.end)
     by_top: dict[Path, list[PlacedComment]] = {}
@@ -77,7 +76,8 @@ def _place_comment(comment: Comment, node_index: NodeIndex) -> PlacedComment:
 
 
 def _select_commented_node(on_line: list[NodeSpan], previous: NodeSpan) -> NodeSpan:
-    """What a comment at the end of a line is about: the last of a block, the first of a flow collection."""
+    """Return what a comment at the end of a line is about: the last of a block, the first of a flow
+    collection."""
     if not on_line:
         return previous
     chain = [node for node in on_line if node.path[: len(on_line[0].path)] == on_line[0].path]
