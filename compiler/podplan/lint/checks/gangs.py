@@ -70,13 +70,13 @@ def other_scheduler(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
         path = (*replica_spec.path, "template", "spec", "schedulerName")
         reason, implied_scheduler = "", "t9k-scheduler"
         if gang is not None and scheduler_name and scheduler_name != implied_scheduler:
-            reason = "spec.scheduler.t9kScheduler is there"
+            reason = "spec.scheduler.t9kScheduler is set"
         elif gang is None and _has_pod_group_label(template) and scheduler_name != implied_scheduler:
             reason = f"the template puts the Pods into a PodGroup with the label {POD_GROUP_LABEL}"
             path = find_written_path(target.data, *path)
         if reason:
             values = {
-                "scheduler": scheduler_name or "the default one",
+                "scheduler": scheduler_name or "the default scheduler",
                 "implied": implied_scheduler,
                 "because": reason,
             }
@@ -249,7 +249,7 @@ def _build_violation(
         "wanted": format_count(minimum.minimum, f"{minimum.role} Pod".lstrip()),
         "pods": pod_count,
     }
-    related = [(pod_group_job.groups[0].doc, minimum.path, "what the PodGroup wants")]
+    related = [(pod_group_job.groups[0].doc, minimum.path, "the minimum of the PodGroup")]
     return Violation(path, values, related=related, doc=group.doc, group=group)
 
 

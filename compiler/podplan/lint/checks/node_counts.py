@@ -150,7 +150,7 @@ def _describe_node_count(launch: ContainerLaunch, node_count: NodeCountRange) ->
     if launch.torchrun is not None and launch.torchrun.standalone:
         return "--standalone"
     if isinstance(launch.invocation.parsed, DeepSpeedCommand):
-        return "of no hostfile"
+        return "no hostfile"
     if node_count.word is None:
         return "no number of nodes"
     return "--num_machines=1" if launch.invocation.launcher == "accelerate" else "--nnodes=1"

@@ -67,7 +67,7 @@ def offline_with_empty_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[
             if wanted.fullmatch(name) and _is_hub_id(value):
                 shown = {"name": offline, "cache": cache, "volume": volume, "id": value}
                 related = [
-                    (launch.group.doc, launch.locate_word(word), "is looked for in the cache"),
+                    (launch.group.doc, launch.locate_word(word), "is read from the cache"),
                     (
                         where.group.doc,
                         (*where.base, "volumeMounts", found[0], "mountPath"),

@@ -18,11 +18,11 @@ from podplan.lint.target import Target, Violation
 
 # What becomes of a container whose port the kubelet cannot find: an error is no failed probe.
 _EFFECT = {
-    "livenessProbe": "the kubelet cannot run the probe, so that a training that hangs is never restarted",
-    "readinessProbe": "the kubelet cannot run the probe, so that the Pod never becomes ready",
-    "startupProbe": "the kubelet cannot run the probe, so that the Pod never becomes ready",
+    "livenessProbe": "the kubelet cannot run the probe, so a training that hangs never restarts",
+    "readinessProbe": "the kubelet cannot run the probe, so the Pod never becomes ready",
+    "startupProbe": "the kubelet cannot run the probe, so the Pod never becomes ready",
     "postStart": "the hook fails, and the kubelet kills the container",
-    "preStop": "the hook fails, and the container is ended without it",
+    "preStop": "the hook fails, and the container ends without it",
 }
 
 

@@ -160,14 +160,14 @@ def _uses(group: ReplicaGroup) -> Iterator[Use]:
             if get_text(mount, "subPath"):
                 key = normpath(get_text(mount, "subPath"))
                 if "/" not in key:
-                    yield Use(*source, key, (*at, "subPath"), "so that an empty folder is mounted there")
+                    yield Use(*source, key, (*at, "subPath"), "so an empty folder is mounted there")
                 continue
             folder = normpath(get_text(mount, "mountPath") or "/")
             for program in programs_read(group, base, container):
                 key = _below(folder, program, container)
                 if key:
                     effect = (
-                        f"so that {program.path} does not exist: the mount hides what the image has there"
+                        f"so {program.path} does not exist, because the mount hides the files of the image"
                     )
                     yield Use(*source, key, (*at, "mountPath"), effect)
 
@@ -196,8 +196,8 @@ def _source(volume: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _effect(reference: ObjectReference) -> str:
     if "env" in reference.path:
-        return "so that the container stays in CreateContainerConfigError"
-    return "so that the volume is not mounted, and the Pod stays in ContainerCreating"
+        return "so the container stays in CreateContainerConfigError"
+    return "so the volume is not mounted and the Pod stays in ContainerCreating"
 
 
 def _together(left: Mapping[int, Left], offered: list[int]) -> frozenset[str]:
@@ -249,7 +249,7 @@ def _content_place(doc: TracedDocument) -> tuple[TracedDocument, Path, str]:
         if fields and first is not None
         else find_written_path(doc.data, "metadata", "name")
     )
-    return doc, path, "the keys that it has"
+    return doc, path, "its keys"
 
 
 def _file(doc: TracedDocument) -> str:

@@ -32,12 +32,10 @@ def ssh_identity(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         if field == "runAsUser" and value != 0:
             message = f"the container runs as user {value}"
         elif field == "runAsNonRoot" and value is True and not _sets_user(container_context, pod_context):
-            message = "the container may not run as root"
+            message = "the container must not run as root"
         else:
             continue
-        yield Violation(
-            (*base, field), {"what": f"{message}, and the ssh keys are in {keys}, which is for root only"}
-        )
+        yield Violation((*base, field), {"what": f"{message}, but only root can read the ssh keys in {keys}"})
 
 
 @check(aliases=("keys-outside-home",))

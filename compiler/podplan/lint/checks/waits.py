@@ -118,7 +118,7 @@ def init_container_waits_for_own_pod(subject: Target, _: Mapping[str, Any]) -> I
 def _never_answers(job: LoweredJob, group: ReplicaGroup, wait: Wait) -> str:
     """Why nothing listens on the host while an init container waits for it; "" where something may."""
     if is_loopback(wait.host):
-        return "the containers of its own Pod start only when it has ended"
+        return "the containers of its own Pod start only after it has ended"
     target = _replica(job, wait.host)
     if target is None:
         return ""
