@@ -1,4 +1,4 @@
-"""ToyJob: a Pod for each replica, from the template of its type."""
+"""Lowers ToyJob: a Pod for each replica, from the template of its type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ POD = Behavior(
 
 
 def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:  # noqa: ARG001 (no options)
-    """The Pods of a ToyJob."""
+    """Lower a ToyJob to Pods."""
     types = cr.get("spec", "toyReplicaSpecs").fields()
     return [_build_pods(cr, name, entry) for name, entry in types.items()]
 
