@@ -21,7 +21,7 @@ def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, i
     """
     spec = cr["spec"]
     if cr["kind"] == "ColossalAIJob":
-        return False  # a Pod that comes anew is not asked by the launcher again (§3.2)
+        return False  # the launcher does not use a re-created Pod (§3.2)
     policy = next((one for one in _replicas(spec) if one.get("type", "worker") == role), {}).get(
         "restartPolicy"
     )
