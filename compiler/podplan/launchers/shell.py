@@ -32,9 +32,9 @@ class SimpleCommand(NamedTuple):
     """A simple command: its words, and the variables set on the line for it alone.
 
     ``changed_variables`` are those that the shell has set since the previous command. ``operator_before`` and
-    ``operator_after`` are the operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline,
-    or empty). One that ``is_conditional`` may never run, or more than once. ``part`` is the reserved word of its block that it follows, such as ``then`` or ``do``;
-    ``is_negated`` if a ``!`` precedes it.
+    ``operator_after`` are the operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty).
+    One that ``is_conditional`` may never run, or more than once. ``part`` is the reserved word of its block
+    that it follows, such as ``then`` or ``do``; ``is_negated`` if a ``!`` precedes it.
     """
 
     words: tuple[Word, ...]
