@@ -20,7 +20,6 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, find_kind, load_spec, lower_cr
 from podplan.kinds.spec import KindSpec, Reference, References
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
 from podplan.schema import validate_against, validate_cr
@@ -81,7 +80,7 @@ class JobPlan(NamedTuple):
     """
 
     item: ClassifiedDocument
-    diagnostics: tuple[DocumentDiagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     variant_id: str | None = ""
     environment: str = ""
     failed_environments: tuple[str, ...] = ()
@@ -98,7 +97,7 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
     inventory_path = settings.inventory_path
     if item.category == "podplan":
         unknown_kind = Diagnostic("PROF001", _describe_unknown_kind(item.doc.data), ("kind",))
-        yield JobPlan(item, (DocumentDiagnostic("profile", item.doc, unknown_kind),))
+        yield JobPlan(item, (unknown_kind.in_document("profile", item.doc),))
         return
     if item.category == "cr":
         yield lower_plan(
@@ -120,11 +119,11 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
     )
     _reject_unusable_flags(item, settings, resolution)
     schema_diagnostics = (
-        DocumentDiagnostic("profile", item.doc, problem) for problem in validate_profile_document(item)
+        problem.in_document("profile", item.doc) for problem in validate_profile_document(item)
     )
     diagnostics = (
         *schema_diagnostics,
-        *(DocumentDiagnostic("profile", doc, problem) for doc, problem in resolution.diagnostics),
+        *(problem.in_document("profile", doc) for doc, problem in resolution.diagnostics),
     )
     if diagnostics or resolution.failed:
         yield JobPlan(item, diagnostics, None, failed_environments=resolution.failed)
@@ -163,9 +162,7 @@ def compile_variant(
     from podplan.kinds.compilation import compile_profile
 
     compiled = compile_profile(variant.doc, variant.inventory, settings.gitops_tool)
-    diagnostics = tuple(
-        DocumentDiagnostic("profile", variant.doc, problem) for problem in compiled.diagnostics
-    )
+    diagnostics = tuple(problem.in_document("profile", variant.doc) for problem in compiled.diagnostics)
     plan = JobPlan(
         item,
         diagnostics,
@@ -188,13 +185,13 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     validation = validate_cr(cr.data, settings.kubernetes_version)
     diagnostics = (
         *plan.diagnostics,
-        *(DocumentDiagnostic("cr", cr, problem) for problem in validation.diagnostics),
+        *(problem.in_document("cr", cr) for problem in validation.diagnostics),
     )
     kind = cr.data.get("kind")
     if isinstance(cr.data, dict) and is_known_but_not_lowered(cr.data):
         message = f"{kind} is not lowered yet: nothing of it is checked"
         not_lowered = Diagnostic("CR900", message, ("kind",), help=_NOT_LOWERED_HELP)
-        return plan._replace(diagnostics=(*diagnostics, DocumentDiagnostic("cr", cr, not_lowered)))
+        return plan._replace(diagnostics=(*diagnostics, not_lowered.in_document("cr", cr)))
     if not validation.is_lowerable:
         return plan._replace(diagnostics=diagnostics)
     kind_spec = _find_kind_spec(cr)
@@ -239,9 +236,9 @@ def _lower_declared(
         message = "the WorkloadMapping of this kind has errors, so its Pods are not known and not checked"
         invalid = Diagnostic(MISMATCH_RULE, message, ("kind",))
         place = (DocumentPath(mapping, ("spec",)), "the WorkloadMapping")
-        return plan._replace(diagnostics=(DocumentDiagnostic("cr", cr, invalid, extra_places=(place,)),))
+        return plan._replace(diagnostics=(invalid.in_document("cr", cr)._replace(related_places=(place,)),))
     diagnostics = [
-        DocumentDiagnostic("cr", cr, relocate_diagnostic(problem, lambda path: ("metadata", *path)))
+        relocate_diagnostic(problem, lambda path: ("metadata", *path)).in_document("cr", cr)
         for problem in kubernetes.validate_metadata(cr.data.get("metadata", {}), settings.kubernetes_version)
     ]
     resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
@@ -250,20 +247,20 @@ def _lower_declared(
     references = {**build_references(resolved), (): root_cursor(mapping)}
     replica_types, mismatches = find_replica_types(root_cursor(cr), references, references[()])
     diagnostics += (
-        DocumentDiagnostic(
-            "profile", mapping, one.diagnostic, extra_places=((one.place.document_path, one.label),)
+        one.diagnostic.in_document("profile", mapping)._replace(
+            related_places=((one.place.document_path, one.label),)
         )
         for one in mismatches
     )
-    diagnostics += (DocumentDiagnostic("cr", cr, one) for one in find_wrong_counts(replica_types))
-    if any(one.diagnostic.rule in _BLOCKING_RULES for one in diagnostics):
+    diagnostics += (one.in_document("cr", cr) for one in find_wrong_counts(replica_types))
+    if any(one.rule in _BLOCKING_RULES for one in diagnostics):
         return plan._replace(diagnostics=tuple(diagnostics), references=resolved)
     groups = tuple(lower_cr(cr, references, settings.lowering_options))
     lowered = [one for group in groups for one in validate_object(group.doc, settings, group)]
     return plan._replace(
         replica_groups=groups,
         diagnostics=(*diagnostics, *lowered),
-        is_lowered=not any(one.diagnostic.rule == "SCHEMA002" for one in lowered),
+        is_lowered=not any(one.rule == "SCHEMA002" for one in lowered),
         references=resolved,
     )
 
@@ -275,15 +272,15 @@ def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
 
 def _resolve_references(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader
-) -> tuple[tuple[ResolvedReference, ...], tuple[DocumentDiagnostic, ...]]:
-    """Resolve the references of a CR; return the documents, and a diagnostic for each that is not found."""
+) -> tuple[tuple[ResolvedReference, ...], tuple[Diagnostic, ...]]:
+    """The documents that a CR refers to, and what there is to say of those that are not found."""
     references = kind_spec.list_references(cr.data) if kind_spec is not None else ()
     resolved: list[ResolvedReference] = []
-    unresolved: list[DocumentDiagnostic] = []
+    unresolved: list[Diagnostic] = []
     for reference in references:
         found = reader.find_referenced(reference, plan.item.doc)
         if isinstance(found, Diagnostic):
-            unresolved.append(DocumentDiagnostic("cr", cr, found))
+            unresolved.append(found.in_document("cr", cr))
         else:
             resolved.append(ResolvedReference(reference, found))
     return tuple(resolved), tuple(unresolved)
@@ -294,14 +291,14 @@ def build_references(resolved: Iterable[ResolvedReference]) -> References:
     return {one.reference.path: root_cursor(one.doc) for one in resolved}
 
 
-def _is_caused_by_pruning(document_diagnostic: DocumentDiagnostic, pruned_parents: set[Path]) -> bool:
-    """Whether a field is missing in a mapping of the CR from which the API server pruned an unknown one.
+def _is_caused_by_pruning(diagnostic: Diagnostic, pruned_parents: set[Path]) -> bool:
+    """Whether a field is missing in a map of the CR of which the API server dropped an unknown one.
 
     The field that is missing is reported at the CR.
     """
-    if document_diagnostic.diagnostic.rule != "SCHEMA003":
+    if diagnostic.rule != "SCHEMA003":
         return False
-    steps = trace_to_source(document_diagnostic.doc, document_diagnostic.diagnostic.path)
+    steps = trace_to_source(diagnostic.doc, diagnostic.path) if diagnostic.doc is not None else []
     return len(steps) > 1 and steps[1].path in pruned_parents
 
 
@@ -310,8 +307,8 @@ def validate_object(
     settings: PipelineSettings,
     group: ReplicaGroup | None = None,
     pod_group_api_version: str = "",
-) -> Iterator[DocumentDiagnostic]:
-    """Yield the diagnostics of a lowered object, or of a plain Kubernetes object in the repository.
+) -> Iterator[Diagnostic]:
+    """The problems of a lowered object, or of a plain Kubernetes object in the tree.
 
     A lowered PodGroup of another API group, which the configuration may select, is checked as
     ``pod_group_api_version``, if that is given.
@@ -320,7 +317,7 @@ def validate_object(
     if pod_group_api_version and data["kind"] == "PodGroup":
         data = {**data, "apiVersion": pod_group_api_version}
     for diagnostic in kubernetes.validate_object(data, settings.kubernetes_version):
-        yield DocumentDiagnostic("lowered", doc, diagnostic, group)
+        yield diagnostic.in_document("lowered", doc, group)
 
 
 def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
@@ -331,18 +328,17 @@ def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
     ]
 
 
-def diagnose_valid_mapping(mapping: TracedDocument, reader: Loader) -> list[DocumentDiagnostic]:
-    """Return the diagnostics of a WorkloadMapping that fits its schema: its paths, and others for the same
-    kind."""
+def diagnose_valid_mapping(mapping: TracedDocument, reader: Loader) -> list[Diagnostic]:
+    """What is wrong with a WorkloadMapping that has its form: its paths, and others for the same kind."""
     from podplan.kinds.declared.mapping import diagnose_mapping
 
-    diagnostics = [DocumentDiagnostic("profile", mapping, one) for one in diagnose_mapping(mapping.data)]
+    diagnostics = [one.in_document("profile", mapping) for one in diagnose_mapping(mapping.data)]
     first = reader.find_same_declaration(mapping)
     if first is not None:
         message = f"another WorkloadMapping declares {mapping.data['spec']['kind']}; this one is not used"
         same = Diagnostic(MISMATCH_RULE, message, ("spec", "kind"), help="keep one of them")
         place = DocumentPath(first, ("spec", "kind")), "the one that is used"
-        diagnostics.append(DocumentDiagnostic("profile", mapping, same, extra_places=(place,)))
+        diagnostics.append(same.in_document("profile", mapping)._replace(related_places=(place,)))
     return diagnostics
 
 

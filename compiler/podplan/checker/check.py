@@ -15,9 +15,7 @@ from podplan.checker.result import CheckResult, Summary, build_result, filter_re
 from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
-from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic
-from podplan.lint.policy_runner import MAX_RELATED
+from podplan.lint.aggregation import aggregate_findings, merge_equal_findings
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
@@ -110,14 +108,16 @@ def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -
         _check_rendered_crs(run, {os.path.realpath(file) for file in files if file not in run.unread_files})
     reached = [LimitHit(*exceeded) for exceeded in run.cross_job_index.exceeded]
     run.limit_hits += (one for one in dict.fromkeys(reached) if one not in run.limit_hits)
-    for job_number, document_diagnostic in run.cross_job_index.iter_diagnostics(
+    for job_number, diagnostic in run.cross_job_index.iter_diagnostics(
         run.suppression_tracker.find_enabled_policies()
     ):
-        run.findings += build_cross_job_findings(job_number, document_diagnostic, run)
-    if run.settings.lint_config.policy_texts:
+        run.findings += build_cross_job_findings(job_number, diagnostic, run)
+    policy_files = run.settings.lint_config.policy_texts
+    if policy_files:
         _add_policy_diagnostics(run)
-    if run.reader.referenced_files:
-        _merge_shared_findings(run)
+    # These files have a finding for each job that uses them.
+    if shared_files := {*policy_files, *run.reader.referenced_files}:
+        run.findings = merge_equal_findings(run.findings, shared_files)
     return build_result(run, folders)
 
 
@@ -130,9 +130,7 @@ def _check_source(source: SourceFile | SkippedFile, run: CheckRun) -> None:
             run.unlowered_files.add(source.file)
         return
     findings_of_file = iter_until_limit(iter_file_findings(source, run), run, source.file)
-    graded_findings = run.suppression_tracker.apply_severities(source.file, findings_of_file)
-    if graded_findings:
-        run.findings += (found._replace(subject_files=(source.file,)) for found in graded_findings)
+    if run.add_findings(source.file, findings_of_file):
         run.store_text(source)
 
 
@@ -146,11 +144,7 @@ def _check_rendered_crs(run: CheckRun, checked_files: Collection[str]) -> None:
             findings_of_item = iter_until_limit(
                 _iter_rendered_findings(item, run, job_source), run, job_source.file
             )
-            graded_findings = run.suppression_tracker.apply_severities(job_source.file, findings_of_item)
-            if graded_findings:
-                run.findings += (
-                    found._replace(subject_files=(job_source.file,)) for found in graded_findings
-                )
+            if run.add_findings(job_source.file, findings_of_item):
                 run.store_text(parse_yaml(text.encode(), job_source.file))
 
 
@@ -161,38 +155,11 @@ def _iter_rendered_findings(
 
 
 def _add_policy_diagnostics(run: CheckRun) -> None:
-    """Report what is wrong with the custom policies, once for any number of jobs."""
+    """What is wrong with the policies of an organisation, whatever the jobs are."""
     lint_config = run.settings.lint_config
-    policy_diagnostics = (
-        DocumentDiagnostic("file", doc, problem) for doc, problem in lint_config.policy_diagnostics
-    )
+    policy_diagnostics = (problem.in_document("file", doc) for doc, problem in lint_config.policy_diagnostics)
     get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
     run.findings += aggregate_findings(policy_diagnostics, get_redactor)
-    unique_findings = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
-    run.findings = [
-        found
-        for found in run.findings
-        if found.location.file not in lint_config.policy_texts
-        or unique_findings.pop((found.rule, found.message, found.location), None) is not None
-    ]
-
-
-def _merge_shared_findings(run: CheckRun) -> None:
-    """Report a finding in a document that many CRs share only once, related to the first CRs."""
-    shared_files = run.reader.referenced_files
-    groups: dict[object, list[Finding]] = {}
-    for finding in run.findings:
-        is_shared = finding.location.file in shared_files
-        key = (finding.rule, finding.message, finding.location) if is_shared else id(finding)
-        groups.setdefault(key, []).append(finding)
-    run.findings = [_merge_users(group) if len(group) > 1 else group[0] for group in groups.values()]
-
-
-def _merge_users(equal: list[Finding]) -> Finding:
-    """Return the first of several equal findings, with the related locations and files of the others."""
-    related = dict.fromkeys(one for finding in equal[:MAX_RELATED] for one in finding.related)
-    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
-    return equal[0]._replace(related=tuple(related)[:MAX_RELATED], subject_files=tuple(files))
 
 
 def summarize_plans(
@@ -248,9 +215,9 @@ def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collecti
     run.suppression_tracker.load_suppressions(source)
     if source.diagnostics and may_hold(source, sorts):
         faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
-        run.findings += run.suppression_tracker.apply_severities(source.file, faults)
+        run.add_findings(source.file, faults)
 
 
 def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:
-    """Add the findings of the plans of a document."""
-    run.findings += run.suppression_tracker.apply_severities(item.doc.name, check_plans(made, run))
+    """What there is to say of the plans of an item."""
+    run.add_findings(item.doc.name, check_plans(made, run))

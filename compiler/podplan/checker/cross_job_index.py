@@ -13,10 +13,10 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from podplan.checker.packed_store import CheckColumn, JobSource, JobSummary, PackedSummaries
 from podplan.checker.rebuild import JobRebuilder
+from podplan.core.findings import Diagnostic
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint.checks import summarize_job
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.policy import Policy
 from podplan.lint.policy_runner import apply_cross_job_policies, is_cross_job_policy
 from podplan.lint.target import LoweredJob
@@ -150,9 +150,8 @@ class CrossJobIndex:
             self._repository_by_folder[folder] = find_git_top(folder or ".")
         return self._repository_by_folder[folder]
 
-    def iter_diagnostics(self, policies: Iterable[Policy]) -> Iterator[tuple[int, DocumentDiagnostic]]:
-        """Yield the diagnostics of cross-job policies, each with the number of its job; none for a single
-        job.
+    def iter_diagnostics(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Diagnostic]]:
+        """What policies say, each with the number of the job that it is said of; of one alone nothing.
 
         The jobs of each repository are compared separately: a nested worktree has the same jobs at another
         revision, and a submodule has its own jobs.

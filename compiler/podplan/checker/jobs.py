@@ -8,13 +8,12 @@ from functools import cache
 from podplan.checker.packed_store import JobSource
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
-from podplan.core.findings import Finding
+from podplan.core.findings import Diagnostic, Finding
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import Fold, aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.location import find_source_location, locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
 from podplan.lint.rule_selection import find_enforced_level
@@ -83,9 +82,8 @@ def check_plans(
     return run.suppression_tracker.without_annotated(annotated, plan_findings)
 
 
-def _limit_and_relate(plan: JobPlan, seen: Iterable[DocumentDiagnostic]) -> Iterable[DocumentDiagnostic]:
-    """Return the diagnostics of a job with the severity that its kind allows, related to the job if in a
-    referenced document."""
+def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    """What was seen of a job: as severe as its kind allows, with the job where a reference is meant."""
     if plan.item.declared_kind is not None:
         from podplan.lint.declared_kinds import limit_claims
 
@@ -93,15 +91,15 @@ def _limit_and_relate(plan: JobPlan, seen: Iterable[DocumentDiagnostic]) -> Iter
     return [_relate_to_job(one, plan) for one in seen] if plan.references else seen
 
 
-def _relate_to_job(seen: DocumentDiagnostic, plan: JobPlan) -> DocumentDiagnostic:
-    """Return the diagnostic; if it is in a document that the CR refers to, the CR is a related location."""
-    source = find_source_location(seen.doc, seen.diagnostic.path)
+def _relate_to_job(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
+    """The diagnostic; where it is in a document that the CR refers to, the CR is a related place."""
+    source = find_source_location(seen.doc, seen.path) if seen.doc is not None else None
     on_the_way = {id(step.doc) for step in source.steps} if source is not None else set()
     reference = next((one.reference for one in plan.references if id(one.doc) in on_the_way), None)
     if reference is None or plan.cr is None:
         return seen
     place = DocumentPath(plan.cr, reference.path), f"this {plan.cr.data['kind']} uses it"
-    return seen._replace(extra_places=(*seen.extra_places, place))
+    return seen._replace(related_places=(*seen.related_places, place))
 
 
 class _Secrets:
@@ -148,8 +146,8 @@ def check_plain_object(
     # Checks never quote values of a Secret, and redacting short values would garble the message.
     docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
     get_redactor = make_redactor_getter(docs, text=_find_complete_text(item.doc))
-    document_diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
-    object_findings = aggregate_findings(document_diagnostics, get_redactor, identify_object(item.doc.data))
+    diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
+    object_findings = aggregate_findings(diagnostics, get_redactor, identify_object(item.doc.data))
     run.store_secrets(object_findings, get_redactor)
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
 
@@ -165,10 +163,8 @@ def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobS
         run.cross_job_index.add_job(build_object_job(item, run.settings), job_source)
 
 
-def build_cross_job_findings(
-    job_number: int, document_diagnostic: DocumentDiagnostic, run: CheckRun
-) -> list[Finding]:
-    """Return the findings of a cross-job policy about one job, if the policy is enabled for its file."""
+def build_cross_job_findings(job_number: int, diagnostic: Diagnostic, run: CheckRun) -> list[Finding]:
+    """What a policy about all jobs says of one, if it is on for the file of that job."""
     job = run.cross_job_index.get_job(job_number)
     cr = job.cr
     assert cr is not None
@@ -177,13 +173,13 @@ def build_cross_job_findings(
         (
             one.rule
             for one in run.suppression_tracker.resolve_rules(file).policies
-            if one.rule.code == document_diagnostic.diagnostic.rule
+            if one.rule.code == diagnostic.rule
         ),
         None,
     )
     if rule is None:
         return []
-    limited = document_diagnostic._replace(rule=rule)
+    limited = diagnostic._replace(graded_rule=rule)
     if job.declared_kind is not None:
         from podplan.lint.declared_kinds import limit_claims
 
@@ -192,9 +188,7 @@ def build_cross_job_findings(
     job_findings = aggregate_findings([limited], get_redactor, identify_object(cr.data))
     run.store_secrets(job_findings, get_redactor)
     related_files = tuple(
-        filter(
-            None, (run.cross_job_index.get_file(job_number), *sorted(set(document_diagnostic.related_files)))
-        )
+        filter(None, (run.cross_job_index.get_file(job_number), *sorted(set(diagnostic.related_files))))
     )
     return [
         one._replace(subject_files=related_files)
@@ -227,12 +221,9 @@ def make_redactor_getter(
 
     @cache
     def build_redactor() -> Redactor | None:
-        if text is not None and not param_values and not may_hold_secret(text):
-            return None
-        from podplan.lint.redaction import build_document_redactor
-        from podplan.redaction.detection import iter_flag_secrets
-
-        return build_document_redactor(docs, iter_flag_secrets(param_values))
+        secrets = _Secrets(param_values)
+        secrets.add(docs, text)
+        return secrets.redactor()
 
     return build_redactor
 
@@ -244,8 +235,8 @@ def _find_complete_text(doc: TracedDocument) -> str | None:
     return doc.source.text
 
 
-def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[DocumentDiagnostic]:
-    """Return the diagnostics of the policies about a job."""
+def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[Diagnostic]:
+    """What the policies say of a job."""
     policies = run.suppression_tracker.resolve_rules(file, find_enforced_level(job)).policies
     for policy in find_undecidable_policies(policies, job):
         run.suppression_tracker.undecided_rules.add(policy.rule.code)
@@ -255,8 +246,8 @@ def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[DocumentD
 
 
 def _describe_missing_lowering(plan: JobPlan) -> str:
-    if any(seen.diagnostic.rule == "CR900" for seen in plan.diagnostics):
+    if any(seen.rule == "CR900" for seen in plan.diagnostics):
         return "lowered objects: the kind is not lowered yet"
-    if any(seen.diagnostic.rule in ("CR901", "CR902") for seen in plan.diagnostics):
+    if any(seen.rule in ("CR901", "CR902") for seen in plan.diagnostics):
         return "lowered objects: a document that the CR refers to is not known"
     return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"

@@ -117,6 +117,15 @@ class CheckRun(RunData):
             terms.all_policies if terms.policies_enabled else (), self.rebuilder
         )
 
+    def add_findings(self, file: str, findings: Iterable[Finding]) -> bool:
+        """Takes findings about a file: in the severities that hold for it, without rules that are off for it.
+
+        Returns whether there are any left.
+        """
+        graded_findings = self.suppression_tracker.apply_severities(file, findings)
+        self.findings += (found._replace(subject_files=(file,)) for found in graded_findings)
+        return bool(graded_findings)
+
     def export_data(self) -> RunData:
         """Return only the data, to be merged into another run."""
         run_data = RunData()

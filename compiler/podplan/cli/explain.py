@@ -54,11 +54,11 @@ def _explain_rule(topic: str, format_: str, style: Style, examples: bool) -> str
 
     code = topic.upper()
     for policy in load_builtin_policies():
-        if code == policy.rule.code or topic == policy.rule.name:
+        if code == policy.rule.code or policy.rule.is_named(topic):
             data = describe_policy(load_policy_document(policy.rule.code))
             return render_json(data) if format_ == "json" else render_text(data, style, examples)
     for rule in BUILTIN_RULES.values():
-        if code == rule.code or topic == rule.name:
+        if code == rule.code or rule.is_named(topic):
             data = describe_builtin_rule(rule)
             return render_json(data) if format_ == "json" else render_text(data, style)
     return ""
@@ -71,7 +71,7 @@ def _explain_custom_rule(topic: str, format_: str, style: Style, examples: bool)
     if not CUSTOM_RULE_CODE.fullmatch(topic):
         return ""
     for policy in list_custom_policies():
-        if topic in (policy.rule.code, policy.rule.name):
+        if topic == policy.rule.code or policy.rule.is_named(topic):
             data = describe_custom_policy(policy)
             return render_json(data) if format_ == "json" else render_text(data, style, examples)
     return ""

@@ -139,7 +139,9 @@ def _load_configured_policies(settings: Mapping[str, Setting], builtin: tuple[Po
     taken_names = {rule.code for rule in BUILTIN_RULES.values()} | {
         rule.name for rule in BUILTIN_RULES.values()
     }
-    taken_names |= {text for policy in builtin for text in (policy.rule.code, policy.rule.name)}
+    taken_names |= {
+        text for policy in builtin for text in (policy.rule.code, policy.rule.name, *policy.rule.aliases)
+    }
     try:
         return load_custom_policies(settings["policies"].value, taken_names)
     except (PathNotFound, OutsideRoot) as error:

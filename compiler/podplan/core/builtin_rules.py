@@ -5,18 +5,26 @@ A rule code is never reused: when a rule is removed, its code stays unused.
 
 from __future__ import annotations
 
-from podplan.core.findings import Severity
+from podplan.core.findings import Finding, Location, Severity
 from podplan.core.typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A built-in rule: code, name, default severity, one-sentence summary, and basis."""
+    """A code with its name, its severity and one sentence that says what it means.
+
+    ``aliases`` are former names, which suppressions and configurations may still have.
+    """
 
     code: str
     name: str
     severity: Severity
     summary: str
     basis: str = "documented"
+    aliases: tuple[str, ...] = ()
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text is its name, or was once."""
+        return text == self.name or text in self.aliases
 
 
 MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
@@ -231,3 +239,9 @@ BUILTIN_RULES: dict[str, Rule] = {
         ),
     )
 }
+
+
+def build_file_finding(code: str, message: str, location: Location, help_text: str = "") -> Finding:
+    """A finding of one of these rules about the text of a file, and not about a document in it."""
+    rule = BUILTIN_RULES[code]
+    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file", help=help_text)

@@ -1,14 +1,20 @@
-"""Diagnostics and findings: a check reports a Diagnostic at a path, and a Finding is a Diagnostic with its
-location."""
+"""What podplan reports: a Diagnostic of the parser or a check, and a Finding, which has its location."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
 
-from podplan.core.typing import Any, NamedTuple
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from podplan.core.builtin_rules import Rule
+    from podplan.core.provenance import DocumentPath, TracedDocument
+    from podplan.core.replica_groups import ReplicaGroup
 
 Path = tuple[str | int, ...]
+# So many further places a finding points at; what is about thousands is not read as a list.
+MAX_RELATED = 50
 
 
 class TextPath(tuple[str | int, ...]):
@@ -64,14 +70,40 @@ class DocumentFix(NamedTuple):
         return (self, *self.additional)
 
 
-class Diagnostic(NamedTuple):
-    """A message of a check about a path in one document, before it has a line.
+class Span(NamedTuple):
+    """A range of a text: lines and columns 1-based, columns in code points, the end exclusive.
 
-    ``path`` leads to the value in the document that was checked (for a missing field: to the mapping that
-    lacks it). ``on_key`` points at the key instead of the value. ``related`` are further paths in the same
-    document, each with a short label. ``report_at_selector`` reports it at the line that selected the value
-    by name, such as ``hardware:`` of a profile, if there is one, since other documents share the definition.
-    ``fix`` repairs it.
+    ``start`` and ``end`` are 0-based code-point offsets in the text of the file.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+
+
+NO_SPAN = Span(1, 1, 1, 1, 0, 0)
+
+
+class Diagnostic(NamedTuple):
+    """What is wrong, before it has a location in a file. Each step adds what it knows.
+
+    A check of a document gives ``path``, which leads to the value in the document (for a missing field: to
+    the mapping that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further
+    places in the same document, each with a short label. ``report_at_selector`` points at the line that
+    selected the value by name, such as ``hardware:`` of a profile, where there is one: others share what is
+    written there. ``fix`` repairs it.
+
+    The parser gives ``span`` instead, and ``document_index``: the number of the document in the file.
+
+    The pipeline adds the document with ``in_document``. ``level`` is file, profile, cr or lowered; ``group``
+    are the lowered objects that it is about.
+
+    A policy adds its rule as it is graded; without ``graded_rule``, BUILTIN_RULES has it. ``related_places``
+    are further places in any documents. ``fix_doc`` is the document that ``fix`` changes, where it is not
+    ``doc``. ``related_files`` are further files that it is about.
     """
 
     rule: str
@@ -82,6 +114,19 @@ class Diagnostic(NamedTuple):
     related: tuple[tuple[Path, str], ...] = ()
     report_at_selector: bool = False
     fix: DocumentFix | None = None
+    span: Span = NO_SPAN
+    document_index: int = 0
+    level: str = "file"
+    doc: TracedDocument | None = None
+    group: ReplicaGroup | None = None
+    graded_rule: Rule | None = None
+    related_places: tuple[tuple[DocumentPath, str], ...] = ()
+    fix_doc: TracedDocument | None = None
+    related_files: tuple[str, ...] = ()
+
+    def in_document(self, level: str, doc: TracedDocument, group: ReplicaGroup | None = None) -> Diagnostic:
+        """The diagnostic with the document that its paths lead into."""
+        return self._replace(level=level, doc=doc, group=group)
 
 
 class Location(NamedTuple):

@@ -165,14 +165,14 @@ def plan_from_source(
 
 
 def _find_first_error(plan: JobPlan) -> str:
-    """Return the first error of a profile that does not compile, or ""."""
-    for document_diagnostic in plan.diagnostics:
-        if BUILTIN_RULES[document_diagnostic.diagnostic.rule].severity is Severity.ERROR:
+    """What keeps a profile from being compiled; "" where nothing does."""
+    for diagnostic in plan.diagnostics:
+        if BUILTIN_RULES[diagnostic.rule].severity is Severity.ERROR:
             from podplan.lint.redaction import build_document_redactor
 
-            return build_document_redactor(
-                [plan.item.doc, plan.profile, document_diagnostic.doc]
-            ).redact_text(document_diagnostic.diagnostic.message)
+            return build_document_redactor([plan.item.doc, plan.profile, diagnostic.doc]).redact_text(
+                diagnostic.message
+            )
     return ""
 
 

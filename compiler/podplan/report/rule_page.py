@@ -27,7 +27,7 @@ def render_rule_page(data: Mapping[str, Any]) -> str:
     parts = [
         f"# {data['id']} {data['name']}",
         f"{data['summary']}",
-        _format_properties(data),
+        _format_properties(data) + _format_aliases(data),
         f"## Why\n\n{data['why'].strip()}",
     ]
     if data.get("proof"):
@@ -93,6 +93,12 @@ def _format_properties(data: Mapping[str, Any]) -> str:
         f"**{_format_severity(data)}**, {data['basis']}; looks at {scope_text}{kinds}; preset"
         f" {preset}{details}"
     )
+
+
+def _format_aliases(data: Mapping[str, Any]) -> str:
+    """The former names, which people may look for."""
+    aliases = ", ".join(f"`{alias}`" for alias in data.get("aliases", ()))
+    return f"\n\nFormer name, still accepted: {aliases}." if aliases else ""
 
 
 def _format_proof(proof: Mapping[str, str]) -> str:

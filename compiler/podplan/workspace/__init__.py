@@ -286,9 +286,8 @@ class Loader:
         from podplan.kinds.declared.mapping import find_referring_kinds
 
         root, index = self._find_root(file), self._get_index(file)
-        own = self._load_documents(root, file)
         specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
-        names = find_referring_kinds(own, specs)
+        names = find_referring_kinds(self._load_documents(root, file), specs) if specs else ()
         referrers = (
             other
             for name in dict.fromkeys(names)

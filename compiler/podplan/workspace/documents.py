@@ -83,7 +83,7 @@ def may_hold(source: SourceFile, sorts: Collection[str]) -> bool:
     YAML."""
     if any(item.category in sorts for item in classify_documents(source)):
         return True
-    unread = {fault.document for fault in source.diagnostics} - {one.index for one in source.documents}
+    unread = {fault.document_index for fault in source.diagnostics} - {one.index for one in source.documents}
     if not unread:
         return False
     names = OWN_API_PREFIXES if "cr" in sorts else (f"{PROFILE_GROUP}/v",)

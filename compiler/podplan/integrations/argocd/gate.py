@@ -50,12 +50,12 @@ def check_application(
         run.suppression_tracker.load_suppressions(source)
         if is_podplan_file(source):
             faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
-            run.findings += run.suppression_tracker.apply_severities(source.file, faults)
+            run.add_findings(source.file, faults)
     for one in all_plans:
-        _add_findings(one.item, check_plans(one.plans(), run, one.place), run)
+        run.add_findings(one.item.doc.name, check_plans(one.plans(), run, one.place))
     for item, place in manifests:
         if item.category == "object":
-            _add_findings(item, check_plain_object(item, run, place), run)
+            run.add_findings(item.doc.name, check_plain_object(item, run, place))
         elif item.category == "other":
             run.not_checked[item.reason] += 1
     for number, located in run.cross_job_index.iter_diagnostics(
@@ -65,10 +65,6 @@ def check_application(
     store_shown_texts(files, run, run.findings)
     checked = build_result(run)
     return checked._replace(findings=[_rename_flag(one) for one in checked.findings])
-
-
-def _add_findings(item: ClassifiedDocument, findings: Iterable[Finding], run: CheckRun) -> None:
-    run.findings += run.suppression_tracker.apply_severities(item.doc.name, findings)
 
 
 def _rename_flag(finding: Finding) -> Finding:

@@ -31,12 +31,10 @@ class ParseCache:
     def __init__(self) -> None:
         self._sources_by_path: dict[str, _CachedSource] = {}  # the least recently used is first
         self.indexes: dict[tuple[object, ...], DocumentIndex] = {}
-        self.mentions: dict[tuple[object, ...], dict[bytes, list[str]]] = {}
 
     def forget_files(self) -> None:
         """Forget which files exist, because files have changed."""
         self.indexes.clear()
-        self.mentions.clear()
 
     def create_reader(self, exclude: Sequence[str], unsaved_texts: Mapping[str, str]) -> Loader:
         """Return a Loader for one check, with ``exclude`` and ``unsaved_texts``."""
@@ -73,12 +71,6 @@ class _CachingReader(Loader):
         if key not in self._cache.indexes:
             self._cache.indexes = {key: super()._build_index(root, file)}
         return self._cache.indexes[key]
-
-    def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
-        key = self._get_names_key(root)
-        if key not in self._cache.mentions:
-            self._cache.mentions = {key: super()._find_mentions(root, file)}
-        return self._cache.mentions[key]
 
     def _get_names_key(self, root: str) -> tuple[object, ...]:
         """Return a key that stays the same while no line that names a document changes."""

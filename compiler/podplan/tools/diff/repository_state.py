@@ -16,14 +16,13 @@ from typing import NamedTuple
 from podplan.checker.check import summarize_plans
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
-from podplan.core.findings import Finding, Severity
+from podplan.core.findings import Diagnostic, Finding, Severity
 from podplan.core.limits import MAX_OBJECTS, LimitExceeded, limit_exceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.kinds.change_effects import has_generated_name
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.redaction import secrets_behind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans, validate_profile_document
 from podplan.redaction.hints import may_hold_secret
@@ -418,10 +417,7 @@ def _plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader)
     if item.category in SHARED_CATEGORIES:
         yield JobPlan(
             item,
-            tuple(
-                DocumentDiagnostic("profile", item.doc, problem)
-                for problem in validate_profile_document(item)
-            ),
+            tuple(problem.in_document("profile", item.doc) for problem in validate_profile_document(item)),
             None,
             failed_environments=("",),
         )
@@ -498,8 +494,8 @@ def _broken(item: ClassifiedDocument, plan: JobPlan, said: tuple[Finding, ...]) 
     )
 
 
-def _is_error(seen: DocumentDiagnostic) -> bool:
-    return BUILTIN_RULES[seen.diagnostic.rule].severity is Severity.ERROR
+def _is_error(seen: Diagnostic) -> bool:
+    return BUILTIN_RULES[seen.rule].severity is Severity.ERROR
 
 
 def _origin(item: ClassifiedDocument) -> str:

@@ -80,11 +80,7 @@ def _build_proof(name: tuple[int, str], old: JobPlan, new: JobPlan) -> Equivalen
     for group in new.replica_groups:
         objects[group.doc.data["kind"]] += group.replicas
     secrets = build_document_redactor([old.item.doc, old.profile, old.cr, new.item.doc, new.profile, new.cr])
-    reason = (
-        ""
-        if new.is_lowered
-        else next((seen.diagnostic.message for seen in new.diagnostics), "it is not lowered")
-    )
+    reason = "" if new.is_lowered else next((seen.message for seen in new.diagnostics), "it is not lowered")
     both_lowered = old.is_lowered and new.is_lowered
     raw_differences = _iter_differences(_list_objects(old), _list_objects(new)) if both_lowered else ()
     differences = tuple(_redact_difference(one, secrets) for one in raw_differences)
