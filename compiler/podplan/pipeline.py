@@ -311,11 +311,17 @@ def validate_object(
     """Yield the diagnostics of a lowered object, or of a plain Kubernetes object in the repository.
 
     A lowered PodGroup of another API group, which the configuration may select, is checked as
-    ``pod_group_api_version``, if that is given.
+    ``pod_group_api_version``, if that is given. Of a lowered object without a schema only the metadata is
+    checked.
     """
     data = doc.data
     if pod_group_api_version and data["kind"] == "PodGroup":
         data = {**data, "apiVersion": pod_group_api_version}
+    if group is not None and not kubernetes.has_schema(data["apiVersion"], data["kind"]):
+        for diagnostic in kubernetes.validate_metadata(data["metadata"], settings.kubernetes_version):
+            located = relocate_diagnostic(diagnostic, lambda at: ("metadata", *at))
+            yield located.in_document("lowered", doc, group)
+        return
     for diagnostic in kubernetes.validate_object(data, settings.kubernetes_version):
         yield diagnostic.in_document("lowered", doc, group)
 

@@ -15,6 +15,7 @@ from podplan.config.files import (
 from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.registry import OPERATOR_VERSIONS
 from podplan.workspace.files import is_in_git_folder
 
 # Settings of a file that are added to those of the file it extends; all others replace them.
@@ -176,12 +177,14 @@ def _merge_setting(before: Any, value: Any) -> Any:
         return value
     if not isinstance(value, dict):
         return (*before, *value)
-    kind_tables = {key: {**before.get(key, {}), **value[key]} for key in value if _is_kind_table(key, value)}
-    return {**before, **value, **kind_tables}
+    section_tables = {
+        key: {**before.get(key, {}), **value[key]} for key in value if _is_section_table(key, value)
+    }
+    return {**before, **value, **section_tables}
 
 
-def _is_kind_table(key: str, value: Mapping[str, Any]) -> bool:
-    return _is_kind_name(key) and isinstance(value[key], dict)
+def _is_section_table(key: str, value: Mapping[str, Any]) -> bool:
+    return _is_section(key) and isinstance(value[key], dict)
 
 
 def _validate_values(file: ConfigFile) -> None:
@@ -189,10 +192,11 @@ def _validate_values(file: ConfigFile) -> None:
     lowering = file.data.get("lowering", {})
     for key, value in lowering.items():
         settings = (
-            {(key, id_): below for id_, below in value.items()} if _is_kind_name(key) else {(key,): value}
+            {(key, id_): below for id_, below in value.items()} if _is_section(key) else {(key,): value}
         )
         for path, setting in settings.items():
-            _validate_lowering_option(file, path, setting)
+            if path[-1] != "version":  # of the operator, which the schema checks
+                _validate_lowering_option(file, path, setting)
     today = file.data.get("today")
     if today is not None:
         from datetime import date
@@ -203,9 +207,9 @@ def _validate_values(file: ConfigFile) -> None:
             raise UsageError(f'{file.locate("today")}: today: there is no day "{today}"') from None
 
 
-def _is_kind_name(key: str) -> bool:
-    """Whether a key of [lowering] is the name of a kind, with the settings of that kind below it."""
-    return key.rpartition("/")[2][:1].isupper()
+def _is_section(key: str) -> bool:
+    """Whether a key of [lowering] is the name of a kind or an API group, whose settings are below it."""
+    return key.rpartition("/")[2][:1].isupper() or key in OPERATOR_VERSIONS
 
 
 def _validate_lowering_option(file: ConfigFile, path: tuple[str, ...], value: Any) -> None:

@@ -148,6 +148,12 @@ BUILTIN_RULES: dict[str, Rule] = {
             _ERROR,
             "Rejects fields and kinds under a former or wrong name.",
         ),
+        Rule(
+            "SCHEMA012",
+            "dropped-field",
+            _WARNING,
+            "Detects fields that the API server drops without a word, because the CRD does not know them.",
+        ),
         Rule("PROF001", "profile-form", _ERROR, "Rejects profiles that do not satisfy the profile schema."),
         Rule(
             "PROF002",

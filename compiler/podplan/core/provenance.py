@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from podplan.core.indexed_text import Indexed, Listing
+from podplan.core.indexed_text import Indexed, ListedTexts, Listing
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class TracedDocument:
         *,
         source: Document | None = None,
         origins: dict[Path, Origin] | None = None,
-        replica_texts: dict[Path, Indexed | Listing] | None = None,
+        replica_texts: dict[Path, Indexed | Listing | ListedTexts] | None = None,
     ) -> None:
         self.name = name
         self.data = data
@@ -286,9 +286,9 @@ def _strip_origins(node: Any, path: Path, has_origin: bool, doc: TracedDocument,
     if node_type is Indexed:
         doc.replica_texts[path] = node
         return node.text_at(index)
-    if node_type is Listing:
+    if node_type is Listing or node_type is ListedTexts:
         doc.replica_texts[path] = node
-        return node.folded_text()
+        return node.folded_text(index)
     return node
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
+from podplan.core.indexed_text import Indexed, ListedTexts, Listing, RepeatedLine
 from podplan.core.limits import MAX_EXPANDED_REPLICAS, LimitExceeded, limit_exceeded
 from podplan.core.provenance import Behavior, Flag, Path, Traced, TracedDocument, build_traced_document
 from podplan.core.typing import Any, NamedTuple
@@ -40,22 +40,29 @@ class LoweringOptions(NamedTuple):
 
     ``uid`` is the metadata.uid that children are named by, if the CR itself has none. ``resumed`` lowers a
     paused job as if it were resumed. ``behavior_values`` replaces the values of behaviors by id, and below
-    the name of a kind for that kind alone; ``kind`` is the kind that is lowered.
+    the name of a kind or an API group for that one alone; ``kind`` and ``group`` are those of the CR that is
+    lowered.
     """
 
     uid: str = ""
     resumed: bool = False
     behavior_values: Mapping[str, Any] = {}
     kind: str = ""
+    group: str = ""
+
+    def find_operator_version(self, default: str) -> str:
+        """The version of the operator that the configuration states for the API group of the CR."""
+        return str(self.behavior_values.get(self.group, {}).get("version", default))
 
     def resolve_behavior(self, behavior: Behavior) -> Behavior:
         """Return ``behavior`` with the value from the configuration, if that sets one."""
         if not self.behavior_values:
             return behavior
-        kind_values = self.behavior_values.get(self.kind, {})
-        if behavior.id in kind_values:
-            source = f"lowering.{self.kind}.{behavior.id}"
-            return behavior._replace(value=kind_values[behavior.id], basis=CONFIGURED_BASIS, source=source)
+        for section in (self.kind, self.group):
+            values = self.behavior_values.get(section, {})
+            if behavior.id in values:
+                source = f"lowering.{section}.{behavior.id}"
+                return behavior._replace(value=values[behavior.id], basis=CONFIGURED_BASIS, source=source)
         if behavior.id not in self.behavior_values:
             return behavior
         return behavior._replace(
@@ -106,11 +113,11 @@ def require_expandable(subject: str, replicas: int) -> None:
         raise LimitExceeded(limit_exceeded("replicas", message))
 
 
-def _count_listed_replicas(text: Indexed | Listing) -> int:
+def _count_listed_replicas(text: Indexed | Listing | ListedTexts) -> int:
     """How many replicas a text lists."""
     if isinstance(text, Indexed):
         return 0
-    return sum(piece.replicas for piece in text.pieces if not isinstance(piece, str))
+    return sum(piece.replicas for piece in text.pieces if isinstance(piece, RepeatedLine))
 
 
 def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
@@ -118,11 +125,11 @@ def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
     data: dict[str, Any] = dict(doc.data)
     copies: dict[Path, Any] = {(): data}
     for path, text in doc.replica_texts.items():
-        _set_path(copies, path, text.text_at(index) if isinstance(text, Indexed) else text.full_text())
+        _set_path(copies, path, text.text_at(index))
     return data
 
 
-def _set_path(copies: dict[Path, Any], path: Path, value: str) -> None:
+def _set_path(copies: dict[Path, Any], path: Path, value: str | list[str]) -> None:
     """Set ``path`` in the tree whose root copy is ``copies[()]``, copying each container on the path once."""
     for cut in range(1, len(path)):
         if path[:cut] not in copies:
@@ -141,6 +148,6 @@ def fold_group(group: ReplicaGroup) -> dict[str, Any]:
     copies: dict[Path, Any] = {(): data}
     for path, text in group.doc.replica_texts.items():
         if isinstance(text, Indexed):
-            text = Listing((RepeatedLine(text, group.start, group.replicas),))
-        _set_path(copies, path, text.folded_text())
+            text = Listing((text,))
+        _set_path(copies, path, text.folded_text(group.start, group.replicas))
     return data

@@ -45,8 +45,10 @@ def list_status_behavior_ids() -> frozenset[str]:
 
 
 def list_fixed_behaviors() -> list[Behavior]:
-    """Return the behaviors of lowering that are neither documented nor options, sorted by id."""
-    fixed_behaviors = [fact for fact in iter_behaviors() if fact.value is None and fact.basis != "documented"]
+    """Return the uncertain behaviors of lowering that are no options, sorted by id."""
+    fixed_behaviors = [
+        fact for fact in iter_behaviors() if fact.value is None and fact.basis in ("anchored", "assumed")
+    ]
     return sorted(fixed_behaviors, key=lambda fact: fact.id)
 
 

@@ -43,7 +43,8 @@ class Family(NamedTuple):
     others define kinds in too, such as batch: there an unknown kind is no mistake. ``behavior_modules``
     define what several controllers do when they create objects, and ``status_behavior_modules`` what they do
     with running jobs; the behaviors of one controller are in the module ``behaviors`` of its kind.
-    ``change_rules_module`` has the change rules of the kinds in ``not_lowered``.
+    ``change_rules_module`` has the change rules of the kinds in ``not_lowered``. ``operator_versions`` are
+    those of the operator that a configuration may state, the default first.
     """
 
     group: str
@@ -55,6 +56,7 @@ class Family(NamedTuple):
     behavior_modules: tuple[str, ...] = ()
     status_behavior_modules: tuple[str, ...] = ()
     change_rules_module: str = ""
+    operator_versions: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
@@ -93,8 +95,24 @@ T9K = Family(
     ),
     change_rules_module="podplan.kinds.t9k.behaviors.change_effects",
 )
+TRAINING_OPERATOR = Family(
+    "kubeflow.org",
+    "v1",
+    {
+        "PyTorchJob": "podplan.kinds.kubeflow.pytorch_job",
+        "TFJob": "podplan.kinds.kubeflow.tf_job",
+        "XGBoostJob": "podplan.kinds.kubeflow.xgboost_job",
+        "JAXJob": "podplan.kinds.kubeflow.jax_job",
+        "PaddleJob": "podplan.kinds.kubeflow.paddle_job",
+        "MPIJob": "podplan.kinds.kubeflow.mpi_job",
+    },
+    owns_group=False,  # other projects have kinds there, such as Notebook and Profile
+    behavior_modules=("podplan.kinds.kubeflow.behaviors",),
+    operator_versions=("1.9",),
+)
 FAMILIES = (
     T9K,  # a family a line
+    TRAINING_OPERATOR,
 )
 PACKAGES: dict[GroupVersionKind, str] = {
     GroupVersionKind(family.group, family.version, kind): package
@@ -108,6 +126,13 @@ KINDS_BY_NAME: dict[str, GroupVersionKind] = {
     kind.kind if _JOB_KINDS.count(kind.kind) == 1 else kind.qualified_name: kind for kind in PACKAGES
 }
 KIND_NAMES = tuple(KINDS_BY_NAME)
+# The versions of its operators that a configuration may state, by API group.
+OPERATOR_VERSIONS = {
+    group: tuple(
+        version for family in FAMILIES if family.group == group for version in family.operator_versions
+    )
+    for group in dict.fromkeys(family.group for family in FAMILIES)
+}
 _NAME_BY_KIND = {kind: name for name, kind in KINDS_BY_NAME.items()}
 _BARE_NAMES = frozenset(kind.kind for kind in PACKAGES)
 
@@ -202,7 +227,8 @@ def lower_cr(cr: TracedDocument, references: References, options: LoweringOption
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
     if kind is None and () not in references:
         raise KeyError(cr.data["kind"])
-    options = options._replace(kind=name_of(kind) if kind is not None else "")
+    if kind is not None:
+        options = options._replace(kind=name_of(kind), group=kind.group)
     package = PACKAGES[kind] if kind is not None else DECLARED_PACKAGE
     lowered: list[ReplicaGroup] = import_module(f"{package}.lower").lower(
         root_cursor(cr), references, options

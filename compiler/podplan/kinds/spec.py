@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from podplan.kinds.status_rules import StatusRules
 
 
+UNKNOWN_FIELD_RULE = "SCHEMA001"
+
+
 class ReplicaTypesField(NamedTuple):
     """A field of a CR with replica types.
 
@@ -107,7 +110,8 @@ class KindSpec(NamedTuple):
     is the name by which the controller finds the training container; None if the first container trains.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
-    keys first. ``list_references`` returns the documents that a CR refers to; the loader resolves them.
+    keys first. ``main_replica_types`` are those whose replica decides over the job. ``list_references``
+    returns the documents that a CR refers to; the loader resolves them.
     ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
@@ -117,9 +121,10 @@ class KindSpec(NamedTuple):
     training_container: Behavior | None = None
 
     # The form of a CR: the file in schemas/ if its name is not the kind, the diagnostics that no schema can
-    # express (of the spec, in a dialect), and paths.
+    # express (of the CR, in a dialect), the rule for unknown fields, and paths.
     schema: str = ""
-    validate_spec: Callable[[str, Any], list[Diagnostic]] | None = None
+    validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
+    unknown_field_rule: str = UNKNOWN_FIELD_RULE
     superseded_dialect: str = ""
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()
@@ -151,6 +156,7 @@ class KindSpec(NamedTuple):
     reserved_mounts: tuple[Behavior, ...] = ()
     clean_up: CleanUp | None = None
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
+    main_replica_types: tuple[str, ...] = ()
 
     # Referenced documents.
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references

@@ -22,9 +22,13 @@ TRAITS: Mapping[str, str] = {
     "env-expressions": "The controller replaces variables such as $(rank) in commands and values of env",
     "elastic": "The CR can state bounds within which the number of replicas changes (elastic)",
     "scaling-weights": "Replica types can state their share of the replicas of an elastic job",
+    "scheduling-policy": "The CR can state its gang in runPolicy.schedulingPolicy",
+    "suspend": "The CR can suspend the job (runPolicy.suspend)",
+    "manager-unchecked": "A controller leaves jobs alone that runPolicy.managedBy gives to an unknown one",
     # Traits of the launch.
     "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",
     "torch-env": "The controller sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in each Pod",
+    "address-of-main-replica": "Without a main replica or elasticPolicy the Pods get no address to meet at",
     "torchrun-by-controller": "The controller can start torchrun in each Pod (torchrunConfig)",
     "deepspeed-by-controller": "The controller writes the deepspeed command line, from the section config",
     "colossalai-by-controller": "The controller writes the colossalai run command line",
@@ -40,5 +44,9 @@ TRAITS: Mapping[str, str] = {
     "shared-retries": "One number limits the restarts of all replicas together (runPolicy.backoffLimit)",
     "restart-limit": "Each replica type limits its restarts itself (restartPolicy.limit)",
     "exit-code-restarts": "A restart policy ExitCode restarts replicas by their exit codes",
+    "exit-code-unlimited": "A restart policy ExitCode restarts replicas without a limit",
+    "exit-code-waits": "With a restart policy ExitCode a failed replica is neither restarted nor reported",
+    "negative-retries-fail": "A negative runPolicy.backoffLimit fails the job before it has Pods",
+    "succeeds-without-main": "A main replica type with replicas: 0 makes the job succeed at once",
     "template-restart-policy-ignored": "The restart policy inside a Pod template has no effect",
 }

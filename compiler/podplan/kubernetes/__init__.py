@@ -17,6 +17,7 @@ from podplan.kubernetes.schemas import DEFAULT_VERSION
 
 __all__ = [
     "DEFAULT_VERSION",
+    "has_schema",
     "supported_kinds",
     "supported_versions",
     "validate_definition",
@@ -46,6 +47,11 @@ def supported_kinds() -> list[tuple[str, str]]:
         *(("v1", kind) for kind in _CORE_KINDS),
         *((group, kind) for kind, group in _PLATFORM_GROUPS.items()),
     ]
+
+
+def has_schema(api_version: object, kind: object) -> bool:
+    """Whether podplan knows what an object of a kind may have besides metadata."""
+    return (api_version, kind) in supported_kinds()
 
 
 def validate_object(obj: object, version: str = DEFAULT_VERSION) -> list[Diagnostic]:

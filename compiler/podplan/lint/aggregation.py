@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from podplan.redaction.redactor import Redactor
 
 # What one document says by itself, whatever others say.
-STRUCTURE_RULE_PREFIXES = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "PROF")
+STRUCTURE_RULE_PREFIXES = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "SCHEMA012", "PROF")
 REJECTING_RULE_PREFIXES = ("PROF0", "POLICY0")
 SHARED_KINDS = ("JobProfileBase", "ClusterInventory", "WorkloadMapping")
 SHARED_LINE_REFUSAL = "the line is for all variants, and only some need it"

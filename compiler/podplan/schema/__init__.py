@@ -15,6 +15,7 @@ from podplan import kubernetes
 from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.registry import load_spec, name_of
+from podplan.kinds.spec import UNKNOWN_FIELD_RULE
 from podplan.schema.bundling import (
     KUBERNETES_KEYWORD,
     PARTIAL_TEMPLATE,
@@ -77,8 +78,9 @@ def validate_cr(data: Any, k8s_version: str) -> CrValidation:
     named = {**data, "apiVersion": known.api_version, "kind": kind}
     field_diagnostics, schema_errors = _validate(name, kind, named, drop_nulls=True)
     part_diagnostics, has_pods = _validate_parts(name, kind, data, k8s_version)
-    if (validate_spec := load_spec(known).validate_spec) is not None and not is_list:
-        field_diagnostics += validate_spec(dialect, data.get("spec"))
+    spec = load_spec(known)
+    if spec.validate_cr is not None and not is_list:
+        field_diagnostics += spec.validate_cr(dialect, data)
     is_lowerable = (
         has_pods
         and not identity_diagnostics
@@ -92,9 +94,22 @@ def validate_cr(data: Any, k8s_version: str) -> CrValidation:
             explain_placeholders(field_diagnostics, data),
             explain_placeholders(part_diagnostics, data),
         )
+    if spec.unknown_field_rule != UNKNOWN_FIELD_RULE:
+        field_diagnostics, part_diagnostics = (
+            [_rename_unknown_field(one, spec.unknown_field_rule) for one in diagnostics]
+            for diagnostics in (field_diagnostics, part_diagnostics)
+        )
     return CrValidation(
         [*identity_diagnostics, *field_diagnostics, *part_diagnostics], is_lowerable, kind, dialect
     )
+
+
+def _rename_unknown_field(diagnostic: Diagnostic, rule: str) -> Diagnostic:
+    """The diagnostic of an unknown field under another rule, unless it stands for a field that is missing."""
+    replaces_required = diagnostic.fix is not None and diagnostic.fix.safe
+    if diagnostic.rule != UNKNOWN_FIELD_RULE or replaces_required:
+        return diagnostic
+    return diagnostic._replace(rule=rule)
 
 
 def validate_against(

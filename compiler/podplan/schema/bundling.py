@@ -7,12 +7,13 @@ selected Kubernetes version.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 
 from podplan.core import bundled
 from podplan.core.typing import Any
-from podplan.kinds.registry import KIND_NAMES, GroupVersionKind, load_spec
+from podplan.kinds.registry import KIND_NAMES, OPERATOR_VERSIONS, GroupVersionKind, load_spec
 
 Schema = dict[str, Any]
 
@@ -24,6 +25,7 @@ PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 _DRAFT_URI = "https://json-schema.org/draft/2020-12/schema"
 _LOCAL_PREFIX = "#/$defs/"
 _COMMON_PREFIX = f"common.json{_LOCAL_PREFIX}"
+_SHARED_PREFIX = re.compile(r"([A-Za-z-]+)\.json#/\$defs/")
 _KUBERNETES_PREFIX = "kubernetes:"
 
 
@@ -39,7 +41,21 @@ def load_schema_file(name: str) -> Schema:
     elif name == "Config":
         properties = schema["$defs"]["ofAllKinds"]["properties"]
         properties |= {kind: {"$ref": f"{_LOCAL_PREFIX}ofOneKind"} for kind in KIND_NAMES}
+        properties |= {group: build_group_options(schema, group) for group in OPERATOR_VERSIONS}
     return schema
+
+
+def build_group_options(config_schema: Schema, group: str) -> Schema:
+    """The schema of ``[lowering."GROUP"]``: the options of a kind, and the version of the operator."""
+    options = config_schema["$defs"]["ofOneKind"]
+    if not OPERATOR_VERSIONS[group]:
+        return {"$ref": f"{_LOCAL_PREFIX}ofOneKind"}
+    version = {
+        "description": "The version of the operator that the cluster runs.",
+        "enum": list(OPERATOR_VERSIONS[group]),
+        "default": OPERATOR_VERSIONS[group][0],
+    }
+    return {**options, "properties": {"version": version, **options["properties"]}}
 
 
 def schema_name_of(kind: GroupVersionKind) -> str:
@@ -102,7 +118,6 @@ def bundle_schema(schema: Schema, load_definition: Callable[[str], Schema] | Non
     """
     resolvers: dict[str, Callable[[str], Schema]] = {
         _LOCAL_PREFIX: lambda name: schema["$defs"][name],
-        _COMMON_PREFIX: lambda name: load_schema_file("common")["$defs"][name],
     }
     if load_definition is not None:
         resolvers[_KUBERNETES_PREFIX] = load_definition
@@ -118,9 +133,11 @@ def bundle_schema(schema: Schema, load_definition: Callable[[str], Schema] | Non
         return {**embed_reference(reference, prefix), **rest} if isinstance(reference, str) else rest
 
     def embed_reference(reference: str, prefix: str) -> Schema:
-        prefix = next(
-            (other for other in (_COMMON_PREFIX, _KUBERNETES_PREFIX) if reference.startswith(other)), prefix
-        )
+        if shared := _SHARED_PREFIX.match(reference):
+            prefix = shared[0]
+            resolvers.setdefault(prefix, lambda name: load_schema_file(shared[1])["$defs"][name])
+        elif reference.startswith(_KUBERNETES_PREFIX):
+            prefix = _KUBERNETES_PREFIX
         name = reference.removeprefix(prefix).removeprefix(_LOCAL_PREFIX)
         if prefix not in resolvers:
             return {"type": "object", KUBERNETES_KEYWORD: name}

@@ -9,7 +9,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 
 # Unknown fields, and fields under an old name.
-UNKNOWN_FIELD_RULES = frozenset({"SCHEMA001", "SCHEMA011"})
+UNKNOWN_FIELD_RULES = frozenset({"SCHEMA001", "SCHEMA011", "SCHEMA012"})
 
 
 def prune_unknown_fields(cr: TracedDocument, diagnostics: Iterable[Diagnostic]) -> TracedDocument:

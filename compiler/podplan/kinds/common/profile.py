@@ -161,6 +161,21 @@ def _diagnose_unused_field(
     return Diagnostic("PROF020", message, field_cursor.path, on_key=True)
 
 
+def require_choice(
+    field_cursor: Cursor, choices: tuple[str, ...], spec: Cursor, diagnostics: list[Diagnostic]
+) -> Cursor | None:
+    """``place``, or None with a problem when its value is not one that the kind has."""
+    if not field_cursor.exists or field_cursor.value in choices:
+        return field_cursor
+    choice_text = join_words(list(choices), "or")
+    message = (
+        f"{field_cursor.path[-1]} of a {spec.get('job').value} is {choice_text}, not"
+        f" {format_value(field_cursor.value)}"
+    )
+    diagnostics.append(Diagnostic("PROF024", message, field_cursor.path))
+    return None
+
+
 def join_words(words: list[str], conjunction: str = "and") -> str:
     """Join words as in ``a, b and c``."""
     return f" {conjunction} ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)

@@ -25,10 +25,12 @@ def parse_run(
     run_cursor: Cursor, forms: tuple[str, ...], job_kind: str, diagnostics: list[Diagnostic]
 ) -> RunCommand:
     """Parse ``run``; add a diagnostic if the kind does not support the form."""
-    if isinstance(run_cursor.value, list):
+    if isinstance(run_cursor.value, list) and "python" in forms:
         return RunCommand("python", run_cursor)
     written_forms = [form for form in ("python", "module", "exec") if run_cursor.get(form).exists]
-    if not written_forms:
+    if isinstance(run_cursor.value, list):
+        form, words = "python", run_cursor
+    elif not written_forms:
         form, words = ("command", run_cursor) if run_cursor.fields() else ("", run_cursor)
     elif len(run_cursor.fields()) == 1:
         form, words = written_forms[0], run_cursor.get(written_forms[0])

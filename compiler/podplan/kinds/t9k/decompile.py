@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podplan.kinds.common.decompile import Fields, as_list, as_mapping, pick_renamed
+from podplan.kinds.common.durations import format_duration
 
 
 def decompile_schedule(spec: Fields) -> Fields:
@@ -17,14 +18,6 @@ def decompile_run_policy(spec: Fields) -> Fields:
     return (
         {**fields, "deadline": format_duration(seconds)} if type(seconds) is int and seconds > 0 else fields
     )
-
-
-def format_duration(seconds: int) -> str | int:
-    """Format whole hours or minutes as a duration; other seconds stay a number."""
-    for unit, name in ((3_600, "h"), (60, "m")):
-        if seconds % unit == 0:
-            return f"{seconds // unit}{name}"
-    return seconds
 
 
 def decompile_restart_policy(entry: Fields) -> Fields:

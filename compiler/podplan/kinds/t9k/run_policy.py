@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from podplan.core.findings import Diagnostic
-from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.typing import Any
+from podplan.kinds.common.durations import parse_duration
 from podplan.kinds.common.merge import drop_absent, drop_nulls
-from podplan.kinds.common.profile import ProfileRole, format_value, join_words, stringify_list
+from podplan.kinds.common.profile import ProfileRole, require_choice, stringify_list
 
 TracedMap = dict[str, Any]
-
-_DURATION_PATTERN = compile_lazily(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?", re.ASCII)
-_UNIT_SECONDS = (86_400, 3_600, 60, 1)
 
 
 def build_scheduler(spec: Cursor) -> Any:
@@ -58,28 +53,6 @@ def build_restart_policy(role: ProfileRole, diagnostics: list[Diagnostic]) -> An
     )
     tree = drop_absent({"policy": policy, "limit": role.get_field("retries")})
     return attribute_to(role.origin_cursor, tree) if tree else None
-
-
-def require_choice(
-    field_cursor: Cursor, choices: tuple[str, ...], spec: Cursor, diagnostics: list[Diagnostic]
-) -> Cursor | None:
-    """Return ``field_cursor``, or None with a diagnostic if its value is not one of ``choices``."""
-    if not field_cursor.exists or field_cursor.value in choices:
-        return field_cursor
-    choice_text = join_words(list(choices), "or")
-    message = (
-        f"{field_cursor.path[-1]} of a {spec.get('job').value} is {choice_text}, not"
-        f" {format_value(field_cursor.value)}"
-    )
-    diagnostics.append(Diagnostic("PROF024", message, field_cursor.path))
-    return None
-
-
-def parse_duration(duration: str) -> int:
-    """Return a duration such as 1h30m in seconds."""
-    match = _DURATION_PATTERN.fullmatch(duration)
-    parts = match.groups() if match else ()
-    return sum(int(count) * unit for count, unit in zip(parts, _UNIT_SECONDS, strict=False) if count)
 
 
 def build_run_mode(spec: Cursor, roles: list[ProfileRole]) -> Any:

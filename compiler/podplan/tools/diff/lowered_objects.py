@@ -112,7 +112,13 @@ def symbolic(group: ReplicaGroup) -> Any:
         parent = data
         for step in path[:-1]:
             parent = parent[step]
-        parent[path[-1]] = _pattern(text) if isinstance(text, Indexed) else text.folded_text()
+        if isinstance(text, Indexed):
+            parent[path[-1]] = _pattern(text)
+        elif isinstance(text, Listing):
+            pieces = (_pattern(one) if isinstance(one, Indexed) else one for one in text.pieces)
+            parent[path[-1]] = Listing(tuple(pieces)).folded_text()
+        else:
+            parent[path[-1]] = text.folded_text()
     return data
 
 

@@ -125,6 +125,8 @@ def _list_samples(doc: TracedDocument, path: Path, plain_text: str) -> list[str]
     for piece in varying.pieces:
         if isinstance(piece, str):
             pieces.append(piece)
+        elif isinstance(piece, Indexed):
+            pieces.append(piece.text_at(0))
         elif piece.replicas:
             end_indexes = dict.fromkeys((piece.start, piece.start + piece.replicas - 1))
             pieces += [piece.line.text_at(index) for index in end_indexes]

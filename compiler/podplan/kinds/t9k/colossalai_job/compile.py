@@ -8,7 +8,13 @@ from podplan.core.typing import Any
 from podplan.kinds.common.env import build_env
 from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, resolve_process_count
 from podplan.kinds.common.merge import drop_absent
-from podplan.kinds.common.profile import ProfileRole, join_words, parse_fixed_roles, stringify_list
+from podplan.kinds.common.profile import (
+    ProfileRole,
+    join_words,
+    parse_fixed_roles,
+    require_choice,
+    stringify_list,
+)
 from podplan.kinds.common.run import RunCommand, parse_run
 from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.t9k.run_policy import (
@@ -16,7 +22,6 @@ from podplan.kinds.t9k.run_policy import (
     build_run_mode,
     build_scheduler,
     copy_if_written,
-    require_choice,
 )
 
 # The launcher only starts the workers: it inherits image, directory and env, but no hardware.

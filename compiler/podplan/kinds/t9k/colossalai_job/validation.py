@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from podplan.core.findings import Diagnostic
 from podplan.core.typing import Any
 
 
-def validate_spec(dialect: str, spec: Any) -> list[Diagnostic]:
-    """Return the diagnostics of a spec that its schema cannot express."""
-    return _validate_launcher_image(spec) if dialect == "launcher" else []
+def validate_cr(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
+    """Return the diagnostics of a CR that its schema cannot express."""
+    return _validate_launcher_image(cr["spec"]) if dialect == "launcher" else []
 
 
 def _validate_launcher_image(spec: dict[str, Any]) -> list[Diagnostic]:

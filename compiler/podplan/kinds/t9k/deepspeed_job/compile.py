@@ -7,7 +7,7 @@ from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.common.hardware import resolve_node_request, resolve_process_count
 from podplan.kinds.common.merge import drop_absent
-from podplan.kinds.common.profile import parse_fixed_roles, stringify_list
+from podplan.kinds.common.profile import parse_fixed_roles, require_choice, stringify_list
 from podplan.kinds.common.run import parse_run
 from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
@@ -17,7 +17,6 @@ from podplan.kinds.t9k.run_policy import (
     build_run_policy,
     build_scheduler,
     read_restart,
-    require_choice,
 )
 
 PREFERRED_CONTAINER = str(kind_behaviors.DEEPSPEED_TRAINING_CONTAINER.value)

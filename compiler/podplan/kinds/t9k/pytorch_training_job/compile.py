@@ -12,6 +12,7 @@ from podplan.kinds.common.profile import (
     format_scalar,
     parse_free_roles,
     prepend_words,
+    require_choice,
     stringify_list,
 )
 from podplan.kinds.common.run import (
@@ -32,7 +33,6 @@ from podplan.kinds.t9k.run_policy import (
     build_scheduler,
     copy_if_written,
     read_restart,
-    require_choice,
 )
 
 DEFAULT_CONTAINER = "pytorch"
