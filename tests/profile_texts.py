@@ -1,4 +1,4 @@
-"""Profiles written in tests: from text to documents, and through resolution."""
+"""Profiles in tests: from text to documents, and through resolution."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
 
 
 def doc(text: str, file: str = "profile.yaml") -> TracedDocument:
-    """The document of a file with ``text``."""
+    """Build the document of a file with ``text``."""
     source = parse_yaml(text.encode(), file)
     assert not source.diagnostics
     return TracedDocument(file, source.documents[0].data, source=source.documents[0])
 
 
 def profile(spec: str, head: str = HEAD) -> str:
-    """The text of a profile whose spec is ``spec``, indented by two spaces."""
+    """Return the text of a profile whose spec is ``spec``, indented by two spaces."""
     return head + "".join(f"  {line}\n" for line in spec.strip("\n").splitlines())
 
 
@@ -34,7 +34,7 @@ def run(
     sets: Mapping[str, str] | None = None,
     inventory: TracedDocument | None = None,
 ) -> Resolution:
-    """The resolution of the profile ``text``; ``bases`` are the texts of files by name."""
+    """Resolve the profile ``text``; ``bases`` are the texts of files by name."""
     files = bases or {}
 
     def load(reference: str, _: TracedDocument) -> TracedDocument | Diagnostic:
@@ -48,7 +48,7 @@ def run(
 
 
 def one(text: str, **more: Any) -> TracedDocument:
-    """The only variant of a profile without problems."""
+    """Return the only variant of a profile without diagnostics."""
     result = run(text, **more)
     assert result.diagnostics == ()
     (variant,) = result.variants
@@ -56,7 +56,7 @@ def one(text: str, **more: Any) -> TracedDocument:
 
 
 def spec(text: str, **more: Any) -> Any:
-    """The resolved spec of a profile with one variant and no problems."""
+    """Return the resolved spec of a profile with one variant and no diagnostics."""
     return one(text, **more).data["spec"]
 
 
@@ -79,7 +79,7 @@ def line(problem: Diagnostic) -> int:
 
 
 def came_from(document: TracedDocument, path: Path) -> str:
-    """``file:line`` that gave a value, or the flag."""
+    """Return ``file:line`` that set a value, or the flag."""
     last = trace_to_source(document, path)[-1]
     if last.doc.source is not None:
         return f"{last.doc.source.file}:{last.doc.source.span(last.path).line}"
@@ -89,7 +89,7 @@ def came_from(document: TracedDocument, path: Path) -> str:
 
 
 def paths(value: Any, path: Path = ()) -> list[Path]:
-    """Every path of plain data."""
+    """Return every path of plain data."""
     result: list[Path] = [path]
     if isinstance(value, dict):
         for key, below in value.items():

@@ -208,10 +208,7 @@ def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:
 
 
 def _last_of_list(nodes: Sequence[Node], at: int) -> tuple[Node, int]:
-    """Return the last node that ``&&``, ``
-
-    `` and pipes join to the node ``at``, and its index.
-    """
+    """Return the last node that ``&&``, ``||`` and pipes join to the node ``at``, and its index."""
     while nodes[at].operator_after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
         at += 1
     return nodes[at], at

@@ -1,4 +1,4 @@
-"""Edits made in a text."""
+"""Applies edits to a text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from podplan.core.findings import Edit
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with edits that do not overlap, from the last to the first."""
+    """Return the text with non-overlapping edits applied, from the last to the first."""
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
