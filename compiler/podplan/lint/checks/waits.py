@@ -65,7 +65,7 @@ def waits_unbounded(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
                 continue
             for asks, text_range, asked in _iter_endless_waits(value):
                 cause = (
-                    "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never comes"
+                    "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never starts"
                 )
                 values = {"asks": asks, "cause": cause}
                 yield Violation(TextPath(path, text_range), values, doc=group.doc, group=group)
