@@ -57,7 +57,7 @@ def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     for name, option in line.command_line.command_line.options.items():
         if not line.is_custom and name in _CONTROLLER_OPTIONS and option.flag.path[2:3] == ("otherArgs",):
             message = (
-                f"{option.flag.text.partition('=')[0]} is given by the controller; write"
+                f"{option.flag.text.partition('=')[0]} is set by the controller; write"
                 f" {_CONTROLLER_OPTIONS[name]}"
             )
             yield Violation(line.locate_word(option.flag), {"what": message})
@@ -80,7 +80,7 @@ def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         and script.path[2:3] == ("otherArgs",)
         and script not in joined
     ):
-        message = f"deepspeed takes {script.text} for the script, since it belongs to no option"
+        message = f"deepspeed treats {script.text} as the script, because it belongs to no option"
         yield Violation(line.locate_word(script), {"what": message})
     for path, message in _iter_unknown_hosts(target.job, line):
         yield Violation(path, {"what": message})

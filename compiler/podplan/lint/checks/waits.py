@@ -78,7 +78,7 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 if _comes_surely(job, group, value):
                     continue
                 cause = (
-                    "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never comes"
+                    "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never starts"
                 )
                 values = {"asks": asks, "cause": cause}
                 yield Violation(TextPath(path, text_range), values, doc=group.doc, group=group)
