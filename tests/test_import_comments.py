@@ -191,7 +191,7 @@ def test_a_comment_behind_a_bare_dash_is_about_its_entry() -> None:
 
 
 def test_a_comment_belongs_to_what_fmt_takes_it_for() -> None:
-    """An entry of a list that is commented out stays in the list, a second line beside a value with the value."""
+    """An entry that is commented out stays in its list, a second line beside a value with the value."""
     text = "a:\n- x\n# - y\nb: 1\n      # more of b\nc: {d: 1, # of d\n  e: 2}\n"
     assert [(c.text, c.position, c.path) for c in extract_comments(document(text))] == [
         ("# - y", "below", ("a", 0)),
