@@ -75,7 +75,9 @@ def test_nothing_is_said_of_the_whole_where_only_a_part_is_seen(folder: Path) ->
 
 def test_a_param_of_a_base_that_nothing_reads_is_not_said_of_the_profile(folder: Path) -> None:
     write(folder, "  extends: [base.yaml]\n  params: {epochs: {type: integer, default: 1}}\n")
-    assert [finding.message for finding in found(folder, "PROF100")] == ["no expression reads the param epochs"]
+    assert [finding.message for finding in found(folder, "PROF100")] == [
+        "no expression reads the param epochs"
+    ]
 
 
 def test_a_param_that_only_the_base_reads_is_read(folder: Path) -> None:

@@ -103,7 +103,10 @@ def test_backends_that_torch_does_not_have(job: Data, backend: str) -> None:
         ),
         (torchrun(2, {"rdzvBackend": "etcd", "extraOptions": ["--rdzv_endpoint=etcd:2379"]}), ""),
         (torchrun(2, {"rdzvBackend": "etcd", "extraOptions": ["--standalone"]}), ""),
-        (generic({"w": 1}, "torchrun --rdzv_backend=etcd a.py"), "localhost:2379, because no endpoint is set"),
+        (
+            generic({"w": 1}, "torchrun --rdzv_backend=etcd a.py"),
+            "localhost:2379, because no endpoint is set",
+        ),
         (generic({"w": 1}, "torchrun --rdzv_backend=etcd --rdzv_endpoint=$ETCD a.py"), ""),
         (generic({"w": 1}, f"etcd & torchrun --rdzv_backend=etcd {AT_FIRST} a.py"), ""),
     ],
@@ -195,7 +198,7 @@ def test_a_custom_command_of_one_worker_is_counted() -> None:
 
 def test_the_launchers_of_a_custom_command_are_checked() -> None:
     assert said(custom(1, "torchrun --nnodes=x a.py"), "TORCH001") == [
-        'TORCH001 torchrun rejects its command line: --nnodes takes N or MIN:MAX, not "x"'
+        'TORCH001 torchrun rejects its command line: --nnodes must be N or MIN:MAX, not "x"'
     ]
     assert len(said(custom(1, "accelerate launch --cpu --tpu a.py"), "DIST012")) == 1
     assert len(said(custom(1, "torchrun python a.py"), "DIST013")) == 1
