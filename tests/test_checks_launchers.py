@@ -198,7 +198,7 @@ def test_a_custom_command_of_one_worker_is_counted() -> None:
 
 def test_the_launchers_of_a_custom_command_are_checked() -> None:
     assert said(custom(1, "torchrun --nnodes=x a.py"), "TORCH001") == [
-        'TORCH001 torchrun rejects its command line: --nnodes takes N or MIN:MAX, not "x"'
+        'TORCH001 torchrun rejects its command line: --nnodes must be N or MIN:MAX, not "x"'
     ]
     assert len(said(custom(1, "accelerate launch --cpu --tpu a.py"), "DIST012")) == 1
     assert len(said(custom(1, "torchrun python a.py"), "DIST013")) == 1

@@ -157,7 +157,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
             alternative = nodes[start : last + 1]
             if not all(_succeeds(node, string) for node in alternative):
                 return "", ""
-            return f'what follows "||", {_name(alternative[-1], string)}, succeeds', "alternative"
+            return f'the command after "||", {_name(alternative[-1], string)}, succeeds', "alternative"
         only_and = False
     if nodes[last].operator_after == "&":
         if any(
@@ -189,7 +189,7 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
     if any(len(node.words) > 1 or node.words[0].text == "fg" for node in waits):
         return "", ""
     if waits:
-        return "wait without a process id succeeds whatever the processes did", "wait"
+        return "wait without a process id always succeeds", "wait"
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
     if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):
