@@ -61,18 +61,19 @@ def spec(text: str, **more: Any) -> Any:
 
 
 def faults(text: str, **more: Any) -> list[tuple[str, int]]:
-    """Return the rule and the line of each diagnostic."""
-    return [(problem.rule, line(document, problem)) for document, problem in run(text, **more).diagnostics]
+    """The rule and the line of each problem."""
+    return [(problem.rule, line(problem)) for problem in run(text, **more).diagnostics]
 
 
 def messages(text: str, **more: Any) -> str:
-    """Return the messages of all diagnostics."""
-    return "\n".join(problem.message for _, problem in run(text, **more).diagnostics)
+    """The sentences of all problems."""
+    return "\n".join(problem.message for problem in run(text, **more).diagnostics)
 
 
-def line(document: TracedDocument, problem: Diagnostic) -> int:
-    """Return the line of the file for a diagnostic."""
-    last = trace_to_source(document, problem.path)[-1]
+def line(problem: Diagnostic) -> int:
+    """The line of the file that a problem leads to."""
+    assert problem.doc is not None
+    last = trace_to_source(problem.doc, problem.path)[-1]
     assert last.doc.source is not None
     return last.doc.source.span(last.path, problem.on_key).line
 

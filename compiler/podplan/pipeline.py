@@ -123,7 +123,7 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
     )
     diagnostics = (
         *schema_diagnostics,
-        *(problem.in_document("profile", doc) for doc, problem in resolution.diagnostics),
+        *(one._replace(level="profile") for one in resolution.diagnostics),
     )
     if diagnostics or resolution.failed:
         yield JobPlan(item, diagnostics, None, failed_environments=resolution.failed)
@@ -141,7 +141,7 @@ def _reject_unusable_flags(
             f"{item.doc.name} has environments ({environment_names});"
             " say which with -e NAME, or -e all (in [[render]]: env)"
         )
-    for _, diagnostic in resolution.diagnostics:
+    for diagnostic in resolution.diagnostics:
         if diagnostic.rule == "PROF014":
             reason = diagnostic.message.partition("; there is ")[0]
             raise UsageError(f"{item.doc.name}: {reason}; it has {environment_names}")

@@ -155,11 +155,9 @@ def _iter_rendered_findings(
 
 
 def _add_policy_diagnostics(run: CheckRun) -> None:
-    """Report what is wrong with the custom policies, independent of the jobs."""
-    lint_config = run.settings.lint_config
-    policy_diagnostics = (problem.in_document("file", doc) for doc, problem in lint_config.policy_diagnostics)
-    get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
-    run.findings += aggregate_findings(policy_diagnostics, get_redactor)
+    """What is wrong with the policies of an organisation, whatever the jobs are."""
+    diagnostics = run.settings.lint_config.policy_diagnostics
+    run.findings += aggregate_findings(diagnostics, make_redactor_getter(one.doc for one in diagnostics))
 
 
 def summarize_plans(

@@ -16,7 +16,6 @@ from podplan.core.replica_groups import LoweringOptions
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.kinds.common.gitops_tools import GITOPS_TOOLS
-from podplan.lint.lint_config import resolve_default_rules
 from podplan.lint.policy import Policy
 from podplan.pipeline import PipelineSettings
 from podplan.workspace.files import require_inside_repository
@@ -153,7 +152,6 @@ def resolve_run_settings(
         ),
         inventory_path=settings_by_key["inventory"].value,
         gitops_tool=settings_by_key["gitops"].value.get("tool", "none"),
-        policies=resolve_default_rules(lint_config).policies,
         lint_config=lint_config,
     )
     return RunSettings(

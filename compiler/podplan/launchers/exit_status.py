@@ -160,6 +160,11 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
             return f'what follows "||", {_name(alternative[-1], string)}, succeeds', "alternative"
         only_and = False
     if nodes[last].operator_after == "&":
+        if any(
+            _waits_for_id(command) and command.start > nodes[last].end
+            for command in processes.commands(string.nodes)
+        ):
+            return "", ""
         return _in_background(nodes[last + 1 :], string)
     rest = nodes[last + 1 :]
     if not rest or ("errexit" in options and only_and) or string.status_read >= nodes[last].end:
@@ -190,6 +195,10 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
     if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):
         return "it runs in the background, and nothing waits for it", "background"
     return "it runs in the background, and the shell ends without waiting for it", "background"
+
+
+def _waits_for_id(command: SimpleCommand) -> bool:
+    return command.words[0].text == "wait" and len(command.words) > 1
 
 
 def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:

@@ -142,7 +142,9 @@ def _find_target(
     value = previous.leaf.value
     if value.node_type == "scalar" and comment.start < value.start:
         return "above", _find_owner_path(previous, entry_index)
-    if _is_empty_value(value) and column > max(previous.column, following.column if following else 0):
+    is_deepest = column > max(previous.column, following.column if following else 0)
+    # Further right than both entries is a second line beside the value above, or what may become its value.
+    if is_deepest and (_is_empty_value(value) or (following is not None and _is_inline(value))):
         return "below", previous.path
     for depth in range(len(previous.path) - 1, -1, -1):
         path = previous.path[:depth]
@@ -153,6 +155,14 @@ def _find_target(
         if first.column <= column and (following is None or column > following.column or is_entry):
             return "closing", path
     return "closing", ()
+
+
+def _is_inline(value: CstNode) -> bool:
+    return (
+        value.is_flow
+        or value.node_type == "alias"
+        or (value.node_type == "scalar" and value.style not in ("|", ">"))
+    )
 
 
 def _is_empty_value(value: CstNode) -> bool:
