@@ -69,7 +69,7 @@ def jobs(settings: PipelineSettings) -> Jobs:
             made = list(iter_job_plans(item, settings, reader))
             # podplan render refuses a profile of a wrong form.
             broken = next(
-                (one.diagnostic.message for plan in made for one in plan.diagnostics if _is_form(plan, one)),
+                (one.message for plan in made for one in plan.diagnostics if _is_form(plan, one)),
                 "",
             )
             for plan in made:
@@ -81,7 +81,7 @@ def jobs(settings: PipelineSettings) -> Jobs:
 
 
 def _is_form(plan: JobPlan, seen: Any) -> bool:
-    return plan.variant_id is None and seen.diagnostic.rule.startswith("PROF0")
+    return plan.variant_id is None and seen.rule.startswith("PROF0")
 
 
 def _refused(plan: JobPlan, settings: PipelineSettings) -> str:
@@ -92,8 +92,8 @@ def _refused(plan: JobPlan, settings: PipelineSettings) -> str:
     for problem in validate_cr(left.data, settings.kubernetes_version).diagnostics:
         return problem.message
     for seen in plan.diagnostics:
-        if seen.level == "lowered" and seen.diagnostic.rule not in UNKNOWN:
-            return seen.diagnostic.message
+        if seen.level == "lowered" and seen.rule not in UNKNOWN:
+            return seen.message
     return next(filter(None, map(_refused_by_launcher, plan.replica_groups)), "")
 
 

@@ -25,6 +25,12 @@ KINDS = (
     "deepspeed_job",
     "colossalai_job_launcher",
     "colossalai_job_replicas",
+    "pytorch_job",
+    "tf_job",
+    "xgboost_job",
+    "jax_job",
+    "paddle_job",
+    "mpi_job",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}

@@ -18,10 +18,10 @@ FILE = "cr.yaml"
 Object = dict[str, Any]
 
 
-def job(kind: str, spec: str, name: str = "bert", **metadata: Any) -> Object:
+def job(kind: str, spec: str, name: str = "bert", api_version: str = API_VERSION, **metadata: Any) -> Object:
     """A CR whose spec is the YAML text ``spec``."""
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": api_version,
         "kind": kind,
         "metadata": {"name": name, **metadata},
         "spec": yaml.safe_load(spec),

@@ -14,8 +14,11 @@ from tests.lowering_jobs import (
     ELASTIC,
     ELASTIC_FROM,
     GENERIC,
+    MPI_JOB_V1,
     PAUSED,
     PLAIN,
+    PYTORCH_JOB,
+    TF_JOB,
     TORCHRUN,
     UID,
     WITH_PORT,
@@ -351,11 +354,59 @@ CHANGES = [
         "Pod/bert-worker-1:spec.containers[main].command[0]",
         "/opt/sshd",
     ),
+    Change("gang-scheduler", "volcano", PYTORCH_JOB, POD + "spec.schedulerName", "volcano"),
+    Change(
+        "training-operator.cluster-domain",
+        "example.net",
+        TF_JOB,
+        POD + "spec.containers[tensorflow].env[TF_CONFIG].value",
+        '{"cluster":{"worker":["bert-worker-0.default.svc.example.net:2222",'
+        '"bert-worker-1.default.svc.example.net:2222"]},"task":{"type":"worker","index":0},"environment":"cloud"}',
+    ),
+    Change(
+        "training-operator.init-image",
+        "busybox:1.36",
+        PYTORCH_JOB,
+        POD + "spec.initContainers[init-pytorch].image",
+        "busybox:1.36",
+    ),
+    Change(
+        "training-operator.init-template",
+        "[{name: wait, image: 'a:{{.MaxTries}}', args: ['{{ .MasterAddr }}']}]",
+        PYTORCH_JOB,
+        POD + "spec.initContainers[wait]",
+        {"name": "wait", "image": "a:100", "args": ["bert-master-0"]},
+    ),
+    Change(
+        "training-operator.init-tries",
+        7,
+        PYTORCH_JOB,
+        POD + "spec.initContainers[init-pytorch].command[2]",
+        "err=1;for i in $(seq 7); do if nslookup bert-master-0; then err=0 && break; fi;"
+        "echo waiting for master; sleep 2; done; exit $err",
+    ),
+    Change(
+        "training-operator.kubectl-delivery-image",
+        "kubectl:1.31",
+        MPI_JOB_V1,
+        LAUNCHER + "spec.initContainers[kubectl-delivery].image",
+        "kubectl:1.31",
+    ),
+    Change(
+        "training-operator.scheduler-name",
+        "gangs",
+        PYTORCH_JOB,
+        POD + "spec.schedulerName",
+        "gangs",
+    ),
     Change("tensorboard.labels", {"app": "{job}"}, TORCHRUN, "TensorBoard/bert:metadata.labels.app", "bert"),
 ]
 BY_ID = {change.id: change for change in CHANGES}
 # What only shows where another setting is as it is not by default.
-WITH = {"service.job-name": {"service.per": "job"}}
+WITH = {
+    "service.job-name": {"service.per": "job"},
+    "training-operator.scheduler-name": {"gang-scheduler": "scheduler-plugins"},
+}
 # Where the setting is named, where that is not the part itself but what it stands in.
 TOLD_AT = {
     "colossalai.launcher-container": "spec.containers[b]",

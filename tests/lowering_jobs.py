@@ -107,3 +107,22 @@ COLOSSALAI = job(
       template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}
     """,
 )
+PYTORCH_JOB = job(
+    "PyTorchJob",
+    """
+    pytorchReplicaSpecs:
+      Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: i}]}}}
+      Worker: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: i}]}}}
+    """,
+    api_version="kubeflow.org/v1",
+)
+TF_JOB = job(
+    "TFJob",
+    "tfReplicaSpecs: {Worker: {replicas: 2, template: {spec: {containers: [{name: tensorflow, image: i}]}}}}",
+    api_version="kubeflow.org/v1",
+)
+MPI_JOB_V1 = job(
+    "MPIJob",
+    "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: mpi, image: i}]}}}}",
+    api_version="kubeflow.org/v1",
+)

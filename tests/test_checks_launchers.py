@@ -187,7 +187,7 @@ def test_a_custom_command_that_leaves_workers_out(command: str, found: bool) -> 
 
 def test_a_custom_command_of_one_worker_is_counted() -> None:
     [line] = said(custom(1, "torchrun --nproc_per_node=4 a.py", gpus=8), "DIST001")
-    assert line == "DIST001 torchrun starts 4 processes in each Pod, and 4 of its 8 GPUs have nothing to do"
+    assert line == "DIST001 torchrun starts 4 processes in each Pod, so 4 of its 8 GPUs are idle"
     assert len(said(custom(1, "python a.py", gpus=8), "DIST001")) == 1
     assert said(custom(1, "torchrun --nproc_per_node=8 a.py", gpus=8), "DIST001") == []
     assert said(custom(2, "python a.py", gpus=8), "DIST001") == []
@@ -258,7 +258,7 @@ def test_variables_of_torchrun_on_the_launcher() -> None:
         return {"spec": {"containers": [{**LAUNCHER["spec"]["containers"][0], "env": listed}]}}
 
     assert said(colossal(launcher=launcher(PET_NNODES="1")), "CR009") == [
-        "CR009 PET_NNODES has no effect: torchrun is given --nnodes"
+        "CR009 PET_NNODES has no effect: torchrun has the option --nnodes"
     ]
     assert said(colossal(launcher=launcher(PET_TEE="3")), "CR009") == []
     assert len(said(colossal(launcher=launcher(PET_RDZV_BACKEND="nccl")), "TORCH003")) == 1

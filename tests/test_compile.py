@@ -11,11 +11,11 @@ import pytest
 
 from podplan.core.findings import to_json_pointer
 from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.kinds.common.durations import parse_duration
 from podplan.kinds.common.hardware import halve_quantity
 from podplan.kinds.common.profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
 from podplan.kinds.compilation import CompileResult, compile_profile
-from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_spec
-from podplan.kinds.t9k.run_policy import parse_duration
+from podplan.kinds.registry import KIND_NAMES, KINDS_BY_NAME, PACKAGES, load_spec
 from podplan.schema import validate_against, validate_cr
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
@@ -63,8 +63,8 @@ def test_a_profile_compiles_to_the_cr_of_the_fixture(job: str, case: dict[str, A
     if "cr" in case:
         assert emit_document(cr.data) == emit_document(
             {
-                "apiVersion": "batch.tensorstack.dev/v1beta1",
-                "kind": job,
+                "apiVersion": KINDS_BY_NAME[job].api_version,
+                "kind": KINDS_BY_NAME[job].kind,
                 "metadata": {"name": "job"},
                 "spec": case["cr"],
             }
@@ -148,9 +148,9 @@ def test_metadata_is_passed_on() -> None:
         ),
         (
             ["x"],
-            "there is no kind of job a list; there is PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob or",
+            "there is no kind of job a list; there is PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob,",
         ),
-        (None, "spec.job is missing; write PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob or GenericJob"),
+        (None, "spec.job is missing; write PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob, GenericJob,"),
     ],
 )
 def test_a_profile_without_a_kind_of_job_does_not_compile(job: Any, message: str) -> None:

@@ -21,7 +21,7 @@ NAMES = sorted({kind for family in FAMILIES for kind in (*family.packages, *fami
 KIND_NAME = re.compile(rf"\b({'|'.join(NAMES)})\b")
 KIND_CONDITION = r"kindHas\('([A-Za-z-]+)'\)"
 # Where kinds are named: their families, and the table of them.
-OWN_MODULES = ("kinds/t9k/", "kinds/registry.py")
+OWN_MODULES = ("kinds/t9k/", "kinds/kubeflow/", "kinds/registry.py")
 # Fields of policies that describe what controllers do, and those that still name kinds for other reasons.
 DESCRIBING_FIELDS = {"examples", "links", "proof", "why"}
 FIELDS_TO_DO = {"admission", "help", "placeholders", "summary"}

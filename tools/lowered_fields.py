@@ -29,7 +29,8 @@ REPOSITORY = Path(__file__).parents[1]
 TABLE_PATH = Path("schemas/lowered-fields.json")
 # The fixtures of the kinds, and profiles that compile to each of them.
 FIXTURE_FOLDERS = ("colossalai_job_launcher", "colossalai_job_replicas", "deepspeed_job", "generic_job",
-         "pytorch_training_job", "compile", "gallery")  # fmt: skip
+         "pytorch_training_job", "pytorch_job", "tf_job", "xgboost_job", "jax_job", "paddle_job", "mpi_job",
+         "compile", "gallery")  # fmt: skip
 IGNORED_FIELDS = ("apiVersion", "kind")
 
 

@@ -42,6 +42,7 @@ def build_check_files() -> dict[Path, str]:
         import_module(module.name)
     registered = {name: REGISTERED_CHECKS[name] for name in sorted(REGISTERED_CHECKS)}
     modules = {name: check.function.__module__.rpartition(".")[2] for name, check in registered.items()}
+    aliases = {alias: name for name, check in registered.items() for alias in check.aliases}
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Checks",
@@ -56,6 +57,10 @@ def build_check_files() -> dict[Path, str]:
             "from __future__ import annotations\n\n"
             "CHECK_MODULES: dict[str, str] = {\n"
             + "".join(f'    "{name}": "{module}",\n' for name, module in modules.items())
+            + "}\n\n"
+            "# The name of each check by its former names.\n"
+            "CHECK_ALIASES: dict[str, str] = {\n"
+            + "".join(f'    "{alias}": "{name}",\n' for alias, name in sorted(aliases.items()))
             + "}\n"
         ),
         Path("schemas/Checks.json"): json.dumps(schema, indent=2) + "\n",

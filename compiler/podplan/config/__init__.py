@@ -1,4 +1,4 @@
-"""podplan.toml: the nearest one between a file and its root, with what it extends."""
+"""podplan.toml: the nearest one between a file and its root, with the files that it extends."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from podplan.config.files import (
 from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.registry import OPERATOR_VERSIONS
 from podplan.workspace.files import is_in_git_folder
 
-# Settings of a file that add to those of the file it extends; any other replaces.
+# Settings of a file that are added to those of the file it extends; all others replace them.
 MERGED_SETTINGS = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})
 
 
 class PathSettings(NamedTuple):
-    """An entry of ``[[paths]]``: patterns below ``folder`` (absolute), and settings for what matches."""
+    """An entry of ``[[paths]]``: patterns below ``folder`` (absolute), and settings for the files that
+    match."""
 
     folder: str
     match: tuple[str, ...]
@@ -36,9 +38,9 @@ class PathSettings(NamedTuple):
 
 
 class RenderSettings(NamedTuple):
-    """An entry of ``[[render]]``: what is rendered, under which environments, and into which folder.
+    """An entry of ``[[render]]``: which files are rendered, under which environments, and into which folder.
 
-    Paths are as seen from the user's folder.
+    Paths are relative to the current folder of the user.
     """
 
     paths: tuple[str, ...]
@@ -48,10 +50,10 @@ class RenderSettings(NamedTuple):
 
 
 class Config(NamedTuple):
-    """The configuration of a run; see schemas/Config.json for what each key means.
+    """The configuration of a run; see schemas/Config.json for the meaning of each key.
 
-    ``lowering`` gives facts other values by id; ``inventory``, ``baseline`` and ``policies`` are paths as
-    seen from the user's folder. ``places`` has the file and line of each key that is set.
+    ``lowering`` replaces values of behaviors by id; ``inventory``, ``baseline`` and ``policies`` are paths
+    relative to the current folder of the user. ``locations`` has the file and line of each key that is set.
     """
 
     file: str = ""
@@ -79,13 +81,16 @@ class Config(NamedTuple):
 
 
 def load_config_for(path: str) -> Config:
-    """The configuration that holds for a path; the defaults where there is no file. Raises UsageError."""
+    """Return the configuration for a path, or the defaults if there is no file.
+
+    Raises UsageError: if it is invalid.
+    """
     file = find_nearest_config(path)
     return _build_config(read_extended(file)) if file is not None else Config()
 
 
 def load_config_file(file: str) -> Config:
-    """The configuration of the file that ``--config`` names. Raises UsageError."""
+    """Return the configuration of the file that ``--config`` names. Raises UsageError: if it is invalid."""
     return _build_config(read_extended(read_config(file)))
 
 
@@ -102,7 +107,7 @@ def _build_config(files: Sequence[ConfigFile]) -> Config:
 
 
 def _collect_settings(file: ConfigFile) -> dict[str, Any]:
-    """What a file sets, by key, as Config has it."""
+    """Return the settings of a file, by the field names of Config."""
     settings: dict[str, Any] = {}
     for key, value in file.data.items():
         if key in ("inventory", "baseline"):
@@ -172,23 +177,26 @@ def _merge_setting(before: Any, value: Any) -> Any:
         return value
     if not isinstance(value, dict):
         return (*before, *value)
-    kind_tables = {key: {**before.get(key, {}), **value[key]} for key in value if _is_kind_table(key, value)}
-    return {**before, **value, **kind_tables}
+    section_tables = {
+        key: {**before.get(key, {}), **value[key]} for key in value if _is_section_table(key, value)
+    }
+    return {**before, **value, **section_tables}
 
 
-def _is_kind_table(key: str, value: Mapping[str, Any]) -> bool:
-    return _is_kind_name(key) and isinstance(value[key], dict)
+def _is_section_table(key: str, value: Mapping[str, Any]) -> bool:
+    return _is_section(key) and isinstance(value[key], dict)
 
 
 def _validate_values(file: ConfigFile) -> None:
-    """Refuses what has the right form and still means nothing. Raises UsageError."""
+    """Reject values that fit the schema and are still invalid. Raises UsageError: for the first one."""
     lowering = file.data.get("lowering", {})
     for key, value in lowering.items():
         settings = (
-            {(key, id_): below for id_, below in value.items()} if _is_kind_name(key) else {(key,): value}
+            {(key, id_): below for id_, below in value.items()} if _is_section(key) else {(key,): value}
         )
         for path, setting in settings.items():
-            _validate_lowering_option(file, path, setting)
+            if path[-1] != "version":  # of the operator, which the schema checks
+                _validate_lowering_option(file, path, setting)
     today = file.data.get("today")
     if today is not None:
         from datetime import date
@@ -199,13 +207,13 @@ def _validate_values(file: ConfigFile) -> None:
             raise UsageError(f'{file.locate("today")}: today: there is no day "{today}"') from None
 
 
-def _is_kind_name(key: str) -> bool:
-    """Whether a key of [lowering] is the name of a kind, whose settings are below it."""
-    return key.rpartition("/")[2][:1].isupper()
+def _is_section(key: str) -> bool:
+    """Whether a key of [lowering] is the name of a kind or an API group, whose settings are below it."""
+    return key.rpartition("/")[2][:1].isupper() or key in OPERATOR_VERSIONS
 
 
 def _validate_lowering_option(file: ConfigFile, path: tuple[str, ...], value: Any) -> None:
-    """Refuses a setting of lowering that cannot be filled in."""
+    """Reject a lowering option whose placeholders cannot be filled in."""
     from podplan.kinds.lowering_options import explain_missing_word, find_unknown_word, list_lowering_options
 
     behavior, location = list_lowering_options()[path[-1]], file.locate("lowering", *path)

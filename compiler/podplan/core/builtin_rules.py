@@ -1,26 +1,34 @@
-"""The rules that are part of reading and of the schemas, and so are not policies of their own.
+"""Built-in rules: those that the parser, the loader and the schemas report, without a policy file.
 
-A rule code is stable for ever; a rule that goes away leaves its code unused.
+A rule code is never reused: when a rule is removed, its code stays unused.
 """
 
 from __future__ import annotations
 
-from podplan.core.findings import Severity
+from podplan.core.findings import Finding, Location, Severity
 from podplan.core.typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A code with its name, its severity and one sentence that says what it means."""
+    """A code with its name, its severity and one sentence that says what it means.
+
+    ``aliases`` are former names, which suppressions and configurations may still have.
+    """
 
     code: str
     name: str
     severity: Severity
     summary: str
     basis: str = "documented"
+    aliases: tuple[str, ...] = ()
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text is its name, or was once."""
+        return text == self.name or text in self.aliases
 
 
-MISMATCH_RULE = "CR903"  # of a WorkloadMapping, which many CRs share
-LIMIT_RULE = "PROF017"  # a finding of it makes the exit code 4
+MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
+LIMIT_RULE = "PROF017"  # its findings make the exit code 4
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -140,6 +148,12 @@ BUILTIN_RULES: dict[str, Rule] = {
             _ERROR,
             "Rejects fields and kinds under a former or wrong name.",
         ),
+        Rule(
+            "SCHEMA012",
+            "dropped-field",
+            _WARNING,
+            "Detects fields that the API server drops without a word, because the CRD does not know them.",
+        ),
         Rule("PROF001", "profile-form", _ERROR, "Rejects profiles that do not satisfy the profile schema."),
         Rule(
             "PROF002",
@@ -231,3 +245,9 @@ BUILTIN_RULES: dict[str, Rule] = {
         ),
     )
 }
+
+
+def build_file_finding(code: str, message: str, location: Location, help_text: str = "") -> Finding:
+    """A finding of one of these rules about the text of a file, and not about a document in it."""
+    rule = BUILTIN_RULES[code]
+    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file", help=help_text)

@@ -1,22 +1,23 @@
-"""Lowered objects, folded: one template for all replicas of a type that differ only in their index."""
+"""Replica groups: one template for all lowered objects that differ only in their index."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
+from podplan.core.indexed_text import Indexed, ListedTexts, Listing, RepeatedLine
 from podplan.core.limits import MAX_EXPANDED_REPLICAS, LimitExceeded, limit_exceeded
 from podplan.core.provenance import Behavior, Flag, Path, Traced, TracedDocument, build_traced_document
 from podplan.core.typing import Any, NamedTuple
 
-CONFIGURED_BASIS = "configured"  # the basis of a fact whose value the configuration gives
+CONFIGURED_BASIS = "configured"  # the basis of a behavior whose value the configuration sets
 
 
 class ReplicaGroup(NamedTuple):
-    """Equal objects but for the index: ``doc`` is the one at index ``start``, and there are ``replicas``.
+    """Objects that are equal except for the index: ``doc`` is the one at index ``start``, of ``replicas`` in
+    all.
 
-    ``role`` is the replica type, or "" for an object that the job has only once. ``training`` is the index of
-    the container that trains, for Pods.
+    ``replica_type`` is "" for an object that exists once per job. ``training_container_index`` is the index
+    of the training container, for Pods.
     """
 
     doc: TracedDocument
@@ -35,26 +36,33 @@ class ReplicaGroup(NamedTuple):
 
 
 class LoweringOptions(NamedTuple):
-    """What lowering may be told besides the CR.
+    """Options of lowering besides the CR.
 
-    ``uid`` is the metadata.uid to name children by, where the CR itself has none. ``resumed`` lowers a
-    paused job as it will be when it goes on. ``values`` replaces the values of facts by fact id, and below
-    the name of a kind for that kind alone; ``kind`` is the one that is lowered.
+    ``uid`` is the metadata.uid that children are named by, if the CR itself has none. ``resumed`` lowers a
+    paused job as if it were resumed. ``behavior_values`` replaces the values of behaviors by id, and below
+    the name of a kind or an API group for that one alone; ``kind`` and ``group`` are those of the CR that is
+    lowered.
     """
 
     uid: str = ""
     resumed: bool = False
     behavior_values: Mapping[str, Any] = {}
     kind: str = ""
+    group: str = ""
+
+    def find_operator_version(self, default: str) -> str:
+        """The version of the operator that the configuration states for the API group of the CR."""
+        return str(self.behavior_values.get(self.group, {}).get("version", default))
 
     def resolve_behavior(self, behavior: Behavior) -> Behavior:
-        """``fact`` with the value that the configuration gives it, if it does."""
+        """Return ``behavior`` with the value from the configuration, if that sets one."""
         if not self.behavior_values:
             return behavior
-        kind_values = self.behavior_values.get(self.kind, {})
-        if behavior.id in kind_values:
-            source = f"lowering.{self.kind}.{behavior.id}"
-            return behavior._replace(value=kind_values[behavior.id], basis=CONFIGURED_BASIS, source=source)
+        for section in (self.kind, self.group):
+            values = self.behavior_values.get(section, {})
+            if behavior.id in values:
+                source = f"lowering.{section}.{behavior.id}"
+                return behavior._replace(value=values[behavior.id], basis=CONFIGURED_BASIS, source=source)
         if behavior.id not in self.behavior_values:
             return behavior
         return behavior._replace(
@@ -62,7 +70,7 @@ class LoweringOptions(NamedTuple):
         )
 
     def first_configured(self, behavior: Behavior, *others: Behavior) -> Behavior:
-        """The first of several facts that the configuration gives a value, else ``fact``."""
+        """Return the first of several behaviors that the configuration sets, else ``behavior``."""
         if not self.behavior_values:
             return behavior
         resolved = [self.resolve_behavior(one) for one in (behavior, *others)]
@@ -73,7 +81,7 @@ UID_FLAG = Flag("--uid")
 
 
 def build_group(tree: Traced, replica_type: str = "", start: int = 0, replicas: int = 1) -> ReplicaGroup:
-    """The group whose object at index ``start`` a marked tree describes."""
+    """Build the group whose object at index ``start`` a traced tree describes."""
     kind, name = tree.value["kind"], tree.value["metadata"]["name"]
     text = name.value if isinstance(name, Traced) else name
     name_text = text.text_at(start) if isinstance(text, Indexed) else text
@@ -83,9 +91,9 @@ def build_group(tree: Traced, replica_type: str = "", start: int = 0, replicas: 
 
 
 def expand_group(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
-    """The objects of a group in full, in order of their index.
+    """Yield the objects of a group in full, in order of their index.
 
-    Raises LimitExceeded when there are more than ``MAX_EXPANDED_REPLICAS``, or as many lines in a text.
+    Raises LimitExceeded: for more than ``MAX_EXPANDED_REPLICAS`` replicas, or as many lines in a text.
     """
     replica_count = max(
         [group.replicas, *(_count_listed_replicas(text) for text in group.doc.replica_texts.values())]
@@ -96,7 +104,7 @@ def expand_group(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
 
 
 def require_expandable(subject: str, replicas: int) -> None:
-    """Raises LimitExceeded where there are more replicas than are written out."""
+    """Raises LimitExceeded: if there are more replicas than podplan writes out."""
     if replicas > MAX_EXPANDED_REPLICAS:
         message = (
             f"{subject} is about {replicas} replicas, too many to write them all out; "
@@ -105,24 +113,24 @@ def require_expandable(subject: str, replicas: int) -> None:
         raise LimitExceeded(limit_exceeded("replicas", message))
 
 
-def _count_listed_replicas(text: Indexed | Listing) -> int:
+def _count_listed_replicas(text: Indexed | Listing | ListedTexts) -> int:
     """How many replicas a text lists."""
     if isinstance(text, Indexed):
         return 0
-    return sum(piece.replicas for piece in text.pieces if not isinstance(piece, str))
+    return sum(piece.replicas for piece in text.pieces if isinstance(piece, RepeatedLine))
 
 
 def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
-    """The object that ``doc`` stands for at one index; parts that do not vary are shared."""
+    """Return the object of ``doc`` at one index; parts that do not depend on the index are shared."""
     data: dict[str, Any] = dict(doc.data)
     copies: dict[Path, Any] = {(): data}
     for path, text in doc.replica_texts.items():
-        _set_path(copies, path, text.text_at(index) if isinstance(text, Indexed) else text.full_text())
+        _set_path(copies, path, text.text_at(index))
     return data
 
 
-def _set_path(copies: dict[Path, Any], path: Path, value: str) -> None:
-    """Sets ``path`` in the tree whose root copy is ``copies[()]``, copying each container once on the way."""
+def _set_path(copies: dict[Path, Any], path: Path, value: str | list[str]) -> None:
+    """Set ``path`` in the tree whose root copy is ``copies[()]``, copying each container on the path once."""
     for cut in range(1, len(path)):
         if path[:cut] not in copies:
             parent = copies[path[: cut - 1]]
@@ -135,11 +143,11 @@ def _copy_shallow(container: Any) -> Any:
 
 
 def fold_group(group: ReplicaGroup) -> dict[str, Any]:
-    """The object of a group with the index written as a range, such as ``train-worker-{0..31}``."""
+    """Return the object of a group with the index written as a range, such as ``train-worker-{0..31}``."""
     data: dict[str, Any] = dict(group.doc.data)
     copies: dict[Path, Any] = {(): data}
     for path, text in group.doc.replica_texts.items():
         if isinstance(text, Indexed):
-            text = Listing((RepeatedLine(text, group.start, group.replicas),))
-        _set_path(copies, path, text.folded_text())
+            text = Listing((text,))
+        _set_path(copies, path, text.folded_text(group.start, group.replicas))
     return data

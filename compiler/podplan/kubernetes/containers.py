@@ -1,4 +1,4 @@
-"""The containers of a Pod: names, ports, mounts and what must fit together in each of them."""
+"""The containers of a Pod: names, ports, mounts, and constraints inside each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RESTARTABLE_ONLY = ("lifecycle", "livenessProbe", "readinessProbe", "startupPro
 
 
 def validate_containers(spec: dict[str, Any], path: Path, minor_version: int) -> Iterator[Diagnostic]:
-    """The problems of the containers of a PodSpec, each by itself and together."""
+    """Yield the diagnostics of the containers of a PodSpec, individually and together."""
     volumes = {get_text(volume, "name"): volume for _, volume in get_entries(spec, "volumes")}
     claims = {get_text(claim, "name") for _, claim in get_entries(spec, "resourceClaims")}
     grace_period = (
@@ -52,7 +52,7 @@ def validate_containers(spec: dict[str, Any], path: Path, minor_version: int) ->
 def validate_unique_name(
     name: str, path: Path, first_paths: dict[str, Path], noun: str
 ) -> Iterator[Diagnostic]:
-    """The problem of a name that ``seen`` already holds; adds it to ``seen`` otherwise."""
+    """Yield a diagnostic if ``first_paths`` already has the name; otherwise add it there."""
     if not name:
         return
     if name in first_paths:
@@ -167,7 +167,7 @@ def _validate_devices(
 
 
 def diagnose_unknown_volume(name: str, volumes: dict[str, Any], path: Path) -> Diagnostic:
-    """``name`` is none of the volumes of the Pod."""
+    """Build the diagnostic for ``name``, which is none of the volumes of the Pod."""
     volume_names = [volume for volume in volumes if volume]
     hint = suggest_phrase(name, volume_names)
     help = f"the volumes are: {', '.join(volume_names)}" if volume_names and not hint else ""
@@ -175,7 +175,7 @@ def diagnose_unknown_volume(name: str, volumes: dict[str, Any], path: Path) -> D
 
 
 def validate_ip_address(address_text: str, path: Path) -> Iterator[Diagnostic]:
-    """The problem of a text that should be an IP address; the empty text is fine."""
+    """Yield a diagnostic if a text is no IP address; the empty text is valid."""
     if address_text:
         from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""Environment variables of a container: one source each, and references that Kubernetes knows."""
+"""Environment variables of a container: one source each, and references that Kubernetes supports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BINARY_DIVISORS = tuple(quantities.UNITS_PER_ONE * 2**n for n in (10, 20, 30, 4
 
 
 def validate_environment(container: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of ``env`` and ``envFrom`` of a container."""
+    """Yield the diagnostics of ``env`` and ``envFrom`` of a container."""
     for index, variable in get_entries(container, "env"):
         if "valueFrom" in variable:
             yield from _validate_value_from(variable, (*path, "env", index, "valueFrom"))
@@ -83,7 +83,8 @@ def _validate_value_from(variable: dict[str, Any], path: Path) -> Iterator[Diagn
 def validate_field_reference(
     reference: dict[str, Any], allowed: tuple[str, ...], path: Path
 ) -> Iterator[Diagnostic]:
-    """The problem of a ``fieldRef`` that names none of ``allowed`` and no single label or annotation."""
+    """Yield a diagnostic if a ``fieldRef`` names neither one of ``allowed`` nor a single label or
+    annotation."""
     field = get_text(reference, "fieldPath")
     if not field or field in allowed:
         return
@@ -105,9 +106,9 @@ def validate_field_reference(
 def validate_resource_reference(
     reference: dict[str, Any], path: Path, containers: set[str] | None
 ) -> Iterator[Diagnostic]:
-    """The problems of a ``resourceFieldRef``.
+    """Yield the diagnostics of a ``resourceFieldRef``.
 
-    ``containers`` are the names that containerName may hold; None inside a container, which is its own.
+    ``containers`` are the valid values of containerName; None inside a container, which is the default.
     """
     resource = get_text(reference, "resource")
     match = _RESOURCE_PATTERN.match(resource)

@@ -1,8 +1,8 @@
-"""The forms that Kubernetes demands of names, keys and other short texts.
+"""The forms that Kubernetes requires of names, keys and other short texts.
 
-Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and .../labels/,
-RFC 1123 and RFC 6335. The schemas under schemas/kubernetes/ hold the same patterns; the build tool
-takes them from here.
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and .../labels/, RFC 1123 and
+RFC 6335. The schemas in schemas/kubernetes/ have the same patterns: tools/kubernetes_schemas.py takes them
+from here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from podplan.core.typing import NamedTuple
 
 
 class NameForm(NamedTuple):
-    """A form of text: every pattern must match somewhere in it (they carry their own anchors).
+    """A form of text: every pattern must match somewhere in it (patterns have their own anchors).
 
-    ``patterns`` mean the same to Python and to Rust's regex, apart from the final ``$``. ``wants`` ends
-    the sentence that says what is wrong with a text.
+    ``patterns`` mean the same in Python and in Rust's regex, except for the final ``$``. ``requirement`` ends
+    the sentence about a text without the form.
     """
 
     patterns: tuple[str, ...]
@@ -133,7 +133,7 @@ _MAX_SHOWN_LENGTH = 60
 
 
 def matches_form(form: str, text: str) -> bool:
-    """Whether ``text`` has the form of that name (a key of ``FORMS``)."""
+    """Whether ``text`` has the form (a key of ``FORMS``)."""
     return _matches_form_cached(form, text) if len(text) <= _MAX_SHOWN_LENGTH else _matches_form(form, text)
 
 
@@ -146,11 +146,11 @@ def _matches_form(form: str, text: str) -> bool:
 
 _matches_form_cached = lru_cache(maxsize=512)(
     _matches_form
-)  # the same labels and names are in all objects of a job
+)  # labels and names repeat in all objects of a job
 
 
 def explain_mismatch(form: str, text: str) -> str:
-    """What is wrong with ``text``, for a person, or "" when it has the form."""
+    """Return why ``text`` does not have the form, or "" if it has."""
     name_form = NAME_FORMS[form]
     if len(text) < name_form.min_length:
         return "is empty"
@@ -162,7 +162,7 @@ def explain_mismatch(form: str, text: str) -> str:
 
 
 def format_value(value: object) -> str:
-    """A value as it may stand in a message: quoted, cut when long."""
+    """Format a value for a message: quoted and truncated."""
     if isinstance(value, str):
         shortened = value if len(value) <= _MAX_SHOWN_LENGTH else value[:_MAX_SHOWN_LENGTH] + "…"
         return (

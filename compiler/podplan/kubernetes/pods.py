@@ -1,4 +1,4 @@
-"""What the API server asks of a PodSpec as a whole; its parts have modules of their own."""
+"""Constraints on a PodSpec as a whole; its parts have separate modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_SEARCH_CHARACTERS = 2048
 
 
 def validate_pod_spec(spec: dict[str, Any], path: Path, minor_version: int) -> Iterator[Diagnostic]:
-    """The problems of a PodSpec that its schema cannot tell; ``minor`` is that of the Kubernetes version."""
+    """Yield the diagnostics of a PodSpec beyond its schema, for Kubernetes 1.``minor_version``."""
     yield from volumes.validate_volumes(spec, path)
     yield from containers.validate_containers(spec, path, minor_version)
     if "resources" in spec:

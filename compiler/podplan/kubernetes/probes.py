@@ -1,4 +1,4 @@
-"""Probes and lifecycle hooks: one handler each, ports that exist, thresholds that make sense."""
+"""Probes and lifecycle hooks: one handler each, ports that exist, consistent thresholds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def validate_probes(container: dict[str, Any], path: Path, grace_period: int) -> Iterator[Diagnostic]:
-    """The problems of the probes and the lifecycle of a container; ``grace`` is the Pod's grace period."""
+    """Yield the diagnostics of the probes and the lifecycle of a container; ``grace_period`` is that of
+    the Pod."""
     for name in PROBES:
         if name in container:
             yield from _validate_probe(name, get_mapping(container, name), (*path, name))
@@ -63,7 +64,7 @@ def _validate_handlers(
 
 
 def validate_port_reference(port: object, path: Path) -> Iterator[Diagnostic]:
-    """The problem of a port that is given as a number or as the name of a container port."""
+    """Yield a diagnostic for an invalid port: a number or the name of a container port."""
     if isinstance(port, bool):
         return
     if isinstance(port, int):

@@ -19,7 +19,7 @@ HUGE_PAGES_ALONE_MESSAGE = "huge pages need a request or limit of cpu or memory 
 
 
 def validate_resources(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[Diagnostic]:
-    """The problems of ResourceRequirements; ``claims`` are the resource claims of the Pod."""
+    """Yield the diagnostics of ResourceRequirements; ``claims`` are the resource claims of the Pod."""
     yield from validate_amounts(resources, path)
     limits, requests = get_mapping(resources, "limits"), get_mapping(resources, "requests")
     resource_names = [name for name in (*limits, *requests) if isinstance(name, str)]
@@ -32,7 +32,7 @@ def validate_resources(resources: dict[str, Any], path: Path, claims: set[str]) 
 
 
 def validate_amounts(resources: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the limits and requests, each by itself and each request against its limit."""
+    """Yield the diagnostics of the limits and requests, individually and each request against its limit."""
     limits, requests = get_mapping(resources, "limits"), get_mapping(resources, "requests")
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in amounts.items():
@@ -113,7 +113,7 @@ def _validate_within_limit(
     ):
         requirement = "be equal to" if must_be_equal else "be at most"
         message = f"request of {name} must {requirement} its limit {limits[name]}, not {amount}"
-        # The API server refuses such a Pod.
+        # The API server rejects such a Pod.
         fix = DocumentFix("make it equal to the limit", "set", request_path, limits[name], safe=True)
         related_limit = ((*path, "limits", name), "the limit")
         yield Diagnostic("SCHEMA009", message, request_path, related=(related_limit,), fix=fix)

@@ -37,7 +37,8 @@ _CONTAINER_LINUX_ONLY: tuple[str, ...] = (
 
 
 def validate_pod_security(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the security context of a PodSpec, and of its os with every security context."""
+    """Yield the diagnostics of the security context of a PodSpec, and of its os with every security
+    context."""
     context = get_mapping(spec, "securityContext")
     context_path = (*path, "securityContext")
     if context:
@@ -49,7 +50,7 @@ def validate_pod_security(spec: dict[str, Any], path: Path) -> Iterator[Diagnost
 
 
 def validate_container_security(context: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the security context of a container."""
+    """Yield the diagnostics of the security context of a container."""
     yield from _validate_profiles(context, path)
     if context.get("allowPrivilegeEscalation") is not False:
         return

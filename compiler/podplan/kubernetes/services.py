@@ -1,4 +1,4 @@
-"""What the API server asks of a Service beyond its schema."""
+"""Constraints on a Service beyond its schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podplan.kubernetes.probes import validate_port_reference
 
 
 def validate_service_spec(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of a ServiceSpec."""
+    """Yield the diagnostics of a ServiceSpec."""
     service_type = get_text(spec, "type") or "ClusterIP"
     cluster_ip = get_text(spec, "clusterIP")
     is_headless = cluster_ip == "None"

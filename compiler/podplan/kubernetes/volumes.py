@@ -1,4 +1,4 @@
-"""Volumes of a Pod: unique names, one source each, and what the sources ask for."""
+"""Volumes of a Pod: unique names, one source each, and required fields of the sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROJECTED_SOURCES = (
 
 
 def validate_volumes(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the volumes of a PodSpec."""
+    """Yield the diagnostics of the volumes of a PodSpec."""
     first_paths: dict[str, Path] = {}
     for index, volume in get_entries(spec, "volumes"):
         volume_path = (*path, "volumes", index)

@@ -1,8 +1,7 @@
-"""The deepspeed launcher: which hosts and slots it uses, and what it refuses.
+"""Parses the deepspeed launcher: the hosts and slots that it uses, and what it rejects.
 
-Source: https://deepspeed.readthedocs.io, docs/evidence/deepspeed-launcher.md, and deepspeed 0.19 itself.
-Options that only
-some releases know are in the table: a newer or an older one refuses them.
+Source: https://deepspeed.readthedocs.io, docs/evidence/deepspeed-launcher.md, and deepspeed 0.19 itself. The
+table includes options that only some releases have; other releases reject them.
 """
 
 from __future__ import annotations
@@ -56,18 +55,18 @@ GRAMMAR = OptionGrammar(
 DEFAULT_HOSTFILE = "/job/hostfile"
 DEFAULT_MASTER_PORT = 29500
 MULTI_NODE_LAUNCHERS = ("pdsh", "openmpi", "mvapich", "slurm", "mpich", "impi")
-# The MPI launchers that choose hosts and slots by themselves.
+# The MPI launchers that select hosts and slots themselves.
 _SELECTING_LAUNCHERS = ("openmpi", "mpich", "mvapich", "impi")
 _SEVERAL_HOSTS_CONDITION = "with more than one host"
 
-# Host to slots; none listed are all of them.
+# Slots by host; an empty list means all slots.
 HostSlots = dict[str, list[int]]
 
 
 class DeepSpeedCommand(NamedTuple):
-    """What a deepspeed line asks for; None is what is not given, or not known offline.
+    """A parsed deepspeed command line; None is not given, or unknown offline.
 
-    ``include`` and ``exclude`` are hosts with their slots, where an empty list stands for all slots.
+    ``include`` and ``exclude`` are hosts with their slots; an empty list means all slots.
     """
 
     command_line: CommandLine
@@ -84,7 +83,7 @@ class DeepSpeedCommand(NamedTuple):
 
 
 def parse_deepspeed(words: tuple[Word, ...], launcher_word: Word) -> DeepSpeedCommand:
-    """A deepspeed line after the name of the program."""
+    """Parse a deepspeed command line after the name of the program."""
     command_line = parse_command_line(GRAMMAR, words, launcher_word)
     errors = list(command_line.errors)
     launcher = command_line.get_value("launcher", "pdsh")
@@ -106,7 +105,7 @@ def parse_deepspeed(words: tuple[Word, ...], launcher_word: Word) -> DeepSpeedCo
 
 
 def _find_conflicts(command: DeepSpeedCommand) -> list[CommandLineError]:
-    """Options that do not go together."""
+    """Return the errors of options that exclude each other."""
     options = command.command_line.options
     errors: list[CommandLineError] = []
 
@@ -153,7 +152,7 @@ def _is_negative(command_line: CommandLine, name: str) -> bool:
 def _parse_host_slots(
     command_line: CommandLine, name: str, errors: list[CommandLineError]
 ) -> HostSlots | None:
-    """``NODE[:SLOT,…]@NODE…`` as hosts and their slots."""
+    """Parse ``NODE[:SLOT,…]@NODE…`` into slots by host."""
     option = command_line.options.get(name)
     if option is None or not option.value:
         return None

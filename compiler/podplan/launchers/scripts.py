@@ -1,7 +1,7 @@
-"""What Python makes of the word that a launcher takes for the script.
+"""Whether Python can run the word that a launcher takes for the script.
 
-A launcher starts ``python SCRIPT`` whatever the name is. Python then fails on a program, on a shell script,
-and on a script and its arguments in one word. Measured with torch 2.13 and deepspeed 0.19.
+A launcher starts ``python SCRIPT`` for any name. Python then fails on a program, on a shell script, and on a
+script and its arguments in one word. Measured with torch 2.13 and deepspeed 0.19.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from podplan.launchers.words import Word
 
 _PYTHON_PATTERN = compile_lazily(r"(?:python|pypy)[0-9.]*\Z")
 _SHELL_PROGRAMS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
-# Programs that are no Python files, wherever they are.
+# Programs that are no Python files, in any folder.
 _BINARY_PROGRAMS = _SHELL_PROGRAMS | {
     "env",
     "nohup",
@@ -25,17 +25,17 @@ _BINARY_PROGRAMS = _SHELL_PROGRAMS | {
     "mpirun",
     "mpiexec",
 }
-# Python can run these files, but only by their path: without one it looks in the working directory.
+# Python can run these files, but only by their path: without one it searches the working directory.
 _LAUNCHER_PROGRAMS = frozenset(
     {"torchrun", "deepspeed", "accelerate", "colossalai", "horovodrun", "conda", "uv"}
 )
-# Wrappers whose names are common words: a script may be called so.
+# Wrappers whose names are common words, which a script may have, too.
 _COMMON_WORD_WRAPPERS = frozenset({"time", "command", "builtin", "exec"})
 _SCRIPT_WITH_ARGUMENTS = compile_lazily(r"(?P<first>\S+)\s+\S")
 
 
 class ScriptError(NamedTuple):
-    """Why Python cannot run a script; ``superfluous`` where the line is right without the word."""
+    """Why Python cannot run a script; with ``is_superfluous`` the line is valid without the word."""
 
     word: Word
     message: str
@@ -45,10 +45,10 @@ class ScriptError(NamedTuple):
 def find_script_error(
     launcher: str, script: Word, following_words: tuple[Word, ...], *, is_module: bool
 ) -> ScriptError | None:
-    """What is wrong with the ``script`` of a line of ``by``; ``after`` are the words behind it.
+    """Return why ``script`` in a line of ``launcher`` cannot run; ``following_words`` are the words after it.
 
-    None where Python can run it, as far as its name tells. A word that begins with a dash is an option that
-    its launcher did not recognise, and no script.
+    None if Python can run it, as far as its name shows. A word that begins with a dash is an option that the
+    launcher did not recognise, and no script.
     """
     text = script.text
     if not script.is_known or text.startswith("-"):

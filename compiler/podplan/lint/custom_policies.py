@@ -14,6 +14,7 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
+from podplan.lint.checks import CHECK_ALIASES
 from podplan.lint.example_objects import ExampleBases, PatchError
 from podplan.lint.policy import Policy, parse_policy
 from podplan.lint.policy_validation import FORM_RULE_BY_SCHEMA_RULE, POLICY_FORM_RULE, validate_policy
@@ -60,13 +61,15 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
         diagnostics += base_diagnostics
         for doc in docs:
             if not is_admission_document(doc.data) and _is_policy(doc.data):
+                doc = _resolve_check_alias(doc)
                 doc_diagnostics = _validate_document(doc, used_names)
                 if not doc_diagnostics:
                     doc, doc_diagnostics = _resolve_examples(doc, bases)
                 diagnostics += ((doc, problem) for problem in doc_diagnostics)
                 if not doc_diagnostics:
                     custom_policy = parse_policy(doc.data, doc.name)._replace(origin_doc=doc, tests_doc=doc)
-                    used_names |= {custom_policy.rule.code, custom_policy.rule.name}
+                    rule = custom_policy.rule
+                    used_names |= {rule.code, rule.name, *rule.aliases}
                     policies.append(custom_policy)
         diagnostics += ((doc, problem) for doc in docs for problem in _diagnose_unknown_document(doc.data))
         tests, test_diagnostics = _collect_tests(docs, bases)
@@ -109,6 +112,14 @@ def _collect_bases(
             path = ("bases", name, *error.path)
             diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, error.message, path)))
     return bases, diagnostics
+
+
+def _resolve_check_alias(doc: TracedDocument) -> TracedDocument:
+    """The document with the name that its check has today."""
+    check = doc.data.get("check")
+    if not isinstance(check, str) or check not in CHECK_ALIASES:
+        return doc
+    return TracedDocument(doc.name, doc.data | {"check": CHECK_ALIASES[check]}, source=doc.source)
 
 
 def _resolve_examples(doc: TracedDocument, bases: ExampleBases) -> tuple[TracedDocument, list[Diagnostic]]:
@@ -218,9 +229,9 @@ def _validate_document(doc: TracedDocument, used_names: set[str]) -> list[Diagno
     except LimitExceeded as error:
         raise error.with_file(doc.name) from None
     if not any(problem.path[:1] in ((), ("id",), ("name",)) for problem in diagnostics):
-        for key in ("id", "name"):
-            if doc.data[key] in used_names:
-                diagnostics.append(
-                    Diagnostic(POLICY_FORM_RULE, f'{key} "{doc.data[key]}" is that of another policy', (key,))
-                )
+        names = [("id", doc.data["id"]), ("name", doc.data["name"])]
+        for key, name in (*names, *(("aliases", alias) for alias in doc.data.get("aliases", ()))):
+            if name in used_names:
+                message = f'{key} "{name}" is that of another policy'
+                diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, (key,)))
     return diagnostics

@@ -178,7 +178,7 @@ def _find_longest_match(rule: Rule, texts: Collection[str]) -> int:
 def _match_length(rule: Rule, text: str) -> int:
     if text == "ALL":
         return 0
-    if text == rule.name:
+    if rule.is_named(text):
         return len(rule.code)
     return len(text) if rule.code.startswith(text) else -1
 

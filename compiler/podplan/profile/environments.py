@@ -1,4 +1,4 @@
-"""``environments``: an overlay over the spec by name, and the flags that go over it."""
+"""``environments``: named overlays over the spec, and overlays of flags over those."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FORBIDDEN_FIELDS = ("extends", "environments")
 
 
 def list_environments(doc: TracedDocument) -> list[str]:
-    """The environments of a profile as it stands after ``extends``, in the order of the file."""
+    """Return the environments of a profile after ``extends``, in the order of the file."""
     return list(root_cursor(doc).get("spec", "environments").fields())
 
 
 def apply_environment(
     doc: TracedDocument, environment: str, diagnostics: TracedDiagnostics
 ) -> TracedDocument | None:
-    """``doc`` with the overlay of one environment merged in; None, and a problem, where there is no such."""
+    """Merge the overlay of one environment into ``doc``; None, with a diagnostic, if it does not exist."""
     environments = root_cursor(doc).get("spec", "environments")
     overlay = environments.get(environment)
     if not overlay.exists:
@@ -49,7 +49,7 @@ def apply_environment(
 def collect_param_values(
     doc: TracedDocument, environment: str, diagnostics: TracedDiagnostics
 ) -> dict[str, Cursor]:
-    """The values of params that the overlay of an environment gives."""
+    """Return the values of params in the overlay of an environment."""
     values_cursor = root_cursor(doc).get("spec", "environments", environment, "values")
     if values_cursor.exists and not isinstance(values_cursor.value, dict):
         message = "values is not a map; write values: {param: value}"
@@ -64,7 +64,7 @@ def collect_param_values(
 def apply_overlay(
     doc: TracedDocument, spec: Cursor, metadata: Cursor, diagnostics: TracedDiagnostics
 ) -> TracedDocument:
-    """``doc`` with a strict overlay over its spec and its metadata."""
+    """Merge a strict overlay into the spec and the metadata of ``doc``."""
     profile = root_cursor(doc)
     tree: dict[str, Any] = {key: preserve_null(profile.get(key)) for key in profile.value}
     if metadata.value:
@@ -74,7 +74,7 @@ def apply_overlay(
 
 
 def _extract_keys(overlay: Cursor, keys: list[str]) -> TracedDocument:
-    """Some keys of an overlay as a document of their own, each traced to where it is written."""
+    """Return some keys of an overlay as a separate document, traced to where they are written."""
     return build_traced_document(
         attribute_to(overlay, {key: preserve_null(overlay.get(key)) for key in keys}), overlay.doc.name
     )

@@ -1,4 +1,4 @@
-"""``extends``: the bases of a profile laid under it, left to right, self last."""
+"""``extends``: merges base profiles below a profile, left to right, the profile last."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ _INHERITED_METADATA = ("namespace", "labels", "annotations")
 def merge_bases(
     profile: TracedDocument, load_base: BaseLoader, diagnostics: TracedDiagnostics
 ) -> TracedDocument:
-    """``profile`` over its bases, as one document; the profile itself when it extends nothing.
+    """Merge ``profile`` over its base profiles; return the profile itself if it extends nothing.
 
-    ``load(reference, from_doc)`` gives the document that a reference names, or a Problem. Faults go to
-    ``problems``, at the entry of ``extends`` that leads to them, and that base is left out.
+    ``load_base(reference, from_doc)`` returns the document that a reference names, or a Diagnostic. An
+    invalid base profile is reported in ``diagnostics``, at the entry of ``extends`` that leads to it, and
+    skipped.
     """
     return _BaseMerger(load_base, diagnostics).merge_document(profile, ())
 
 
 class _BaseMerger:
-    """The bases read so far: a base that is reached on two ways is merged once."""
+    """Merges base profiles; one that is reached on two paths is merged once."""
 
     def __init__(self, load_base: BaseLoader, diagnostics: TracedDiagnostics) -> None:
         self.load_base = load_base
@@ -120,7 +121,7 @@ class _BaseMerger:
 def overlay_profile(
     base: TracedDocument, over: TracedDocument, diagnostics: TracedDiagnostics
 ) -> TracedDocument:
-    """Two profiles as one: their specs merged, and of the metadata all but the name inherited."""
+    """Merge two profiles: their specs, and the metadata except for the name."""
     lower, upper = root_cursor(base), root_cursor(over)
     tree: dict[str, Any] = {
         key: preserve_null(upper.get(key)) for key in upper.value if key not in ("metadata", "spec")

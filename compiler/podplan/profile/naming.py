@@ -1,4 +1,4 @@
-"""The name of a CR: that of the profile, and a suffix that tells instances apart."""
+"""The name of a CR: that of the profile, with a suffix that distinguishes instances."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def build_name(
     budget: ExpressionBudget,
     diagnostics: TracedDiagnostics,
 ) -> Traced | None:
-    """The marked name of an instance; None where the name stays as it is written.
+    """Return the traced name of an instance; None if the name stays as written.
 
-    ``whole`` is the profile before its name, ``content`` gives the resolved spec for a contentHash.
+    ``profile`` is the profile before its name is resolved; ``build_content`` returns the resolved spec for a
+    contentHash.
     """
     written_name = profile.get("metadata", "name")
     if not isinstance(written_name.value, str):
@@ -88,10 +89,11 @@ def _build_suffix(
 
 
 def compute_content_hash(spec: Any) -> str:
-    """The first 8 hex digits of the SHA-256 of ``spec`` as canonical JSON: keys sorted, no spaces, ASCII.
+    """Return the first 8 hex digits of the SHA-256 of ``spec`` as canonical JSON: keys sorted, no spaces,
+    ASCII.
 
-    The resolved spec of the profile is all that counts, ``job`` included: neither the metadata nor the
-    inventory nor the version of podplan. This never changes, or every job would run again.
+    Only the resolved spec of the profile counts: neither the metadata nor the inventory nor the version of
+    podplan. This must never change, or every job would run again.
     """
     from hashlib import sha256
 
@@ -102,9 +104,9 @@ def compute_content_hash(spec: Any) -> str:
 def require_distinct_names(
     named_instances: list[tuple[MatrixInstance, Any]], doc: TracedDocument, diagnostics: TracedDiagnostics
 ) -> None:
-    """That no two instances of one profile under one environment have the same name.
+    """Report two instances of one profile under one environment that have the same name.
 
-    ``named`` are the instances with their names, and ``doc`` is the profile that has them.
+    ``named_instances`` are the instances with their names, and ``doc`` is their profile.
     """
     first_by_name: dict[str, MatrixInstance] = {}
     name_cursor = root_cursor(doc).get("metadata", "name")

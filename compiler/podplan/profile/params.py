@@ -1,4 +1,4 @@
-"""``params``: typed inputs of a profile, each a JSON Schema, and the values that they get."""
+"""``params``: typed inputs of a profile, each a JSON Schema, and their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podplan.kubernetes.accessors import PYTHON_TYPES
 from podplan.profile.merge import OPENING, TracedDiagnostics
 from podplan.schema.walker import decide_validity
 
-# What a fragment may say. References are left out: a param is described where it stands.
+# Allowed keywords of a declaration. References are not allowed: a param is self-contained.
 _PLAIN_KEYWORDS = frozenset(
     {
         *("type", "enum", "const", "default", "title", "description", "examples", "deprecated", "required"),
@@ -31,9 +31,9 @@ _MAX_SHOWN_LENGTH = 60
 
 
 class Param(NamedTuple):
-    """A declared param: where it is declared, and the jsonschema_rs validator of its values.
+    """A declared param: its declaration, and the jsonschema_rs validator of its values.
 
-    One whose schema is ``plain`` has no validator until a value is wrong.
+    One whose schema ``is_plain`` has no validator until a value is wrong.
     """
 
     declaration: Cursor
@@ -42,14 +42,14 @@ class Param(NamedTuple):
 
 
 class ParamValues(NamedTuple):
-    """The value of each param and where it was given; ``missing`` are required ones that have none."""
+    """The value of each param and where it was set; ``missing`` are required params without a value."""
 
     given: dict[str, Cursor]
     missing: tuple[str, ...]
 
 
 def read_params(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str, Param] | None:
-    """The params of a profile by name; None, with problems, where a declaration cannot be used."""
+    """Return the params of a profile by name; None, with diagnostics, if a declaration is invalid."""
     params = root_cursor(doc).get("spec", "params")
     if not params.exists:
         return {}
@@ -82,7 +82,7 @@ def _read_param(name: str, declaration: Cursor, diagnostics: TracedDiagnostics) 
 
 
 def _is_plain_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema is nothing but a type, texts for people and a default that is a scalar."""
+    """Whether a schema has only a type, texts for people and a scalar default."""
     return all(
         (key == "type" and isinstance(said, str) and said in PYTHON_TYPES)
         or (key == "default" and not isinstance(said, dict | list) and decide_validity({}, said) is True)
@@ -118,7 +118,7 @@ def _build_validator(
 
 
 def _find_unknown_keyword(schema: Cursor) -> tuple[tuple[str | int, ...], str] | None:
-    """The first keyword that says nothing to us: it would be ignored, and so pass everything."""
+    """Return the first unknown keyword: the validator would ignore it, and accept everything."""
     for key, keyword_cursor in schema.fields().items():
         if key not in _KEYWORDS:
             return keyword_cursor.path, f'unknown keyword "{key}"{suggest_or_list(key, _KEYWORDS)}'
@@ -139,9 +139,9 @@ def _find_unknown_keyword(schema: Cursor) -> tuple[tuple[str | int, ...], str] |
 def choose_values(
     params: Mapping[str, Param], layers: list[dict[str, Cursor]], diagnostics: TracedDiagnostics
 ) -> ParamValues:
-    """The value of each param: the last layer that gives one, else its default.
+    """Return the value of each param: that of the last layer that sets it, else its default.
 
-    A value for no param, and one that its schema refuses, are problems at the place of the value.
+    A value without a param, and one that its schema rejects, are reported at the value.
     """
     given: dict[str, Cursor] = {}
     for layer in layers:
@@ -181,7 +181,7 @@ def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: Traced
 
 
 def diagnose_missing_value(name: str) -> Diagnostic:
-    """The problem of a param that nobody gave a value."""
+    """Build the diagnostic of a param without a value."""
     instruction = f"give it a default, --set params.{name}=…, or environments.<name>.values.{name}"
     message = f'the param "{name}" has no value and no default; {instruction}'
     return Diagnostic("PROF005", message, ("spec", "params", name), on_key=True)

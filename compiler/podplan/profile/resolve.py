@@ -1,8 +1,8 @@
-"""From the file of a profile to resolved profiles, one for each environment and matrix instance.
+"""Resolves a profile, once for each environment and matrix instance.
 
-    extends → self → environment → --set → matrix instance → params → expressions → name
+extends → self → environment → --set → matrix instance → params → expressions → name
 
-Every step gives a document in which each value traces to the line or the flag that gave it.
+Every step returns a document in which each value traces to the line or the flag that set it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from podplan.profile.expressions import (
 )
 from podplan.profile.merge import OPENING, TracedDiagnostics, preserve_null
 
-# The fields of a spec that are used up on the way.
+# The fields of a spec that these steps consume.
 RESOLUTION_FIELDS = ("extends", "params", "environments", "matrix", "naming")
-# What expressions see of the metadata, and of a ClusterInventory: all of its fields.
+# The metadata that expressions can read; of a ClusterInventory they can read all fields.
 _EXPRESSION_METADATA = ("name", "namespace", "labels", "annotations")
 INVENTORY_FIELDS = (
     *("hardware", "queues", "nodes", "pvcs", "secrets", "configMaps", "namespaces"),
@@ -45,7 +45,7 @@ class Variant(NamedTuple):
     """A profile under one environment and one matrix instance.
 
     ``id`` is "", "prod", "size-large.seed-1" or "prod/size-large.seed-1". ``matrix`` are the values by axis
-    and further key. ``make`` gives the document; those of a big matrix are resolved anew each time.
+    and further key. ``make`` builds the document; in a big matrix documents are not cached.
     """
 
     id: str
@@ -56,15 +56,16 @@ class Variant(NamedTuple):
 
     @property
     def doc(self) -> TracedDocument:
-        """apiVersion, kind, metadata with the name of the CR, and the spec without what this package does."""
+        """apiVersion, kind, metadata with the name of the CR, and the spec without the fields consumed
+        here."""
         return self.make()
 
 
 class Resolution(NamedTuple):
-    """The variants that nothing was wrong with, and what was wrong with the others.
+    """The valid variants, and the diagnostics of the others.
 
-    Each problem comes with the document whose path it names, which traces to a file. ``environments`` are
-    the names of those that there are, and ``failed`` of those that gave nothing, "" for as written.
+    Each diagnostic comes with the document of its path, which traces to a file. ``environments`` are the
+    names of all environments, and ``failed`` of those without a variant, "" for the profile as written.
     """
 
     variants: tuple[Variant, ...]
@@ -81,13 +82,13 @@ def resolve_profile(
     environments: Literal["all", "each"] | tuple[str, ...] | None,
     sets: Mapping[str, str],
 ) -> Resolution:
-    """Every variant of ``profile`` that is asked for.
+    """Resolve the requested variants of ``profile``.
 
-    ``load(reference, from_doc)`` gives the document of a file that ``extends`` names, or a Problem.
+    ``load_base(reference, from_doc)`` returns the document of a file that ``extends`` names, or a Diagnostic.
     ``environments`` is None for the profile as written, a tuple of names for those, "each" for every
     environment, and "all" for as written and every environment; then the profile as written may lack a param
-    that some environment gives. A profile that has none is taken as written whatever is asked.
-    ``sets`` are the ``--set`` flags. Nothing is raised for a profile of any form.
+    that some environment sets. A profile without environments is always resolved as written. ``sets`` are the
+    ``--set`` flags. Invalid profiles are reported; no exception is raised.
     """
     diagnostics: TracedDiagnostics = []
     if not isinstance(profile.data, dict) or not isinstance(profile.data.get("spec"), dict):
@@ -110,7 +111,7 @@ def resolve_profile(
 
 
 def _list_environments(merged: TracedDocument) -> list[str]:
-    """The names of the environments of a profile."""
+    """Return the names of the environments of a profile."""
     spec = merged.data["spec"] if isinstance(merged.data, dict) else None
     if not isinstance(spec, dict) or "environments" not in spec:
         return []
@@ -127,7 +128,7 @@ def _resolve_variants(
     sets: Mapping[str, str],
     diagnostics: TracedDiagnostics,
 ) -> tuple[list[Variant], list[str]]:
-    """The variants, and the names of the environments that gave none."""
+    """Return the variants, and the names of the environments without one."""
     if not isinstance(root_cursor(merged).get("spec").value, dict):
         return [], [""]
     is_every = environments in ("all", "each")
@@ -162,7 +163,7 @@ def _resolve_variants(
 
 
 class _EnvironmentResult(NamedTuple):
-    """What became of a profile under one environment; ``missing`` are its params without a value."""
+    """The variants of a profile under one environment; ``missing`` are its params without a value."""
 
     variants: list[Variant]
     diagnostics: TracedDiagnostics
@@ -207,7 +208,7 @@ def _resolve_environment(
 
 
 def _find_all_expressions(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str, ExpressionTree]:
-    """Where expressions are: in each field of the spec, and in the metadata under the key ""."""
+    """Find the expressions in each field of the spec, and in the metadata under the key ""."""
     profile = root_cursor(doc)
     for path in (("metadata", "name"), ("spec", "job")):
         cursor = profile.get(*path)
@@ -341,12 +342,13 @@ def _resolve_instance(
     budget: ExpressionBudget,
     diagnostics: TracedDiagnostics,
 ) -> TracedDocument:
-    """The profile of one instance: expressions worked out, its name given, and the steps left out."""
+    """Return the profile of one instance: expressions evaluated, its name set, and consumed fields
+    removed."""
     from podplan.profile.naming import build_name
 
     profile = root_cursor(doc)
     written_metadata = profile.get("metadata")
-    # The metadata first, so that the rest sees what it came to.
+    # The metadata first, because other expressions can read it.
     name_scope = _add_metadata(scope, {"name": profile.get("metadata", "name").value})
     metadata = evaluate_tree(written_metadata, expressions[""], name_scope, budget, diagnostics)
     metadata_values = (
@@ -391,7 +393,7 @@ def _add_metadata(scope: ExpressionScope, metadata: Any) -> ExpressionScope:
 def _require_distinct_ids(
     variants: list[Variant], merged: TracedDocument, diagnostics: TracedDiagnostics
 ) -> list[Variant]:
-    """The variants, unless an environment is called as a matrix instance is."""
+    """Return the variants, unless an environment has the name of a matrix instance."""
     result = {variant.id: variant for variant in reversed(variants)}
     if len(result) == len(variants):
         return variants
@@ -403,7 +405,8 @@ def _require_distinct_ids(
 def _deduplicate(
     diagnostics: TracedDiagnostics, profile: TracedDocument
 ) -> tuple[tuple[TracedDocument, Diagnostic], ...]:
-    """Each problem once, however many instances have it; what a flag did wrong is put at the profile."""
+    """Return each diagnostic once, even if many instances have it; those of flags are moved to the
+    profile."""
     result: dict[tuple[Any, ...], tuple[TracedDocument, Diagnostic]] = {}
     for doc, diagnostic in diagnostics:
         last_step = trace_to_source(doc, diagnostic.path)[-1]

@@ -1,51 +1,71 @@
-"""The schemas of schemas/ put together: one self-contained JSON Schema (2020-12) out of several files.
+"""Assembles the files in schemas/ to self-contained JSON Schemas (2020-12).
 
-What kinds share is in common.json, and a reference ``kubernetes:NAME`` stands for a definition of the
-Kubernetes version in use.
+Definitions that kinds share are in common.json, and a reference ``kubernetes:NAME`` means a definition of the
+selected Kubernetes version.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 
 from podplan.core import bundled
 from podplan.core.typing import Any
-from podplan.kinds.registry import KIND_NAMES, GroupVersionKind, load_spec
+from podplan.kinds.registry import KIND_NAMES, OPERATOR_VERSIONS, GroupVersionKind, load_spec
 
 Schema = dict[str, Any]
 
-# What a validator sees in place of an object of Kubernetes: podplan.kubernetes checks those.
+# Marks a Kubernetes object, which the validator skips: podplan.kubernetes validates it.
 KUBERNETES_KEYWORD = "x-podplan-kubernetes"
-# The name there of a template that a controller completes.
+# The name for a template that a controller completes.
 PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 
 _DRAFT_URI = "https://json-schema.org/draft/2020-12/schema"
 _LOCAL_PREFIX = "#/$defs/"
 _COMMON_PREFIX = f"common.json{_LOCAL_PREFIX}"
+_SHARED_PREFIX = re.compile(r"([A-Za-z-]+)\.json#/\$defs/")
 _KUBERNETES_PREFIX = "kubernetes:"
 
 
 @cache
 def load_schema_file(name: str) -> Schema:
-    """The schema in schemas/``name``.json, with the names of all kinds. Raises FileNotFoundError."""
+    """Return the schema in schemas/``name``.json, with the names of all kinds.
+
+    Raises FileNotFoundError: if it is missing.
+    """
     schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
     if name == "JobProfile":
         schema["$defs"]["spec"]["properties"]["job"]["enum"] = list(KIND_NAMES)
     elif name == "Config":
         properties = schema["$defs"]["ofAllKinds"]["properties"]
         properties |= {kind: {"$ref": f"{_LOCAL_PREFIX}ofOneKind"} for kind in KIND_NAMES}
+        properties |= {group: build_group_options(schema, group) for group in OPERATOR_VERSIONS}
     return schema
 
 
+def build_group_options(config_schema: Schema, group: str) -> Schema:
+    """The schema of ``[lowering."GROUP"]``: the options of a kind, and the version of the operator."""
+    options = config_schema["$defs"]["ofOneKind"]
+    if not OPERATOR_VERSIONS[group]:
+        return {"$ref": f"{_LOCAL_PREFIX}ofOneKind"}
+    version = {
+        "description": "The version of the operator that the cluster runs.",
+        "enum": list(OPERATOR_VERSIONS[group]),
+        "default": OPERATOR_VERSIONS[group][0],
+    }
+    return {**options, "properties": {"version": version, **options["properties"]}}
+
+
 def schema_name_of(kind: GroupVersionKind) -> str:
-    """The name of the file in schemas/ for a kind, before its dialect."""
+    """Return the name of the file in schemas/ for a kind, without its dialect."""
     return load_spec(kind).schema or kind.kind
 
 
 def load_kind_schema(kind: GroupVersionKind) -> Schema:
-    """One schema for all dialects of a kind: the fields of spec decide, else it is the first dialect."""
+    """Return one schema for all dialects of a kind: the fields of spec decide, else the first dialect
+    applies."""
     dialects, name = load_spec(kind).dialects, schema_name_of(kind)
     if not dialects:
         return load_schema_file(name)
@@ -68,7 +88,7 @@ def load_kind_schema(kind: GroupVersionKind) -> Schema:
 
 
 def build_list_schema(known: GroupVersionKind, with_items: bool = False) -> Schema:
-    """The schema of the List of a kind; its items are any mappings unless ``with_items``."""
+    """Return the schema of the List of a kind; its items are any mappings unless ``with_items``."""
     kind, kind_schema = known.kind, load_kind_schema(known)
     item = kind_schema if with_items else None
     items: Schema = {"$ref": f"{_LOCAL_PREFIX}{kind}"} if item else {"type": "object"}
@@ -91,14 +111,13 @@ def build_list_schema(known: GroupVersionKind, with_items: bool = False) -> Sche
 
 
 def bundle_schema(schema: Schema, load_definition: Callable[[str], Schema] | None = None) -> Schema:
-    """``schema`` with all that it refers to under its own ``$defs``.
+    """Return ``schema`` with everything that it refers to in its own ``$defs``.
 
-    ``definition`` gives the definitions of Kubernetes by name; without it their place is taken by any
-    mapping, marked with ``KUBERNETES_OBJECT``.
+    ``load_definition`` returns the definitions of Kubernetes by name; without it they are replaced by any
+    mapping, marked with ``KUBERNETES_KEYWORD``.
     """
     resolvers: dict[str, Callable[[str], Schema]] = {
         _LOCAL_PREFIX: lambda name: schema["$defs"][name],
-        _COMMON_PREFIX: lambda name: load_schema_file("common")["$defs"][name],
     }
     if load_definition is not None:
         resolvers[_KUBERNETES_PREFIX] = load_definition
@@ -114,9 +133,11 @@ def bundle_schema(schema: Schema, load_definition: Callable[[str], Schema] | Non
         return {**embed_reference(reference, prefix), **rest} if isinstance(reference, str) else rest
 
     def embed_reference(reference: str, prefix: str) -> Schema:
-        prefix = next(
-            (other for other in (_COMMON_PREFIX, _KUBERNETES_PREFIX) if reference.startswith(other)), prefix
-        )
+        if shared := _SHARED_PREFIX.match(reference):
+            prefix = shared[0]
+            resolvers.setdefault(prefix, lambda name: load_schema_file(shared[1])["$defs"][name])
+        elif reference.startswith(_KUBERNETES_PREFIX):
+            prefix = _KUBERNETES_PREFIX
         name = reference.removeprefix(prefix).removeprefix(_LOCAL_PREFIX)
         if prefix not in resolvers:
             return {"type": "object", KUBERNETES_KEYWORD: name}

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from yaml import YAMLError
 
+from podplan.core.findings import Diagnostic, Path, Span
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.limits import MAX_FILE_BYTES, MAX_FILE_DIAGNOSTICS, LimitExceeded, limit_exceeded
 from podplan.core.typing import NamedTuple
@@ -23,8 +24,7 @@ from podplan.redaction.secret_objects import is_secret_object, mentions_secret_o
 from podplan.yaml.budget import ParseBudget
 from podplan.yaml.builder import DocumentBuilder
 from podplan.yaml.conflicts import find_conflict
-from podplan.yaml.diagnostics import YamlDiagnostic
-from podplan.yaml.document import Document, LineIndex, Path, Span
+from podplan.yaml.document import Document, LineIndex
 from podplan.yaml.syntax_errors import explain_syntax_error
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "Path",
     "SourceFile",
     "Span",
-    "YamlDiagnostic",
     "find_secret_spans",
     "parse_yaml",
     "redact_source",
@@ -53,8 +52,8 @@ class SourceFile(NamedTuple):
     file: str
     text: str
     documents: list[Document]
-    diagnostics: list[YamlDiagnostic]
-    hints: list[YamlDiagnostic]
+    diagnostics: list[Diagnostic]
+    hints: list[Diagnostic]
     has_secret: bool = False
 
 
@@ -104,7 +103,7 @@ def _hide_secrets(source: SourceFile) -> SourceFile:
         return source
     from podplan.redaction.broken_text import replace_quoting_message
 
-    def hide_quotes(diagnostic: YamlDiagnostic) -> YamlDiagnostic:
+    def hide_quotes(diagnostic: Diagnostic) -> Diagnostic:
         quotes_key = diagnostic.rule == "YAML002"
         if (not has_secret or quotes_key) and not _overlaps(diagnostic.span, spans):
             return diagnostic
@@ -156,7 +155,7 @@ def _in_conflict(file: str, lines: LineIndex) -> SourceFile | None:
     line, end_line = lines.line_and_column(conflict.first)[0], lines.line_and_column(conflict.last)[0]
     span = lines.build_span(conflict.first, conflict.first + len("<<<<<<<"))
     return SourceFile(
-        file, lines.text, [], [YamlDiagnostic("YAML013", conflict.message(line, end_line), span, 0)], []
+        file, lines.text, [], [Diagnostic("YAML013", conflict.message(line, end_line), span=span)], []
     )
 
 
@@ -164,8 +163,8 @@ def _parse_segments(file: str, lines: LineIndex) -> SourceFile:
     """A file with an error of syntax: each part that its --- lines cut is read by itself."""
     budget = ParseBudget(file)
     documents: list[Document] = []
-    diagnostics: list[YamlDiagnostic] = []
-    hints: list[YamlDiagnostic] = []
+    diagnostics: list[Diagnostic] = []
+    hints: list[Diagnostic] = []
     index = 0
     for start, end in _split_segments(lines.text, lines.base):
         builder = DocumentBuilder(file, lines, start, end, budget, documents, index)
@@ -193,14 +192,14 @@ def _build_until_error(builder: DocumentBuilder) -> bool:
             documents.pop()  # it goes on below what was taken for its end
             diagnostics.document -= 1
         diagnostics.diagnostics[:] = [
-            fault for fault in diagnostics.diagnostics if fault.document < diagnostics.document
+            fault for fault in diagnostics.diagnostics if fault.document_index < diagnostics.document
         ]
         diagnostics.add(*explain_syntax_error(error, builder.text))
         return True
     return False
 
 
-def _sort_and_limit(diagnostics: list[YamlDiagnostic]) -> list[YamlDiagnostic]:
+def _sort_and_limit(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     diagnostics.sort(key=lambda fault: fault.span.start)
     if len(diagnostics) <= MAX_FILE_DIAGNOSTICS:
         return diagnostics
@@ -221,7 +220,7 @@ def _build_undecodable(content: bytes, file: str, error: UnicodeDecodeError) -> 
             file,
             text,
             [],
-            [YamlDiagnostic("YAML009", message, LineIndex(text).build_span(at, at + 1), 0)],
+            [Diagnostic("YAML009", message, span=LineIndex(text).build_span(at, at + 1))],
             [],
         )
     )

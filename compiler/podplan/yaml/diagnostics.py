@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
+from podplan.core.findings import Diagnostic
 from podplan.core.truncation import truncate
-from podplan.core.typing import Any, NamedTuple
-from podplan.yaml.document import LineIndex, Span
+from podplan.core.typing import Any
+from podplan.yaml.document import LineIndex
 from podplan.yaml.positions import find_scalar_end
 
 _MAX_KEY_LENGTH = 61
-
-
-class YamlDiagnostic(NamedTuple):
-    """Something wrong with the text of a file; ``document`` is the index of the document that has it."""
-
-    rule: str
-    message: str
-    span: Span
-    document: int
-    help: str = ""
 
 
 class DiagnosticCollector:
@@ -30,8 +21,8 @@ class DiagnosticCollector:
 
     def __init__(self, document: int, lines: LineIndex, start: int) -> None:
         self.document, self._lines, self._start = document, lines, start
-        self.diagnostics: list[YamlDiagnostic] = []
-        self.hints: list[YamlDiagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.hints: list[Diagnostic] = []
 
     def add(self, rule: str, message: str, start: int, end: int, line_offset: int = -1) -> None:
         """A fault; ``{line}`` in its message becomes the line of ``line_offset``."""
@@ -46,10 +37,12 @@ class DiagnosticCollector:
     def add_hint(self, event: Any, message: str) -> None:
         self.hints.append(self._build("YAML010", message, event.start_mark.index, event.end_mark.index))
 
-    def _build(self, rule: str, message: str, start: int, end: int) -> YamlDiagnostic:
+    def _build(self, rule: str, message: str, start: int, end: int) -> Diagnostic:
         start += self._start
         end = find_scalar_end(self._lines.text, start, end + self._start)
-        return YamlDiagnostic(rule, message, self._lines.build_span(start, end), self.document)
+        return Diagnostic(
+            rule, message, span=self._lines.build_span(start, end), document_index=self.document
+        )
 
 
 def format_key(key: str) -> str:

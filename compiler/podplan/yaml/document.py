@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
+from podplan.core.findings import Path, Span
 from podplan.core.typing import Any, NamedTuple
 from podplan.yaml.positions import (
     LINE_BREAK,
@@ -16,23 +17,7 @@ from podplan.yaml.positions import (
     find_offsets,
 )
 
-Path = tuple[str | int, ...]
-
 _BYTE_ORDER_MARK = "\ufeff"
-
-
-class Span(NamedTuple):
-    """A stretch of a text: lines and columns 1-based, columns in code points, the end exclusive.
-
-    ``start`` and ``end`` are 0-based code-point offsets in the text of the file.
-    """
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    start: int
-    end: int
 
 
 class PositionedNode(NamedTuple):

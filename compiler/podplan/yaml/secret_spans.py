@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.redaction.broken_text import find_broken_text_secrets
 from podplan.redaction.detection import (
@@ -14,7 +15,7 @@ from podplan.redaction.detection import (
     merge_spans,
 )
 from podplan.redaction.matching import ValueMatcher
-from podplan.yaml.document import Document, Path
+from podplan.yaml.document import Document
 
 Offsets = tuple[int, int]
 _MAX_PARTS = 100

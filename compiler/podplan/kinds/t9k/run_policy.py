@@ -1,24 +1,19 @@
-"""How a job is scheduled, restarted, ended and started: the fields that most kinds share."""
+"""Fields about scheduling, restarts, end and start of a job, which most kinds share."""
 
 from __future__ import annotations
 
-import re
-
 from podplan.core.findings import Diagnostic
-from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.typing import Any
+from podplan.kinds.common.durations import parse_duration
 from podplan.kinds.common.merge import drop_absent, drop_nulls
-from podplan.kinds.common.profile import ProfileRole, format_value, join_words, stringify_list
+from podplan.kinds.common.profile import ProfileRole, require_choice, stringify_list
 
 TracedMap = dict[str, Any]
 
-_DURATION_PATTERN = compile_lazily(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?", re.ASCII)
-_UNIT_SECONDS = (86_400, 3_600, 60, 1)
-
 
 def build_scheduler(spec: Cursor) -> Any:
-    """``schedule`` as a SchedulePolicy."""
+    """Return ``schedule`` as a SchedulePolicy."""
     schedule = spec.get("schedule")
     if not schedule.exists:
         return None
@@ -27,7 +22,8 @@ def build_scheduler(spec: Cursor) -> Any:
 
 
 def build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
-    """``deadline``, ``retries`` and ``cleanUp`` as the RunPolicy of PyTorchTrainingJob and DeepSpeedJob."""
+    """Return ``deadline``, ``retries`` and ``cleanUp`` as the RunPolicy of PyTorchTrainingJob and
+    DeepSpeedJob."""
     deadline, retries = spec.get("deadline"), spec.get("retries")
     seconds = compute_traced(parse_duration, deadline) if isinstance(deadline.value, str) else deadline
     tree = drop_absent({
@@ -39,19 +35,19 @@ def build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
 
 
 def read_clean_up_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Cursor | None:
-    """``cleanUp`` where it is a CleanUpPolicy."""
+    """Return ``cleanUp`` if it is a CleanUpPolicy."""
     return require_choice(spec.get("cleanUp"), ("None", "Unfinished", "All"), spec, diagnostics)
 
 
 def read_restart(role: ProfileRole, diagnostics: list[Diagnostic]) -> Cursor | None:
-    """``restart`` as the string that it is in PyTorchTrainingJob and DeepSpeedJob."""
+    """Return ``restart`` as the string of PyTorchTrainingJob and DeepSpeedJob."""
     return require_choice(
         role.get_field("restart"), ("Always", "OnFailure", "Never", "ExitCode"), role.spec, diagnostics
     )
 
 
 def build_restart_policy(role: ProfileRole, diagnostics: list[Diagnostic]) -> Any:
-    """``restart`` and ``retries`` as the RestartPolicy of GenericJob and ColossalAIJob."""
+    """Return ``restart`` and ``retries`` as the RestartPolicy of GenericJob and ColossalAIJob."""
     policy = require_choice(
         role.get_field("restart"), ("Always", "OnFailure", "Never"), role.spec, diagnostics
     )
@@ -59,30 +55,8 @@ def build_restart_policy(role: ProfileRole, diagnostics: list[Diagnostic]) -> An
     return attribute_to(role.origin_cursor, tree) if tree else None
 
 
-def require_choice(
-    field_cursor: Cursor, choices: tuple[str, ...], spec: Cursor, diagnostics: list[Diagnostic]
-) -> Cursor | None:
-    """``place``, or None with a problem when its value is not one that the kind has."""
-    if not field_cursor.exists or field_cursor.value in choices:
-        return field_cursor
-    choice_text = join_words(list(choices), "or")
-    message = (
-        f"{field_cursor.path[-1]} of a {spec.get('job').value} is {choice_text}, not"
-        f" {format_value(field_cursor.value)}"
-    )
-    diagnostics.append(Diagnostic("PROF024", message, field_cursor.path))
-    return None
-
-
-def parse_duration(duration: str) -> int:
-    """A duration such as 1h30m in seconds."""
-    match = _DURATION_PATTERN.fullmatch(duration)
-    parts = match.groups() if match else ()
-    return sum(int(count) * unit for count, unit in zip(parts, _UNIT_SECONDS, strict=False) if count)
-
-
 def build_run_mode(spec: Cursor, roles: list[ProfileRole]) -> Any:
-    """``mode``, and ``debug`` and ``resume`` of the roles, as a RunMode."""
+    """Return ``mode``, and ``debug`` and ``resume`` of the roles, as a RunMode."""
     tree: TracedMap = {}
     for section, mode, field, entries_key in (
         ("debug", "debug", "debug", "replicaSpecs"),
@@ -100,7 +74,7 @@ def build_run_mode(spec: Cursor, roles: list[ProfileRole]) -> Any:
 
 
 def _build_enabled(spec: Cursor, roles: list[ProfileRole], mode: str, field: str) -> Any:
-    """True in this mode; false where the mode is written to be immediate and the field stands by."""
+    """Return true in this mode; false if the mode is explicitly immediate and the field is written."""
     mode_cursor = spec.get("mode")
     if mode_cursor.value == mode:
         return attribute_to(mode_cursor, True)
@@ -109,7 +83,7 @@ def _build_enabled(spec: Cursor, roles: list[ProfileRole], mode: str, field: str
 
 
 def _build_start_entries(roles: list[ProfileRole], field: str) -> list[Any]:
-    """An entry for each role that says how it starts."""
+    """Return an entry for each role that has ``field``."""
     starts = []
     for role in roles:
         field_cursor = role.get_field(field)
@@ -126,7 +100,7 @@ def _build_start_entries(roles: list[ProfileRole], field: str) -> list[Any]:
 
 
 def build_elastic(spec: Cursor) -> Any:
-    """``elastic`` as an ElasticConfig."""
+    """Return ``elastic`` as an ElasticConfig."""
     elastic_section = spec.get("elastic")
     if not elastic_section.exists:
         return None
@@ -142,5 +116,5 @@ def build_elastic(spec: Cursor) -> Any:
 
 
 def copy_if_written(field_cursor: Cursor) -> Any:
-    """What the profile spells as the CR does; None where nothing is written."""
+    """Return a field that has the same form in profile and CR, or None if it is missing."""
     return drop_nulls(field_cursor) if field_cursor.exists else None

@@ -9,8 +9,8 @@ from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.kinds.registry import find_kind, load_spec, resource_label
-from podplan.kinds.spec import CleanUp, KindSpec
-from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.kinds.spec import CleanUp, KindSpec, iter_replica_types
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.resources import count_accelerators, list_containers
 from podplan.lint.target import LoweredJob, cache_latest
 
@@ -110,18 +110,15 @@ def namespace_of(job: LoweredJob) -> str:
 
 @cache_latest
 def get_replica_specs(job: LoweredJob) -> tuple[ReplicaSpec, ...]:
-    """The replica types of the CR, in the order written."""
-    spec = spec_of(job)
-    listed_specs = [
-        ReplicaSpec(get_text(entry, "type"), ("spec", "replicaSpecs", number), entry)
-        for number, entry in get_entries(spec, "replicaSpecs")
-    ]
-    fixed_specs = [
-        ReplicaSpec(key, ("spec", key), get_mapping(spec, key))
-        for key in ("launcher", "worker")
-        if get_mapping(spec, key)
-    ]
-    return (*listed_specs, *fixed_specs)
+    """The replica types of the CR, in the order written; an empty map is none."""
+    kind_spec = find_kind_spec(job)
+    if kind_spec is None or job.cr is None:
+        return ()
+    return tuple(
+        ReplicaSpec(one.type, one.path, one.data)
+        for one in iter_replica_types(kind_spec, job.cr.data)
+        if one.data or isinstance(one.path[-1], int)
+    )
 
 
 @cache_latest

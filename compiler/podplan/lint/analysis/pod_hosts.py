@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from podplan.core.indexed_text import Indexed, Listing
+from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import NamedTuple
@@ -37,7 +37,7 @@ def read_hostfile(job: LoweredJob) -> list[HostfileHosts]:
             continue
         listing = group.doc.replica_texts.get(("data", "hostfile"))
         for piece in listing.pieces if isinstance(listing, Listing) else ():
-            if not isinstance(piece, str):
+            if isinstance(piece, RepeatedLine):
                 slots = _SLOTS_PATTERN.search(piece.line.text_at(piece.start))
                 number = int(slots[1]) if slots else None
                 hosts.append(HostfileHosts(piece.line, piece.start, piece.replicas, number))
@@ -151,7 +151,7 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     replicas = count_replicas_by_type(job).get(match["type"], 0)
     if index < replicas:
         return _describe_service_name(job, match["type"], index) or (
-            f"no Service gives {strip_cluster_domain(host)} a name; that takes spec.service"
+            f"without spec.service there is no Service {strip_cluster_domain(host)}"
         )
     ranks = f"the ranks 0 to {replicas - 1}" if replicas > 1 else "rank 0 only" if replicas else "no replicas"
     return f"{match['type']} has {ranks}"

@@ -19,7 +19,9 @@ from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-_AS_SIDECAR = "move it to initContainers with restartPolicy: Always, as a sidecar, which ends with the rest"
+_AS_SIDECAR = (
+    "move it to initContainers with restartPolicy: Always, which makes it a sidecar that ends with the Pod"
+)
 _NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"
 
 
@@ -44,8 +46,8 @@ def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
         if endless is not None and container.get("restartPolicy") != "Always":
             what = f'the init container "{get_text(container, "name")}" never ends ("{endless.text}")'
             values = {
-                "what": f"{what}, so that the containers of the Pod never start",
-                "instead": "write restartPolicy: Always into it, which makes it a sidecar",
+                "what": f"{what}: the containers of the Pod never start",
+                "instead": "set restartPolicy: Always, which makes it a sidecar",
             }
             yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 
@@ -65,8 +67,8 @@ def _endless_app(group: ReplicaGroup) -> Iterator[Violation]:
             continue
         what, instead = f'the container "{name}" never ends ("{endless.text}")', _AS_SIDECAR
         if endless is of_main:
-            what, instead = f'"{endless.text}" behind the training never ends', _NOTHING_BEHIND
-        what += ", so that the Pod does not complete when its training does, and keeps its GPUs"
+            what, instead = f'"{endless.text}" after the training never ends', _NOTHING_BEHIND
+        what += ": the Pod does not complete after its training and keeps its GPUs"
         values = {"what": what, "instead": instead}
         yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 

@@ -108,8 +108,8 @@ def hostname_needed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
         )
 
 
-@check()
-def local_rank_of_program(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("local-rank-of-program",))
+def program_gets_local_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``run.exec`` of a program that ends at ``--local_rank``, its first argument; value ``program``."""
     line = find_deepspeed_line(target.job)
     if line is None or line.is_custom or "no_python" not in line.command_line.flags:

@@ -72,8 +72,8 @@ def hook_runs_again(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
     )
 
 
-@check()
-def made_anew(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("made-anew",))
+def replaced_on_sync(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A CR that is deleted and made again by a sync. Values: ``job``, ``option``, ``tool``, ``when``."""
     options, job = parse_sync_options(target.data), get_job_label(target.job)
     set_options = [f"{name}=true" for name in ("Force", "Replace") if options.get(name) == "true"]
@@ -90,8 +90,8 @@ def made_anew(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]
         yield Violation(get_annotation_path(FORCE_ANNOTATION), values)
 
 
-@check()
-def wave_no_number(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("wave-no-number",))
+def sync_wave_not_a_number(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A sync wave that is no whole number. Values: ``wave``."""
     wave = get_annotations(target.data).get(WAVE_ANNOTATION)
     if wave is not None and parse_integer(wave) is None:
@@ -134,8 +134,8 @@ def _build_annotation_change(data: Mapping[str, Any], key: str, value: str) -> t
     return "set", ("metadata", "annotations"), {key: value}
 
 
-@check()
-def substituted(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("substituted",))
+def flux_substitution(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Text that Flux would put something else in place of; once per job. Values: ``text``, ``more``."""
     data = target.data
     if (

@@ -53,7 +53,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
     minimum, expected, maximum = ELASTIC_FIELDS
     empty = [field for field in ELASTIC_FIELDS if isinstance(elastic.get(field), int) and elastic[field] < 1]
     for field in empty:
-        message = f"{_get_field_label(target, field)} is {elastic[field]}, and a job has at least 1 replica"
+        message = f"{_get_field_label(target, field)} is {elastic[field]}, but a job has at least 1 replica"
         yield _build_bounds_violation(target, field, message, [])
     for low, high, relation in (
         (minimum, maximum, "above"),
@@ -68,7 +68,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             comparison = f"{_get_field_label(target, field)} {elastic[field]} is {relation} "
             message = f"{comparison}{_get_field_label(target, other_field)} {elastic[other_field]}"
             yield _build_bounds_violation(
-                target, field, message, [(target.doc, (*ELASTIC_PATH, other_field), "the other bound")]
+                target, field, message, [(target.doc, (*ELASTIC_PATH, other_field), "the other limit")]
             )
             break
 
@@ -91,20 +91,20 @@ def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
         if bound:
             message = (
                 f"the job has {format_count(count, 'replica')}, {side} {_get_field_label(target, bound)} "
-                f"{elastic[bound]}; {expected} is not set, so replicas counts"
+                f"{elastic[bound]}; {expected} is not set, so replicas applies"
             )
-            related = [(target.doc, (*ELASTIC_PATH, bound), "the bound")]
+            related = [(target.doc, (*ELASTIC_PATH, bound), "the limit")]
             path = find_written_path(target.data, *get_replica_specs(job)[0].path, "replicas")
             yield Violation(path, {"what": message}, related)
             return
     created = format_count(elastic.get("expectedReplicas", count), "replica")
     effects = {
-        "minReplicas": f"{minimum} is not set, so the job does not start with fewer than its {created}",
-        "maxReplicas": f"{maximum} is not set, so the job does not grow above its {created}",
+        "minReplicas": f"{minimum} is not set, so the job needs all of its {created} to start",
+        "maxReplicas": f"{maximum} is not set, so the job cannot grow above its {created}",
     }
     missing = [effect for field, effect in effects.items() if field not in elastic]
     if len(missing) > 1:
-        missing = [f"{minimum} and {maximum} are not set, so the job keeps its {created}"]
+        missing = [f"{minimum} and {maximum} are not set, so the job stays at its {created}"]
     for message in missing:
         yield Violation((*ELASTIC_PATH, "enabled"), {"what": message})
 
@@ -172,7 +172,7 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         and number != expected
         and (uses_torchrun or has_trait(target.job, "deepspeed-by-controller"))
     ):
-        related = [(target.doc, (*ELASTIC_PATH, "expectedReplicas"), "what counts instead")]
+        related = [(target.doc, (*ELASTIC_PATH, "expectedReplicas"), "the field that overrides it")]
         field = _get_field_label(target, "expectedReplicas")
         values = {"written": number, "expected": expected, "field": field}
         replicas_path = (*counted_specs[0].path, "replicas")
@@ -180,8 +180,8 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(replicas_path, values, related=related, change=change, safe=True)
 
 
-@check()
-def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("leaves-gpus",))
+def workers_kept_after_end(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods with GPUs that run sshd and go on when the job has ended.
 
     Values: ``pods``, ``gpus``, ``field``: what to set, and ``value``: to what.
@@ -190,11 +190,11 @@ def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
         yield from _iter_leftover_pods(target)
 
 
-@check()
-def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("leaves-waiting",))
+def waiting_after_failure(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
-    Values: as of ``leaves_gpus``.
+    Values: as of ``workers_kept_after_end``.
     """
     if not has_trait(target.job, "ssh") and not has_isolated_replicas(target.job):
         yield from _iter_leftover_pods(target)
@@ -265,7 +265,7 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
         path = ("spec", "runPolicy", "activeDeadlineSeconds")
         reason = f"its deadline is {deadline // 3600} hours"
     if reason:
-        related = [(target.doc, path, "what says so")]
+        related = [(target.doc, path, "the reason")]
         values = {"gpus": format_count(gpu_count, "GPU"), "why": reason}
         yield Violation(("spec", "runMode", "debug", "enabled"), values, related)
 

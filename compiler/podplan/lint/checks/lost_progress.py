@@ -113,7 +113,7 @@ def _by_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[Plac
         return  # it says itself from where it goes on
     for at, one in zip(placed, options, strict=True):
         if _OVERWRITES.fullmatch(one.last) and one.is_on:
-            yield at, f"{one.name} switches off the search for the last checkpoint"
+            yield at, f"{one.name} disables the search for the last checkpoint"
         elif _RESUMES.fullmatch(one.last) and (one.value or "").lower() in _REFUSED:
             yield at, f"{_shown(one)} starts the training without a checkpoint"
         elif _REFUSES_RESUME.fullmatch(one.last) and one.is_on:

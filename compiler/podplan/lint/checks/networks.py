@@ -38,7 +38,7 @@ PORT_OPTION = compile_lazily(rf"{_PORT_OPTION_TEXT}(?:=(.*))?")
 PORT_IN_SHELL = compile_lazily(rf"\s{_PORT_OPTION_TEXT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 ANTI_AFFINITY_ADVICE = (
-    f"keep the Pods apart with a required podAntiAffinity by {HOSTNAME_LABEL}, and have a node for each"
+    f"separate the Pods with a required podAntiAffinity by {HOSTNAME_LABEL}, and have a node for each"
 )
 SECOND_NETWORK_ADVICE = f"give the Pods a second network ({NETWORKS_ANNOTATION})"
 
@@ -55,7 +55,7 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
         return
     declared_ports = _list_declared_ports(spec)
     if has_trait(job, "ssh"):
-        reason = "the sshd of each Pod wants port 22, which the sshd of the node has"
+        reason = "the sshd of each Pod needs port 22, which the sshd of the node uses"
     elif (
         count_pods(job) < 2
         or _has_host_anti_affinity(spec)
@@ -63,15 +63,14 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
     ):
         return
     elif declared_ports:
-        ports, verb = ("ports", "are some") if len(declared_ports) > 1 else ("port", "is one")
+        ports = "ports" if len(declared_ports) > 1 else "port"
         reason = (
-            f"{ports} {format_list(declared_ports, 3)}, which the Pod declares, {verb} of its node, and of"
-            f" the {count_pods(job)} Pods of the job those that find no node with the {ports} free stay"
-            " Pending"
+            f"the Pod declares {ports} {format_list(declared_ports, 3)} of its node, so each of the"
+            f" {count_pods(job)} Pods needs a node with the {ports} free, and the others stay Pending"
         )
     else:
         reason = (
-            f"the containers declare no port, so that two of the {count_pods(job)} Pods may share a node and"
+            f"the containers declare no port, so two of the {count_pods(job)} Pods may share a node and"
             " open the same port, such as that of the rendezvous"
         )
     instead = SECOND_NETWORK_ADVICE if has_trait(job, "ssh") else ANTI_AFFINITY_ADVICE
@@ -180,7 +179,7 @@ def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violati
         if value == "false":
             return
         if value == "true":
-            values = {"why": f"{section_name} of the template ask for it", "pods": count_pods(job)}
+            values = {"why": f"{section_name} of the template request it", "pods": count_pods(job)}
             yield Violation(("metadata", section_name, ISTIO_INJECT_KEY), values)
             return
     job_namespace = namespace_of(job)

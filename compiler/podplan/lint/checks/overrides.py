@@ -96,8 +96,8 @@ def _is_merge_key(path: Path) -> bool:
     return len(path) > 1 and path[-1] == "name" and isinstance(path[-2], int)
 
 
-@check()
-def override_changes_nothing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("override-changes-nothing",))
+def override_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An entry of ``override`` after which the CR is what it was before; value ``what``."""
     cr = target.job.cr
     if cr is None:

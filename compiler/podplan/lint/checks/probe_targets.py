@@ -18,9 +18,9 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _EFFECT = {
-    "livenessProbe": "the kubelet kills the container again and again, although it works",
+    "livenessProbe": "the kubelet repeatedly kills the working container",
     "readinessProbe": "the Pod never becomes ready",
-    "startupProbe": "the kubelet kills the container again and again, although it works",
+    "startupProbe": "the kubelet repeatedly kills the working container",
 }
 # Options and variables for the port at which the state of a program is asked, and for its only port.
 _HEALTH = compile_lazily(

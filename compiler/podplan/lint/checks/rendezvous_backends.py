@@ -41,8 +41,8 @@ class RendezvousBackend(NamedTuple):
     group: ReplicaGroup | None
 
 
-@check()
-def unknown_backend(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("unknown-backend",))
+def unknown_rendezvous_backend(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A rendezvous backend that torch does not register; values ``by``, ``backend`` and ``hint``."""
     for backend in _iter_backends(target.job):
         # A blank is one option too many in the word, which another rule reports.

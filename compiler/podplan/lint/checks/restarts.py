@@ -56,7 +56,7 @@ def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterat
     if restarted > 1 and 0 < retries < restarted:
         policy_path: Path = (*restarting_specs[0].path, "restartPolicy")
         limit_path: Path = ("spec", "runPolicy", "backoffLimit")
-        related = [(target.doc, policy_path, "the replicas that are restarted")]
+        related = [(target.doc, policy_path, "the restarted replicas")]
         values = {"pods": count_pods(job), "restarted": restarted, "retries": retries, "said": default_note}
         yield (
             Violation(policy_path, values) if default_note else Violation(limit_path, values, related=related)
@@ -97,7 +97,7 @@ def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
     if has_trait(job, "restart-limit"):
         return f"write restartPolicy: {{policy: {policy}, limit: 3}} beside the template instead"
     if not has_trait(job, "restarts-by-controller"):
-        return f"leave it out: a {kind_of(job)} restarts no Pod"
+        return f"remove it: a {kind_of(job)} restarts no Pod"
     return ""
 
 
@@ -122,7 +122,7 @@ def torchrun_never(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
     for replica_spec in get_replica_specs(target.job):
         if replica_spec.data.get("restartPolicy") == "Never":
             path: Path = ("spec", "torchrunConfig", "maxRestarts")
-            related = [(target.doc, path, "the restarts of torchrun")]
+            related = [(target.doc, path, "maxRestarts of torchrun")]
             yield Violation((*replica_spec.path, "restartPolicy"), {"restarts": restarts}, related=related)
 
 

@@ -94,10 +94,10 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     if not reason and (not other_names or _has_gpus_elsewhere(group, container)):
         return
     if mount is not None:
-        violation_path, current = (*mount.path, "emptyDir"), "an emptyDir on the disk of the node"
+        violation_path, current = (*mount.path, "emptyDir"), "an emptyDir on disk"
     else:
-        violation_path, current = path, "the 64Mi of the container runtime"
-        current += f"; the volume there is mounted in {format_list(other_names)} only" if other_names else ""
+        violation_path, current = path, "the default of 64Mi"
+        current += f"; only {format_list(other_names)} mounts the volume there" if other_names else ""
     change = ("set", (*violation_path, "medium"), "Memory") if mount is not None else None
     values = {"name": get_text(container, "name"), "why": reason.text if reason else "trains", "has": current}
     related = list(_places(group, path, container, mount))
@@ -112,7 +112,7 @@ def _places(
     if mounted is not None:
         return
     if "volumeMounts" in container:
-        yield group.doc, (*path, "volumeMounts"), "its mounts, none at /dev/shm"
+        yield group.doc, (*path, "volumeMounts"), "the mounts of the container, none of them at /dev/shm"
     every = (one for _, one in (*list_containers(group), *list_init_containers(group)))
     used = {get_text(mount, "name") for one in every for _, mount in get_entries(one, "volumeMounts")}
     for number, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes"):

@@ -79,7 +79,7 @@ def _reason(found: Unsignalled, process: Process, subject: Target, spec: Mapping
     last = [inner for _, inner in steps(process) if is_work(inner)][-1:]
     if last != [found.process]:
         return None  # it cannot be told which of the programs needs the time
-    said = f"the Pod gives it {grace} seconds to end"
+    said = f"its grace period is {grace} seconds"
     return Reason(said, "the grace period of the Pod", ("spec", "terminationGracePeriodSeconds"))
 
 

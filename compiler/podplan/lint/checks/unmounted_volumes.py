@@ -54,8 +54,8 @@ def _mounted(container: Mapping[str, Any]) -> set[str]:
 
 def _why(user: tuple[Path, str] | None) -> str:
     if user is None:
-        return "and nothing of it outlives the init container"
-    return f"though a container of the Pod uses {user[1]}, which it then does not have"
+        return "and its files are deleted with the init container"
+    return f"though a container of the Pod uses {user[1]}, which does not exist there"
 
 
 def _scratch_volumes(pod: Mapping[str, Any]) -> set[str]:

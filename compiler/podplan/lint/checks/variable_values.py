@@ -28,8 +28,8 @@ class ValueForm(NamedTuple):
 
 _ALLOCATOR = ValueForm(
     r"\s*\w+\s*:\s*(?:\[[^\]]*\]|[^,=\s]+)(?:\s*,\s*\w+\s*:\s*(?:\[[^\]]*\]|[^,=\s]+))*\s*",
-    "option:value, with commas between them",
-    "torch stops when it first uses a GPU",
+    "option:value pairs, separated by commas",
+    "torch stops when it uses a GPU for the first time",
 )
 _NAMES_AN_INTERFACE = r"(?![=^]?(?:eth|en[ospx]|bond|ib|net)\d)[\s\S]*"
 FORMS = {
@@ -40,7 +40,7 @@ FORMS = {
         r"(?i:none|version|warn|info|trace|abort)", "VERSION, WARN, INFO or TRACE", "it is ignored"
     ),
     "TORCH_DISTRIBUTED_DEBUG": ValueForm(
-        r"(?i:off|info|detail)", "OFF, INFO or DETAIL", "torch stops at the start"
+        r"(?i:off|info|detail)", "OFF, INFO or DETAIL", "torch stops at its start"
     ),
     "NCCL_IB_HCA": ValueForm(
         _NAMES_AN_INTERFACE, "the name of an adapter such as mlx5_0", "NCCL finds no adapter and uses sockets"
@@ -67,6 +67,6 @@ def variable_value(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 ("env", at, "value"), {**values, "expected": form.expected, "effect": form.effect}
             )
         elif name in _LOOPBACK and value.lstrip("=") == "lo" and not is_alone:
-            effect = "the Pods do not reach each other"
-            expected = "an interface of the network of the Pods, such as eth0"
+            effect = "the Pods cannot connect to each other"
+            expected = "an interface of the Pod network, such as eth0"
             yield Violation(("env", at, "value"), {**values, "expected": expected, "effect": effect})

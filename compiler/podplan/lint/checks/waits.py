@@ -47,8 +47,8 @@ ENOUGH_RETRIES = 3
 _WAITING_COMMAND = compile_lazily(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
-@check()
-def waits_unbounded(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("waits-unbounded",))
+def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A loop that waits for another Pod and has no end; values ``asks`` and ``cause``.
 
     An init container may wait in a Pod without GPUs, which the Kubernetes documentation shows.
@@ -98,8 +98,8 @@ class Wait(NamedTuple):
     container: str
 
 
-@check()
-def waits_for_itself(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("waits-for-itself",))
+def init_container_waits_for_own_pod(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An init container that waits for a container which starts only after it.
 
     Values: ``container``, ``host``, ``why``.
@@ -118,7 +118,7 @@ def waits_for_itself(subject: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 def _never_answers(job: LoweredJob, group: ReplicaGroup, wait: Wait) -> str:
     """Why nothing listens on the host while an init container waits for it; "" where something may."""
     if is_loopback(wait.host):
-        return "the containers of its own Pod start only when it has ended"
+        return "the containers of its own Pod start only after it has ended"
     target = _replica(job, wait.host)
     if target is None:
         return ""

@@ -15,9 +15,8 @@ from podplan.yaml.tree import CstNode, parse_cst
 
 
 class PlacedComment(NamedTuple):
-    """A comment with its ``#``. It stands above, beside (on the same line) or below the data at ``path``,
-    or at the top or the end of the document. Below, it begins no further left than the key or the dash.
-    """
+    """A comment with its ``#``, above, beside (on the same line) or below the data at ``path``, or at the
+    top or the end of the document. A comment below is not indented less than the key or the dash."""
 
     text: str
     position: Literal["top", "above", "beside", "below", "end"]
@@ -25,13 +24,13 @@ class PlacedComment(NamedTuple):
 
 
 def extract_comments(document: Document, top: Path = ()) -> list[PlacedComment]:
-    """The comments of one document of a file, in order; with ``top``, those below that path."""
+    """Return the comments of one document of a file, in order; with ``top``, those below that path."""
     return list(_group_by_top(document, len(top)).get(top, ()))
 
 
-@lru_cache(maxsize=1)  # the jobs of a List are asked for one after the other
+@lru_cache(maxsize=1)  # the jobs of a List are imported in order
 def _group_by_top(document: Document, depth: int) -> dict[Path, list[PlacedComment]]:
-    """The comments of a document by the first ``depth`` steps of their paths, which they lose."""
+    """Group the comments of a document by the first ``depth`` steps of their paths, which are removed."""
     root = document.span(())
     before, after = find_markers_around(document.text, root.start, root.end)
     text = document.text[max(before, 0) : after]
@@ -47,7 +46,7 @@ def _group_by_top(document: Document, depth: int) -> dict[Path, list[PlacedComme
 
 
 def _iter_placed_comments(node: CstNode, path: Path) -> Iterator[PlacedComment]:
-    """The comments of a collection in order; those that open it are above its first entry."""
+    """Yield the comments of a collection in order; those that open it are above its first entry."""
     entry_paths = [(*path, _get_step(node, index)) for index in range(len(node.entries))]
     yield from _place("above" if path else "top", node.leading_comments, entry_paths[0] if path else ())
     for entry, entry_path in zip(node.entries, entry_paths, strict=True):
@@ -66,7 +65,7 @@ def _place(
 
 
 def _get_step(node: CstNode, index: int) -> str | int:
-    """The step of a path that leads to an entry: its index, or the key that Kubernetes reads."""
+    """Return the step of a path that leads to an entry: its index, or the key that Kubernetes reads."""
     key = node.entries[index].key
     if key is None:
         return index

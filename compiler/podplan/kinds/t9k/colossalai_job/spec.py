@@ -1,6 +1,8 @@
-"""What the rest of podplan may ask about ColossalAIJob."""
+"""The KindSpec of ColossalAIJob."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from podplan.core.findings import Diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any
@@ -20,10 +22,10 @@ def _load_status_rules() -> StatusRules:
     return STATUS_RULES
 
 
-def _validate_spec(dialect: str, spec: Any) -> list[Diagnostic]:
-    from podplan.kinds.t9k.colossalai_job.validation import validate_spec
+def _validate_cr(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
+    from podplan.kinds.t9k.colossalai_job.validation import validate_cr
 
-    return validate_spec(dialect, spec)
+    return validate_cr(dialect, cr)
 
 
 # Source of the dialects: docs/evidence/t9k-colossalaijob.md
@@ -41,7 +43,7 @@ SPEC = KindSpec(
     priority_path=family.PRIORITY_PATH,
     run_policy_path=family.RUN_POLICY_PATH,
     run_mode_path=family.RUN_MODE_PATH,
-    validate_spec=_validate_spec,
+    validate_cr=_validate_cr,
     superseded_dialect="launcher",
     profile_fields=frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai")),
     role_fields=frozenset(("restart", "retries")),

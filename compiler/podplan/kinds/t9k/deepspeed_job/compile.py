@@ -1,4 +1,4 @@
-"""A profile as a DeepSpeedJob."""
+"""Compiles a profile to a DeepSpeedJob."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.common.hardware import resolve_node_request, resolve_process_count
 from podplan.kinds.common.merge import drop_absent
-from podplan.kinds.common.profile import parse_fixed_roles, stringify_list
+from podplan.kinds.common.profile import parse_fixed_roles, require_choice, stringify_list
 from podplan.kinds.common.run import parse_run
 from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
@@ -17,7 +17,6 @@ from podplan.kinds.t9k.run_policy import (
     build_run_policy,
     build_scheduler,
     read_restart,
-    require_choice,
 )
 
 PREFERRED_CONTAINER = str(kind_behaviors.DEEPSPEED_TRAINING_CONTAINER.value)
@@ -25,7 +24,7 @@ RUN_FORMS = ("python", "module", "exec")
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a DeepSpeedJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a DeepSpeedJob as a traced tree, and the diagnostics of the profile."""
     spec = profile.get("spec")
     diagnostics: list[Diagnostic] = []
     require_choice(spec.get("launcher"), ("deepspeed",), spec, diagnostics)

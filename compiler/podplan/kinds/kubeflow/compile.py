@@ -1,0 +1,248 @@
+"""A profile as a job of the training operator: what its kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
+from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common.durations import parse_duration
+from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, resolve_process_count
+from podplan.kinds.common.merge import drop_absent
+from podplan.kinds.common.profile import (
+    ProfileRole,
+    format_scalar,
+    parse_fixed_roles,
+    prepend_words,
+    require_choice,
+    stringify_list,
+)
+from podplan.kinds.common.run import (
+    RUN_FORMS,
+    RunCommand,
+    build_command,
+    build_module_option,
+    parse_run,
+)
+from podplan.kinds.common.template import build_pod_template
+from podplan.kinds.kubeflow import behaviors
+from podplan.kinds.kubeflow.training_kind import TrainingKind
+
+TracedMap = dict[str, Any]
+_RESTARTS = ("Always", "OnFailure", "Never", "ExitCode")
+# What a profile calls a clean-up, and the operator.
+CLEAN_UPS = {"None": "None", "Unfinished": "Running", "All": "All"}
+_LAUNCHERS = ("torchrun", "python")
+
+
+class RoleReplicas(NamedTuple):
+    """A role of a profile with the number of its replicas."""
+
+    role: ProfileRole
+    replicas: Any
+
+
+SplitRoles = Callable[[Cursor, TrainingKind], list[RoleReplicas]]
+
+
+def compile_job(
+    profile: Cursor,
+    inventory: Cursor,
+    kind: TrainingKind,
+    split_roles: SplitRoles,
+    *,
+    processes_field: str = "",
+    takes_torchrun: bool = False,
+    run_forms: tuple[str, ...] = RUN_FORMS,
+) -> tuple[Any, list[Diagnostic]]:
+    """The spec of a job as a marked tree, and what is wrong with the profile.
+
+    ``split_roles`` gives the replica types of a profile without ``roles``. ``processes_field`` is where the
+    kind states the processes of a replica, ``run_forms`` are the forms of ``run`` that it has.
+    """
+    spec = profile.get("spec")
+    diagnostics: list[Diagnostic] = _reject_start_modes(spec)
+    launcher = require_choice(spec.get("launcher"), _LAUNCHERS, spec, diagnostics) if takes_torchrun else None
+    with_torchrun = launcher is not None and launcher.value == "torchrun"
+    roles = _list_roles(spec, kind, split_roles, diagnostics)
+    requests = [(one.role, resolve_node_request(one.role, inventory, diagnostics)) for one in roles]
+    entries: TracedMap = {}
+    for one, (_, request) in zip(roles, requests, strict=True):
+        run = parse_run(one.role.get_field("run"), run_forms, kind.name, diagnostics)
+        command = _build_torchrun_command(spec, run) if with_torchrun else build_command(run)
+        entries[one.role.name] = _build_replica_spec(kind, one, command, request, diagnostics)
+    tree: TracedMap = {
+        "elasticPolicy": _build_elastic_policy(spec) if kind.has_elastic_policy else None,
+        processes_field or "nprocPerNode": _build_processes(spec, processes_field, requests, diagnostics),
+        "runPolicy": _build_run_policy(spec, diagnostics),
+        kind.specs_field: attribute_to(spec, entries),
+    }
+    return attribute_to(spec, drop_absent(tree)), diagnostics
+
+
+def _list_roles(
+    spec: Cursor, kind: TrainingKind, split_roles: SplitRoles, diagnostics: list[Diagnostic]
+) -> list[RoleReplicas]:
+    """The roles that are written, or those that the kind makes of a profile without any."""
+    if not spec.get("roles").value:
+        return split_roles(spec, kind)
+    known = parse_fixed_roles(spec, kind.types, diagnostics)
+    return [RoleReplicas(role, _count_role(role, kind)) for role in known if role.entry.exists]
+
+
+def _count_role(role: ProfileRole, kind: TrainingKind) -> Any:
+    """The replicas of a role; a type that may have only one does not take the number of the job."""
+    own = role.entry.get("replicas")
+    if role.name not in kind.single_types or own.exists:
+        return role.get_field("replicas") if role.get_field("replicas").exists else None
+    return attribute_to((behaviors.SINGLE_REPLICA, role.entry), 1)
+
+
+def split_main_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
+    """One replica of the main type, and workers for the rest of ``replicas``."""
+    count = spec.get("replicas")
+    origin = count if count.exists else spec
+    main = RoleReplicas(_build_role(spec, kind.main_types[0]), attribute_to((behaviors.SPLIT, origin), 1))
+    if not isinstance(count.value, int) or count.value < 2:
+        return [main]
+    workers = compute_traced(lambda replicas: replicas - 1, count, behavior=behaviors.SPLIT)
+    return [main, RoleReplicas(_build_role(spec, "Worker"), workers)]
+
+
+def keep_workers(spec: Cursor, _kind: TrainingKind) -> list[RoleReplicas]:
+    """Workers alone."""
+    count = spec.get("replicas")
+    return [RoleReplicas(_build_role(spec, "Worker"), count if count.exists else None)]
+
+
+def _build_role(spec: Cursor, name: str, inherited_fields: frozenset[str] | None = None) -> ProfileRole:
+    return ProfileRole(name, spec.get("roles", 0), spec, inherited_fields)
+
+
+def split_launcher_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
+    """A launcher that runs the command, and workers with the hardware."""
+    shared = frozenset(("image", "env", "data", "workingDir", "container", "pod", "restart"))
+    launcher = _build_role(spec, kind.main_types[0], shared | {"run"})
+    workers = _build_role(spec, "Worker", shared | {"replicas", "hardware", "resources", "shm", "ports"})
+    count = spec.get("replicas")
+    worker_count = count if count.exists else attribute_to((behaviors.SPLIT, spec), 1)
+    return [
+        RoleReplicas(launcher, attribute_to((behaviors.SPLIT, spec), 1)),
+        RoleReplicas(workers, worker_count),
+    ]
+
+
+def _build_replica_spec(
+    kind: TrainingKind,
+    one: RoleReplicas,
+    command: TracedMap,
+    request: NodeRequest,
+    diagnostics: list[Diagnostic],
+) -> Any:
+    role = one.role
+    tree = {
+        "replicas": one.replicas,
+        "restartPolicy": require_choice(role.get_field("restart"), _RESTARTS, role.spec, diagnostics),
+        "template": build_pod_template(
+            role, kind.container or "main", command, request, diagnostics, kind.container
+        ),
+    }
+    return attribute_to(role.origin_cursor, drop_absent(tree))
+
+
+def _build_torchrun_command(spec: Cursor, run: RunCommand) -> TracedMap:
+    """torchrun and its options before a script, a module or a program; what is written as command stays."""
+    if run.form not in ("python", "module", "exec"):
+        return build_command(run)
+    launcher, options = spec.get("launcher"), spec.get("torchrun", "extraOptions")
+    words: list[Any] = [attribute_to(launcher, "torchrun"), *stringify_entries(options)]
+    if run.form == "exec":
+        words.append(attribute_to((behaviors.TORCHRUN_PROGRAM, run.words), "--no-python"))
+    return {"command": prepend_words([*words, *build_module_option(run)], run.words)}
+
+
+def stringify_entries(cursor: Cursor) -> list[Any]:
+    """The words of a list, its scalars as strings."""
+    listed = stringify_list(cursor) if cursor.exists else None
+    if listed is None:
+        return []
+    return listed.value if isinstance(listed, Traced) else cursor.entries()
+
+
+def _build_elastic_policy(spec: Cursor) -> Any:
+    elastic, torchrun = spec.get("elastic"), spec.get("torchrun")
+    if not elastic.exists:
+        return None
+    tree = {
+        "minReplicas": elastic.get("min"),
+        "maxReplicas": elastic.get("max"),
+        "maxRestarts": torchrun.get("maxRestarts"),
+        "rdzvBackend": torchrun.get("rdzvBackend"),
+    }
+    return attribute_to(elastic, {key: value for key, value in tree.items() if value.exists})
+
+
+def _build_processes(
+    spec: Cursor,
+    field: str,
+    requests: list[tuple[ProfileRole, NodeRequest]],
+    diagnostics: list[Diagnostic],
+) -> Any:
+    """``processes`` as the field of the kind: a string for torchrun, a number for mpirun."""
+    if not field:
+        return None
+    processes, chosen = spec.get("processes"), spec.get("torchrun", "procPerNode")
+    if not processes.exists:
+        return chosen if field == "nprocPerNode" and chosen.exists else None
+    hardware = [one for one in requests if one[0].name == "Worker"] or requests
+    count = resolve_process_count(processes, hardware, diagnostics)
+    if field != "nprocPerNode" or count is None:
+        return count
+    if isinstance(count, Traced):
+        return count._replace(value=format_scalar(count.value))
+    return compute_traced(format_scalar, count)
+
+
+def _build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
+    deadline, clean_up = spec.get("deadline"), spec.get("cleanUp")
+    clean_up_choice = require_choice(clean_up, tuple(CLEAN_UPS), spec, diagnostics)
+    queue = spec.get("schedule", "queue")
+    tree = drop_absent({
+        "activeDeadlineSeconds": compute_traced(parse_duration, deadline)
+        if isinstance(deadline.value, str)
+        else deadline,
+        "backoffLimit": spec.get("retries"),
+        "cleanPodPolicy": compute_traced(lambda value: CLEAN_UPS[value], clean_up_choice)
+        if clean_up_choice is not None and clean_up_choice.exists
+        else None,
+        "suspend": _build_suspend(spec.get("mode")),
+        "schedulingPolicy": attribute_to(spec.get("schedule"), {"queue": queue}) if queue.exists else None,
+    })  # fmt: skip
+    return attribute_to(spec, tree) if tree else None
+
+
+def _build_suspend(mode: Cursor) -> Traced | None:
+    if mode.value not in ("pause", "immediate"):
+        return None
+    return attribute_to(mode, mode.value == "pause")
+
+
+def _reject_start_modes(spec: Cursor) -> list[Diagnostic]:
+    """A problem for what the training operator has no field for."""
+    kind = spec.get("job").value
+    places = [one.get(field) for one in (spec, *spec.get("roles").entries()) for field in ("debug", "resume")]
+    diagnostics = [
+        Diagnostic("PROF020", f"a {kind} has no use for {place.path[-1]}", place.path, on_key=True)
+        for place in places
+        if place.exists
+    ]
+    if spec.get("mode").value == "debug":
+        message = f"mode of a {kind} is immediate or pause, not debug"
+        diagnostics.append(Diagnostic("PROF024", message, spec.get("mode").path))
+    if spec.get("schedule", "priority").exists:
+        message = (
+            f"a {kind} has no number for a priority; name a PriorityClass in pod (spec.priorityClassName)"
+        )
+        diagnostics.append(Diagnostic("PROF020", message, spec.get("schedule", "priority").path))
+    return diagnostics

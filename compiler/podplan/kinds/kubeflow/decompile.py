@@ -1,0 +1,113 @@
+"""The spec of a job of the training operator as fields of a profile."""
+
+from __future__ import annotations
+
+from podplan.core.structural_diff import is_same_data
+from podplan.core.typing import Any
+from podplan.kinds.common.decompile import (
+    Fields,
+    as_mapping,
+    build_role_fields,
+    decompile_processes,
+    pick_renamed,
+)
+from podplan.kinds.common.decompile_run import decompile_command
+from podplan.kinds.common.decompile_template import decompile_pod_template
+from podplan.kinds.common.durations import format_duration
+from podplan.kinds.kubeflow.compile import CLEAN_UPS
+from podplan.kinds.kubeflow.training_kind import TrainingKind
+
+_CLEAN_UP_NAMES = {value: name for name, value in CLEAN_UPS.items()}
+_PROCESS_WORDS = ("auto", "cpu", "gpu")
+
+
+def decompile_job(
+    spec: Fields, kind: TrainingKind, *, processes_field: str = "", takes_torchrun: bool = False
+) -> Fields:
+    """The fields of the shortest profile that comes near to ``spec``."""
+    roles = [
+        _decompile_role(kind, name, as_mapping(entry))
+        for name, entry in as_mapping(spec.get(kind.specs_field)).items()
+    ]
+    with_torchrun = takes_torchrun and bool(roles) and all(map(_runs_torchrun, roles))
+    if with_torchrun:
+        for role in roles:
+            role["run"] = _remove_torchrun(role["run"]["exec"])
+    elastic = _decompile_elastic(spec) if kind.has_elastic_policy else {}
+    return {
+        **_merge_roles(kind, roles, is_elastic=bool(elastic)),
+        **({"launcher": "torchrun"} if with_torchrun else {}),
+        **_decompile_processes(spec.get(processes_field), roles),
+        **elastic,
+        **_decompile_run_policy(spec),
+    }
+
+
+def _decompile_role(kind: TrainingKind, name: str, entry: Fields) -> Fields:
+    return {
+        "name": name,
+        **pick_renamed(entry, {"replicas": "replicas", "restartPolicy": "restart"}),
+        **decompile_pod_template(
+            entry.get("template"), kind.container or "main", decompile_command, kind.container
+        ),
+    }
+
+
+def _merge_roles(kind: TrainingKind, roles: list[Fields], is_elastic: bool) -> Fields:
+    """``replicas`` alone where the types are those that compiling makes of it, else ``roles``."""
+    fields = [
+        {key: value for key, value in role.items() if key not in ("name", "replicas")} for role in roles
+    ]
+    names = [role["name"] for role in roles]
+    counts: list[Any] = [role.get("replicas") for role in roles]
+    first_type = kind.main_types[0] if kind.splits_replicas and not is_elastic else "Worker"
+    if names == [first_type] and (first_type == "Worker" or counts == [1]):
+        return fields[0] | ({"replicas": counts[0]} if counts[0] is not None else {})
+    is_split = names == [first_type, "Worker"] and counts[0] == 1 and isinstance(counts[1], int)
+    if is_split and counts[1] > 0 and is_same_data(fields[0], fields[1]):
+        return fields[0] | {"replicas": counts[1] + 1}
+    merged = build_role_fields(roles, "")
+    for role in merged.get("roles", ()):
+        if role["name"] in kind.single_types and role.get("replicas") == 1:
+            del role["replicas"]  # which compiling writes
+    return merged
+
+
+def _runs_torchrun(role: Fields) -> bool:
+    words = as_mapping(role.get("run")).get("exec")
+    return isinstance(words, list) and len(words) > 1 and words[0] == "torchrun" and words[1][:1] != "-"
+
+
+def _remove_torchrun(words: list[str]) -> list[str]:
+    return words[1:]
+
+
+def _decompile_processes(value: object, roles: list[Fields]) -> Fields:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and str(int(value)) == value:
+        return decompile_processes(int(value), roles)
+    if isinstance(value, str) and value in _PROCESS_WORDS:
+        return {"torchrun": {"procPerNode": value}}
+    return decompile_processes(value, roles) if isinstance(value, int) else {}
+
+
+def _decompile_elastic(spec: Fields) -> Fields:
+    policy = spec.get("elasticPolicy")
+    if not isinstance(policy, dict):
+        return {}
+    torchrun = pick_renamed(policy, {"maxRestarts": "maxRestarts", "rdzvBackend": "rdzvBackend"})
+    bounds = pick_renamed(policy, {"minReplicas": "min", "maxReplicas": "max"})
+    return {"elastic": bounds, **({"torchrun": torchrun} if torchrun else {})}
+
+
+def _decompile_run_policy(spec: Fields) -> Fields:
+    policy = as_mapping(spec.get("runPolicy"))
+    fields = pick_renamed(policy, {"backoffLimit": "retries"})
+    if policy.get("cleanPodPolicy") in _CLEAN_UP_NAMES:
+        fields["cleanUp"] = _CLEAN_UP_NAMES[policy["cleanPodPolicy"]]
+    seconds = policy.get("activeDeadlineSeconds")
+    if type(seconds) is int and seconds > 0:
+        fields["deadline"] = format_duration(seconds)
+    if isinstance(policy.get("suspend"), bool):
+        fields["mode"] = "pause" if policy["suspend"] else "immediate"
+    queue = as_mapping(policy.get("schedulingPolicy")).get("queue")
+    return fields | ({"schedule": {"queue": queue}} if isinstance(queue, str) else {})

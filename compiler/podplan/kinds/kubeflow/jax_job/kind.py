@@ -1,0 +1,15 @@
+"""How the operator treats JAXJob."""
+
+from podplan.kinds.kubeflow.training_kind import TrainingKind
+
+KIND = TrainingKind(
+    name="JAXJob",
+    specs_field="jaxReplicaSpecs",
+    types=("Worker",),
+    main_types=(),
+    container="jax",
+    port_name="jaxjob-port",
+    port=6666,
+    has_manager=False,
+    traits=frozenset(("exit-code-unlimited", "succeeds-without-main")),
+)

@@ -1,0 +1,29 @@
+"""From a JAXJob to the objects that the operator creates."""
+
+from __future__ import annotations
+
+from podplan.core.indexed_text import Indexed
+from podplan.core.provenance import Cursor
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
+from podplan.kinds.kubeflow import behaviors
+from podplan.kinds.kubeflow.jax_job.kind import KIND
+from podplan.kinds.kubeflow.job import Job, ReplicaType
+from podplan.kinds.kubeflow.lower import lower_job
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
+from podplan.kinds.spec import References
+
+
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
+    """The objects of a JAXJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
+    return lower_job(cr, KIND, options, _build_parts)
+
+
+def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:
+    why = behaviors.ENVIRONMENT
+    return PodParts([
+        variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
+        variable("COORDINATOR_PORT", str(resolve_port(job, replica_type).value), why, replica_type.entry),
+        variable("COORDINATOR_ADDRESS", f"{job.name}-worker-0", why, *job.name_origins),
+        variable("NUM_PROCESSES", str(job.replica_count), why, *job.replica_origins),
+        variable("PROCESS_ID", Indexed((0,)), why, replica_type.entry),
+    ])  # fmt: skip

@@ -1,0 +1,21 @@
+"""How the operator treats MPIJob of kubeflow.org/v1."""
+
+from podplan.kinds.kubeflow.training_kind import TrainingKind
+
+KIND = TrainingKind(
+    name="MPIJob",
+    specs_field="mpiReplicaSpecs",
+    types=("Launcher", "Worker"),
+    main_types=("Launcher",),
+    container="",
+    default_replicas={"Worker": 0},
+    has_webhook=False,
+    required_types=("Launcher",),
+    single_types=("Launcher",),
+    traits=frozenset(
+        (
+            "exit-code-waits",
+            "manager-unchecked",
+        )
+    ),
+)

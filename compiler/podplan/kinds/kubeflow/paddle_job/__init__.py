@@ -1,0 +1,1 @@
+"""PaddleJob of the Kubeflow Training Operator."""

@@ -1,0 +1,14 @@
+"""A profile as a PaddleJob."""
+
+from __future__ import annotations
+
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Cursor
+from podplan.core.typing import Any
+from podplan.kinds.kubeflow.compile import compile_job, keep_workers
+from podplan.kinds.kubeflow.paddle_job.kind import KIND
+
+
+def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
+    """The spec of a PaddleJob as a marked tree, and what is wrong with the profile."""
+    return compile_job(profile, inventory, KIND, keep_workers)

@@ -1,0 +1,41 @@
+"""From a PaddleJob to the objects that the operator creates."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Cursor, attribute_to
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
+from podplan.kinds.kubeflow import behaviors
+from podplan.kinds.kubeflow.job import Job, ReplicaType
+from podplan.kinds.kubeflow.lower import lower_job
+from podplan.kinds.kubeflow.paddle_job.kind import KIND
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, find_leading_type, resolve_port, variable
+from podplan.kinds.spec import References
+
+_OWN_ADDRESS = "POD_IP_DUMMY"
+
+
+def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
+    """The objects of a PaddleJob (docs/evidence/training-operator.md): PodGroup, Services, Pods."""
+    return lower_job(cr, KIND, options, _build_parts)
+
+
+def _build_parts(job: Job, replica_type: ReplicaType, pods: PodRange) -> PodParts:
+    leader = find_leading_type(job) or replica_type
+    port, why = resolve_port(job, leader).value, behaviors.ENVIRONMENT
+    env = [
+        variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
+        variable("PADDLE_JOB_ID", job.name, why, *job.name_origins),
+        variable("PADDLE_NNODES", str(job.replica_count), why, *job.replica_origins),
+    ]
+    if pods.is_first:
+        address = {"name": _OWN_ADDRESS, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+        env += [
+            attribute_to((why, replica_type.entry), address),
+            variable("PADDLE_MASTER", f"$({_OWN_ADDRESS}):{port}", why, leader.entry),
+        ]
+    else:
+        env.append(variable("PADDLE_MASTER", f"{job.name}-{leader.label}-0:{port}", why, leader.entry))
+    if job.find_type("Master") is not None:
+        name = "PADDLE_SERVER_NUM" if replica_type.name == "Master" else "PADDLE_TRAINER_NUM"
+        env.append(variable(name, "1", why, replica_type.entry))
+    return PodParts(env)

@@ -1,0 +1,260 @@
+"""Pods of a replica type: the template with what the operator adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from podplan.core.indexed_text import Indexed
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to, compute_traced
+from podplan.core.replica_groups import ReplicaGroup, build_group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
+from podplan.kinds.common.quantities import canonicalize_quantity
+from podplan.kinds.kubeflow import behaviors
+from podplan.kinds.kubeflow.job import (
+    Job,
+    ReplicaType,
+    because,
+    build_labels,
+    build_main_label,
+    build_metadata,
+    build_name,
+)
+from podplan.kinds.kubeflow.pod_group import build_gang_annotations, build_gang_labels, build_scheduler_name
+
+TracedMap = dict[str, Any]
+INDEX = Indexed((0,))
+
+
+class PodRange(NamedTuple):
+    """Pods of a type that differ only by their index.
+
+    ``is_first`` is for the first Pod of the leading type, ``is_main`` if it decides over the job.
+    """
+
+    start: int
+    replicas: int
+    is_first: bool = False
+    is_main: bool = False
+
+
+class PodParts(NamedTuple):
+    """What a kind adds to the Pods of a range.
+
+    ``env`` is for each container, or for the training one alone with ``only_training``.
+    """
+
+    env: list[Traced]
+    only_training: bool = False
+    init_containers: tuple[Any, ...] = ()
+
+
+def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
+    """The Pods of a type as ranges: of the leading type, the first is one of its own."""
+    count, is_main_type = replica_type.pod_count, replica_type.name in job.kind.main_types
+    if replica_type is not find_leading_type(job):
+        return [PodRange(0, count, is_main=is_main_type)] if count else []
+    is_main = is_main_type or job.kind.has_main_worker
+    ranges = [
+        PodRange(0, min(count, 1), is_first=True, is_main=is_main),
+        PodRange(1, count - 1, is_main=is_main_type),
+    ]
+    return [one for one in ranges if one.replicas > 0]
+
+
+def find_leading_type(job: Job) -> ReplicaType | None:
+    """The type whose first Pod the others depend on."""
+    return job.find_type(job.kind.find_leading_type([one.name for one in job.types]))
+
+
+def build_pods(
+    job: Job, replica_type: ReplicaType, build_parts: Callable[[PodRange], PodParts]
+) -> Iterator[ReplicaGroup]:
+    """The Pods of a type."""
+    for pod_range in split_ranges(job, replica_type):
+        labels = build_labels(job, replica_type, INDEX)
+        if pod_range.is_main:
+            labels |= build_main_label(replica_type)
+        parts = build_parts(pod_range)
+        spec = build_pod_spec(
+            job, replica_type, build_containers(job, replica_type, parts), parts.init_containers
+        )
+        yield build_pod_group(
+            job,
+            replica_type,
+            build_name(job, replica_type),
+            labels,
+            spec,
+            pod_range.start,
+            pod_range.replicas,
+        )
+
+
+def build_pod_group(
+    job: Job,
+    replica_type: ReplicaType,
+    name: Indexed | str,
+    labels: TracedMap,
+    spec: TracedMap,
+    start: int = 0,
+    count: int = 1,
+) -> ReplicaGroup:
+    """Pods with this name and spec, and the metadata of their template."""
+    template = replica_type.template.get("metadata")
+    written_labels, written_annotations = template.get("labels"), template.get("annotations")
+    labels = {**written_labels.fields(), **labels, **build_gang_labels(job)}
+    annotations = {**written_annotations.fields(), **build_gang_annotations(job, replica_type)}
+    metadata = build_metadata(
+        job,
+        name,
+        attribute_to(because(written_labels, replica_type.entry, behaviors.LABELS), labels),
+        attribute_to(because(written_annotations, replica_type.entry, behaviors.POD_GROUP), annotations)
+        if annotations
+        else None,
+        finalizers=template.get("finalizers"),
+    )
+    tree = attribute_to(
+        (replica_type.entry, behaviors.POD),
+        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec},
+    )
+    group = build_group(tree, replica_type.key, start, count)
+    return group._replace(training_container_index=find_training_index(job, replica_type))
+
+
+def find_training_index(job: Job, replica_type: ReplicaType) -> int:
+    """The index of the container with the name of the kind, else the first."""
+    containers = replica_type.template.get("spec", "containers").entries()
+    return next((i for i, one in enumerate(containers) if one.get("name").value == job.kind.container), 0)
+
+
+def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> list[Any]:
+    """The containers of a type with the variables and the port that the operator adds."""
+    training_index = find_training_index(job, replica_type)
+    containers: list[Any] = []
+    for index, container in enumerate(replica_type.template.get("spec", "containers").entries()):
+        tree = write_container(container)
+        if parts.env and (index == training_index or not parts.only_training):
+            tree["env"] = [*write_env(container), *parts.env]
+        if index == training_index and job.kind.port and find_port(job, replica_type) is None:
+            tree["ports"] = [*write_ports(container), build_default_port(job, replica_type)]
+        containers.append(attribute_to(container, order_container_fields(tree)))
+    return containers
+
+
+def write_container(container: Cursor) -> TracedMap:
+    """A container as it leaves the operator: with defaults of the CRD, quantities in shortest kind."""
+    tree: TracedMap = dict(container.fields())
+    if "ports" in tree:
+        tree["ports"] = write_ports(container)
+    if "env" in tree:
+        tree["env"] = write_env(container)
+    if "resources" in tree:
+        tree["resources"] = write_resources(container.get("resources"))
+    return tree
+
+
+def write_env(container: Cursor) -> list[Any]:
+    """The variables of a container; Go leaves out values that are empty."""
+    return [
+        attribute_to(one, {key: field for key, field in one.fields().items() if field.value != ""})
+        if isinstance(one.value, dict) and one.value.get("value") == ""
+        else one
+        for one in container.get("env").entries()
+    ]
+
+
+def write_ports(container: Cursor) -> list[Any]:
+    """The ports of a container; without a protocol they get TCP."""
+    return [
+        port
+        if not isinstance(port.value, dict) or port.get("protocol").exists
+        else attribute_to(
+            port, {**port.fields(), "protocol": attribute_to((behaviors.PROTOCOL, port), "TCP")}
+        )
+        for port in container.get("ports").entries()
+    ]
+
+
+def write_resources(resources: Cursor) -> Any:
+    """Resources with their quantities in the shortest kind."""
+    if not isinstance(resources.value, dict):
+        return resources
+    tree: TracedMap = dict(resources.fields())
+    for section in ("limits", "requests"):
+        amounts = resources.get(section).fields()
+        if any(one.value != canonicalize_quantity(one.value) for one in amounts.values()):
+            tree[section] = attribute_to(
+                resources.get(section), {name: write_quantity(one) for name, one in amounts.items()}
+            )
+    return attribute_to(resources, tree)
+
+
+def write_quantity(cursor: Cursor) -> Cursor | Traced:
+    """A quantity in its shortest kind."""
+    if canonicalize_quantity(cursor.value) == cursor.value:
+        return cursor
+    return compute_traced(canonicalize_quantity, cursor, behavior=behaviors.QUANTITY)
+
+
+def find_port(job: Job, replica_type: ReplicaType) -> Cursor | None:
+    """The port of the training container that has the name of the kind's port."""
+    index = find_training_index(job, replica_type)
+    container = replica_type.template.get("spec", "containers", index)
+    ports = (one for one in container.get("ports").entries() if one.get("name").value == job.kind.port_name)
+    return next(ports, None)
+
+
+def resolve_port(job: Job, replica_type: ReplicaType) -> Traced:
+    """The number of the kind's port of a type: as written, else the default."""
+    port = find_port(job, replica_type)
+    if port is not None and port.get("containerPort").exists:
+        return attribute_to(
+            (port.get("containerPort"), behaviors.DEFAULT_PORT), port.get("containerPort").value
+        )
+    return attribute_to((behaviors.DEFAULT_PORT, replica_type.entry), job.kind.port)
+
+
+def build_default_port(job: Job, replica_type: ReplicaType) -> Traced:
+    """The port that the operator adds to the training container."""
+    return attribute_to(
+        (behaviors.DEFAULT_PORT, replica_type.entry),
+        {"name": job.kind.port_name, "containerPort": job.kind.port},
+    )
+
+
+def build_pod_spec(
+    job: Job,
+    replica_type: ReplicaType,
+    containers: list[Any],
+    init_containers: tuple[Any, ...] = (),
+    **fields: Any,
+) -> TracedMap:
+    """The spec of the template with containers, restart policy and scheduler as the operator sets them."""
+    template = replica_type.template.get("spec")
+    tree: TracedMap = {**template.fields(), **fields, "containers": containers}
+    written = template.get("initContainers").entries()
+    if written or init_containers:
+        tree["initContainers"] = [
+            *(attribute_to(one, order_container_fields(write_container(one))) for one in written),
+            *init_containers,
+        ]
+    tree["restartPolicy"] = _build_restart_policy(job, replica_type)
+    scheduler = build_scheduler_name(job, template)
+    if scheduler is not None:
+        tree["schedulerName"] = scheduler
+    return order_pod_fields(tree)
+
+
+def _build_restart_policy(job: Job, replica_type: ReplicaType) -> Traced:
+    policy = replica_type.entry.get("restartPolicy")
+    value = str(policy.value or job.kind.restart_policy)
+    return attribute_to(
+        (policy if policy.value else replica_type.entry, behaviors.RESTART_POLICY),
+        "Never" if value == "ExitCode" else value,
+        overridden=(replica_type.template.get("spec", "restartPolicy"),),
+    )
+
+
+def variable(name: str, value: Any, *causes: Cause) -> Traced:
+    """A variable that the operator sets, because of ``causes``. An empty value is left out, as Go does."""
+    return attribute_to(because(*causes), {"name": name, "value": value} if value != "" else {"name": name})

@@ -1,0 +1,1 @@
+"""PyTorchJob of the Kubeflow Training Operator."""

@@ -1,0 +1,11 @@
+"""What the rest of podplan may ask about PyTorchJob."""
+
+from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, build_spec
+
+SPEC = build_spec(
+    KIND,
+    "pytorchjobs",
+    elastic_path=("spec", "elasticPolicy"),
+    profile_fields=PROFILE_FIELDS | {"launcher", "processes", "elastic", "torchrun"},
+)

@@ -1,0 +1,73 @@
+"""What the kinds of the training operator answer alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from podplan.core.findings import Diagnostic
+from podplan.core.provenance import Behavior
+from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.kinds.kubeflow.training_kind import TrainingKind
+from podplan.kinds.spec import CleanUp, KindSpec, ReplicaTypesField
+
+if TYPE_CHECKING:
+    from podplan.kinds.change_effects import ChangeRules
+
+DROPPED_FIELD_RULE = "SCHEMA012"
+TRAITS = frozenset(
+    (
+        "training",
+        "pod-templates",
+        "replica-types",
+        "deadline",
+        "restarts-by-controller",
+        "template-restart-policy-ignored",
+        "scheduling-policy",
+        "suspend",
+        "negative-retries-fail",
+    )
+)
+PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
+
+
+def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
+    """The spec of a kind from its kind; ``answers`` are those that are its own."""
+
+    def validate(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
+        from podplan.kinds.kubeflow.validation import validate_job
+
+        return validate_job(kind, cr)
+
+    def load_change_rules() -> ChangeRules:
+        from podplan.kinds.kubeflow.change_effects import build_change_rules
+
+        return build_change_rules(kind)
+
+    container = Behavior(
+        "training-operator.training-container",
+        f"the container that trains is called {kind.container}",
+        "verified",
+        "docs/evidence/training-operator.md#defaults",
+        kind.container,
+    )
+    return KindSpec(
+        **{
+            "plural": plural,
+            "option_prefix": "training-operator",
+            "training_container": container if kind.container else None,
+            "validate_cr": validate,
+            "unknown_field_rule": DROPPED_FIELD_RULE,
+            "replica_types": (ReplicaTypesField(("spec", kind.specs_field), "map"),),
+            "queue_path": ("spec", "runPolicy", "schedulingPolicy", "queue"),
+            "priority_path": ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
+            "run_policy_path": ("spec", "runPolicy"),
+            "profile_fields": PROFILE_FIELDS,
+            "role_fields": frozenset(("restart",)),
+            "load_change_rules": load_change_rules,
+            "traits": TRAITS | kind.traits,
+            "main_replica_types": kind.main_types,
+            "clean_up": CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
+            "owner_label": "training.kubeflow.org/job-name",
+            **answers,
+        }
+    )

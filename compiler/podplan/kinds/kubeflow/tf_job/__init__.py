@@ -1,0 +1,1 @@
+"""TFJob of the Kubeflow Training Operator."""

@@ -1,0 +1,22 @@
+"""How the operator treats TFJob."""
+
+from podplan.kinds.kubeflow.training_kind import TrainingKind
+
+KIND = TrainingKind(
+    name="TFJob",
+    specs_field="tfReplicaSpecs",
+    types=("Chief", "Master", "Worker", "PS", "Evaluator"),
+    main_types=("Chief", "Master"),
+    container="tensorflow",
+    port_name="tfjob-port",
+    port=2222,
+    has_open_types=True,
+    exclusive_types=("Chief", "Master"),
+    panics_below_zero=True,
+    traits=frozenset(
+        (
+            "exit-code-unlimited",
+            "succeeds-without-main",
+        )
+    ),
+)

@@ -1,0 +1,18 @@
+"""How the operator treats XGBoostJob."""
+
+from podplan.kinds.kubeflow.training_kind import TrainingKind
+
+KIND = TrainingKind(
+    name="XGBoostJob",
+    specs_field="xgbReplicaSpecs",
+    types=("Master", "Worker"),
+    main_types=("Master",),
+    container="xgboost",
+    port_name="xgboostjob-port",
+    port=9999,
+    required_types=("Master",),
+    single_types=("Master",),
+    written_single_types=("Master",),
+    splits_replicas=True,
+    traits=frozenset(("exit-code-unlimited",)),
+)
