@@ -52,7 +52,10 @@ def test_mpirun_and_what_it_starts() -> None:
             '--extra_launch_args cannot hold "c=d=e": an item has one "="']),
         ("torchrun --nnodes=2:1 a.py", ['--nnodes "2:1" violates 0 < MIN <= MAX']),
         ("torchrun --rdzv_conf=a=1, a.py", ['--rdzv_conf "a=1," has a pair without a key; write K=V,K=V']),
-        ("torchrun --nproc 2 a.py", ['"--nproc" is an ambiguous abbreviation of --nproc_per_node or --nproc-per-node']),
+        (
+            "torchrun --nproc 2 a.py",
+            ['"--nproc" is an ambiguous abbreviation of --nproc_per_node or --nproc-per-node'],
+        ),
         ("torchrun a.py --no 2", ['"--no" is an ambiguous abbreviation of --no_python or --node_rank']),
         ("deepspeed --include a --num_gpus 2 t.py", ["--num_gpus cannot be combined with --include"]),
         ("deepspeed --launcher ssh t.py", [

@@ -46,7 +46,7 @@ def _group_by_top(document: Document, depth: int) -> dict[Path, list[PlacedComme
 
 
 def _iter_placed_comments(node: CstNode, path: Path) -> Iterator[PlacedComment]:
-    """The comments of a collection in order; those that open it are above its first entry."""
+    """Yield the comments of a collection in order; those that open it are above its first entry."""
     entry_paths = [(*path, _get_step(node, index)) for index in range(len(node.entries))]
     yield from _place("above" if path else "top", node.leading_comments, entry_paths[0] if path else ())
     for entry, entry_path in zip(node.entries, entry_paths, strict=True):
@@ -65,7 +65,7 @@ def _place(
 
 
 def _get_step(node: CstNode, index: int) -> str | int:
-    """The step of a path that leads to an entry: its index, or the key that Kubernetes reads."""
+    """Return the step of a path that leads to an entry: its index, or the key that Kubernetes reads."""
     key = node.entries[index].key
     if key is None:
         return index

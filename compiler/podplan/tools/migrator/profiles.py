@@ -12,8 +12,7 @@ from podplan.tools.formatter.document_spans import DocumentSpan
 from podplan.tools.formatter.rewriting import rewrite_document
 from podplan.tools.migrator.old_spellings import remove_entry
 from podplan.yaml import Document, parse_yaml
-from podplan.yaml.edits.application import apply_edits
-from podplan.yaml.edits.changes import FixRefused, build_edits
+from podplan.yaml.edits.changes import FixRefused, apply_edits, build_edits
 
 Data = dict[str, Any]
 

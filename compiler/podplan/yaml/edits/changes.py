@@ -297,3 +297,10 @@ def _find_line_end(text: str, offset: int) -> int:
 
 def _detect_line_break(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text with edits that do not overlap, from the last to the first."""
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
