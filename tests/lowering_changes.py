@@ -1,4 +1,4 @@
-"""What each setting of lowering changes, in a job that shows it."""
+"""The effect of each lowering option, in a job that shows it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from tests.lowering_jobs import (
     ELASTIC,
     ELASTIC_FROM,
     GENERIC,
+    MPI_JOB_V1,
     PAUSED,
     PLAIN,
+    PYTORCH_JOB,
+    TF_JOB,
     TORCHRUN,
     UID,
     WITH_PORT,
@@ -27,7 +30,7 @@ ABSENT = None
 
 
 class Change(NamedTuple):
-    """A setting, and the part of a lowered object that it changes; ABSENT for a part that is gone."""
+    """An option, and the part of a lowered object that it changes; ABSENT for a part that it removes."""
 
     id: str
     value: Any
@@ -351,12 +354,60 @@ CHANGES = [
         "Pod/bert-worker-1:spec.containers[main].command[0]",
         "/opt/sshd",
     ),
+    Change("gang-scheduler", "volcano", PYTORCH_JOB, POD + "spec.schedulerName", "volcano"),
+    Change(
+        "training-operator.cluster-domain",
+        "example.net",
+        TF_JOB,
+        POD + "spec.containers[tensorflow].env[TF_CONFIG].value",
+        '{"cluster":{"worker":["bert-worker-0.default.svc.example.net:2222",'
+        '"bert-worker-1.default.svc.example.net:2222"]},"task":{"type":"worker","index":0},"environment":"cloud"}',
+    ),
+    Change(
+        "training-operator.init-image",
+        "busybox:1.36",
+        PYTORCH_JOB,
+        POD + "spec.initContainers[init-pytorch].image",
+        "busybox:1.36",
+    ),
+    Change(
+        "training-operator.init-template",
+        "[{name: wait, image: 'a:{{.MaxTries}}', args: ['{{ .MasterAddr }}']}]",
+        PYTORCH_JOB,
+        POD + "spec.initContainers[wait]",
+        {"name": "wait", "image": "a:100", "args": ["bert-master-0"]},
+    ),
+    Change(
+        "training-operator.init-tries",
+        7,
+        PYTORCH_JOB,
+        POD + "spec.initContainers[init-pytorch].command[2]",
+        "err=1;for i in $(seq 7); do if nslookup bert-master-0; then err=0 && break; fi;"
+        "echo waiting for master; sleep 2; done; exit $err",
+    ),
+    Change(
+        "training-operator.kubectl-delivery-image",
+        "kubectl:1.31",
+        MPI_JOB_V1,
+        LAUNCHER + "spec.initContainers[kubectl-delivery].image",
+        "kubectl:1.31",
+    ),
+    Change(
+        "training-operator.scheduler-name",
+        "gangs",
+        PYTORCH_JOB,
+        POD + "spec.schedulerName",
+        "gangs",
+    ),
     Change("tensorboard.labels", {"app": "{job}"}, TORCHRUN, "TensorBoard/bert:metadata.labels.app", "bert"),
 ]
 BY_ID = {change.id: change for change in CHANGES}
-# What only shows where another setting is as it is not by default.
-WITH = {"service.job-name": {"service.per": "job"}}
-# Where the setting is named, where that is not the part itself but what it stands in.
+# Options whose effect requires another option with a value that is not the default.
+WITH = {
+    "service.job-name": {"service.per": "job"},
+    "training-operator.scheduler-name": {"gang-scheduler": "scheduler-plugins"},
+}
+# Where the option is in the provenance, if not at the part itself but at its parent.
 TOLD_AT = {
     "colossalai.launcher-container": "spec.containers[b]",
     "colossalai.training-container": "spec.containers[b]",

@@ -1,4 +1,4 @@
-"""Jobs of every kind that show what a setting of lowering changes."""
+"""Jobs of every kind that show the effect of a lowering option."""
 
 from __future__ import annotations
 
@@ -106,4 +106,23 @@ COLOSSALAI = job(
       replicas: 2
       template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}
     """,
+)
+PYTORCH_JOB = job(
+    "PyTorchJob",
+    """
+    pytorchReplicaSpecs:
+      Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: i}]}}}
+      Worker: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: i}]}}}
+    """,
+    api_version="kubeflow.org/v1",
+)
+TF_JOB = job(
+    "TFJob",
+    "tfReplicaSpecs: {Worker: {replicas: 2, template: {spec: {containers: [{name: tensorflow, image: i}]}}}}",
+    api_version="kubeflow.org/v1",
+)
+MPI_JOB_V1 = job(
+    "MPIJob",
+    "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: mpi, image: i}]}}}}",
+    api_version="kubeflow.org/v1",
 )

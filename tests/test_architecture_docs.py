@@ -41,7 +41,9 @@ def test_every_package_is_described_in_the_order_of_the_layers() -> None:
 def test_building_blocks_of_kinds_are_described() -> None:
     kinds = PACKAGE / "kinds"
     shared = {f"common/{path.stem}" for path in (kinds / "common").glob("[a-z]*.py")}
-    shared |= {f"t9k/{path.stem}" for path in (kinds / "t9k").glob("[a-z]*.py")} | {"t9k/behaviors/"}
+    for family in ("t9k", "kubeflow", "declared"):
+        shared |= {f"{family}/{path.stem}" for path in (kinds / family).glob("[a-z]*.py")}
+    shared.add("t9k/behaviors/")
     shared |= {path.stem for path in kinds.glob("[a-z]*.py")} - {"registry", "spec"}
     assert places(section("Building blocks of kinds")) == shared
 

@@ -15,7 +15,7 @@ import yaml
 
 from podplan import kubernetes
 from podplan.integrations.argocd.parameters import PARAMETER_TYPES
-from podplan.kinds.registry import KIND_NAMES
+from podplan.kinds.registry import PACKAGES
 from tests.golden_cases import podplan
 from tests.plugin_server import DEPLOY, ROOT, decoded_by_kubectl, image_variables, plugin
 
@@ -123,12 +123,16 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
         text = (DEPLOY / name).read_text()
         assert decoded_by_kubectl(text) == list(yaml.safe_load_all(text))
 
-    def test_the_health_of_every_kind_is_the_one_script(made: dict[str, Any]) -> None:
+    def test_the_health_of_every_kind_is_the_script_of_its_family(made: dict[str, Any]) -> None:
         data = made["ConfigMap"]["data"]
         assert data.pop("resource.compareoptions") == "ignoreAggregatedRoles: true"
-        script = (DEPLOY / "component/health.lua").read_text()
-        prefix = "resource.customizations.health.batch.tensorstack.dev_"
-        assert data == {f"{prefix}{kind}": script for kind in KIND_NAMES}
+        scripts = {"batch.tensorstack.dev": "health.lua", "kubeflow.org": "training-operator-health.lua"}
+        assert data == {
+            f"resource.customizations.health.{kind.group}_{kind.kind}": (
+                DEPLOY / "component" / scripts[kind.group]
+            ).read_text()
+            for kind in PACKAGES
+        }
         assert made["ConfigMap"]["metadata"]["name"] == "argocd-cm"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -29,20 +30,23 @@ HEALTH = {
 }
 
 
+OPERATOR_SCRIPT = (ROOT / "deploy/argocd/component/training-operator-health.lua").read_text()
+
+
 @cache
-def _lua() -> tuple[Any, Any]:
+def _lua(text: str = SCRIPT) -> tuple[Any, Any]:
     """A Lua with the libraries that Argo CD opens for such a script, and no others; and the script."""
     lua = lua51.LuaRuntime(unpack_returned_tuples=True)
     opened = ("type", "ipairs", "pairs", "next", "tostring", "tonumber", "select", "table", "error", "pcall")
     environment = lua.table_from({name: lua.globals()[name] for name in opened})
     lua.globals()["sandbox"] = environment
-    lua.globals()["script"] = SCRIPT
+    lua.globals()["script"] = text
     return lua, lua.execute("local f = assert(loadstring(script)); setfenv(f, sandbox); return f")
 
 
-def health(cr: Any) -> tuple[str, str]:
+def health(cr: Any, text: str = SCRIPT) -> tuple[str, str]:
     """The status and the message that Argo CD shows for a CR."""
-    lua, script = _lua()
+    lua, script = _lua(text)
     lua.globals()["sandbox"]["obj"] = lua.table_from(cr, recursive=True)
     found = dict(script().items())
     assert set(found) == {"status", "message"}
@@ -125,3 +129,39 @@ def job(phase: str | None = None, **conditions: str) -> dict[str, Any]:
 )
 def test_statuses_that_no_fixture_has(cr: dict[str, Any], expected: tuple[str, str]) -> None:
     assert health(cr) == expected
+
+
+OPERATOR_STATUSES = [
+    json.loads(line) for line in (FIXTURES / "training_operator/statuses.jsonl").read_text().splitlines()
+]
+# What the last true condition of a job of the training operator is, as Argo CD calls it.
+OPERATOR_HEALTH = {
+    "Created": "Progressing",
+    "Running": "Progressing",
+    "Restarting": "Progressing",
+    "Suspended": "Suspended",
+    "Succeeded": "Healthy",
+    "Failed": "Degraded",
+}
+
+
+@each_row("row", OPERATOR_STATUSES, ids=[f"{row['kind']} {row['case']}" for row in OPERATOR_STATUSES])
+def test_the_health_of_a_job_of_the_training_operator(row: dict[str, Any]) -> None:
+    last = [one for one in row["status"]["conditions"] if one["status"] == "True"][-1]
+    assert health({"status": row["status"]}, OPERATOR_SCRIPT) == (
+        OPERATOR_HEALTH[last["type"]],
+        last["message"],
+    )
+
+
+def test_the_statuses_of_the_training_operator_have_every_condition() -> None:
+    last = {
+        [one["type"] for one in row["status"]["conditions"] if one["status"] == "True"][-1]
+        for row in OPERATOR_STATUSES
+    }
+    assert last == set(OPERATOR_HEALTH)
+
+
+@pytest.mark.parametrize("cr", [{}, {"status": {}}, {"status": {"conditions": ["x"]}}])
+def test_a_job_that_nobody_has_taken_up_is_progressing(cr: dict[str, Any]) -> None:
+    assert health(cr, OPERATOR_SCRIPT)[0] == "Progressing"

@@ -59,7 +59,7 @@ def test_a_tensorboard_counts_as_a_user_of_its_claim(board: dict[str, Any]) -> N
     alone["spec"]["tensorboardSpec"] = {"image": "registry.example.com/tensorboard:2", **board}
     assert messages("VOL001", alone, pvcs=ONE_NODE) == [
         '2 Pods mount the claim "data" (1 Pod of worker and the TensorBoard), '
-        "and its access mode ReadWriteOnce is for one node"
+        "but its access mode ReadWriteOnce permits one node: Pods on other nodes do not start"
     ]
 
 
@@ -70,9 +70,9 @@ def test_replicas_of_a_type_are_counted_together() -> None:
 def test_a_claim_of_three_jobs_is_said_at_the_later_ones() -> None:
     jobs = [with_claim(name) for name in ("first", "second", "third")]
     found = messages("VOL004", *jobs, pvcs=ONE_NODE)
-    assert [one.partition("mounted by ")[2] for one in found] == [
-        "PyTorchTrainingJob/first too",
-        "PyTorchTrainingJob/first and PyTorchTrainingJob/second too",
+    assert [one.partition("mounted by ")[2].partition(":")[0] for one in found] == [
+        "PyTorchTrainingJob/first",
+        "PyTorchTrainingJob/first and PyTorchTrainingJob/second",
     ]
 
 

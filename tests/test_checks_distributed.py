@@ -83,7 +83,7 @@ STATIC = "--master_addr=$(service.worker[0].host)"
             pytorch(1, 4, "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=4 a.py"),
             [
                 "DIST005: torchrun starts 4 processes in each Pod, which has 4 GPUs, of which "
-                "CUDA_VISIBLE_DEVICES shows 2"
+                "CUDA_VISIBLE_DEVICES exposes 2"
             ],
         ),
         (
@@ -95,13 +95,13 @@ STATIC = "--master_addr=$(service.worker[0].host)"
         (pytorch(1, 2, "CUDA_VISIBLE_DEVICES=0,-1 torchrun --nproc_per_node=1 a.py"), []),
         (
             pytorch(1, 2, "python prepare.py && python train.py"),
-            ["DIST001: python starts 1 process in each Pod, and 1 of its 2 GPUs has nothing to do"],
+            ["DIST001: python starts 1 process in each Pod, so 1 of its 2 GPUs is idle"],
         ),
         (pytorch(1, 2, "python a.py & python b.py & wait"), []),
         (pytorch(1, 2, "python prepare.py && torchrun --nproc_per_node=2 train.py"), []),
         (
             pytorch(1, 2, "python -m vision.train"),
-            ["DIST001: python starts 1 process in each Pod, and 1 of its 2 GPUs has nothing to do"],
+            ["DIST001: python starts 1 process in each Pod, so 1 of its 2 GPUs is idle"],
         ),
         (pytorch(1, 2, "python -m vision.train --devices 2"), []),
         (pytorch(1, 2, "python -m llamafactory.launcher sft.yaml"), []),
@@ -115,7 +115,7 @@ STATIC = "--master_addr=$(service.worker[0].host)"
         (deepspeed(2, 4, ["--include=train-worker-0:0@train-worker-1:1"], gpus=4), []),
         (
             deepspeed(10_000, 4, [], gpus=8),
-            ["DIST001: deepspeed starts 4 processes in each Pod, and 4 of its 8 GPUs have nothing to do"],
+            ["DIST001: deepspeed starts 4 processes in each Pod, so 4 of its 8 GPUs are idle"],
         ),
         (deepspeed(2, 2, []), []),
     ],
@@ -131,12 +131,12 @@ def test_processes_and_gpus(job: Data, expected: list[str]) -> None:
         (pytorch(4, 0, f"torchrun --nnodes=$NODES {JOIN} a.py"), []),
         (
             pytorch(4, 0, f"torchrun --nnodes=5:8 {JOIN} a.py"),
-            ["DIST002: torchrun waits for 5 to 8 nodes, and the job has 4 Pods"],
+            ["DIST002: torchrun waits for 5 to 8 nodes, but the job has 4 Pods"],
         ),
         (pytorch(2, 0, "torchrun a.py; torchrun b.py"), []),
         (
             pytorch(2, 0, "torchrun --nnodes=1 a.py"),
-            ["DIST007: each of the 2 Pods trains alone: torchrun is told --nnodes=1"],
+            ["DIST007: each of the 2 Pods trains a separate model, because torchrun has --nnodes=1"],
         ),
     ],
 )
@@ -177,14 +177,14 @@ def test_ranks(types: dict[str, int], rank: str, expected: list[str]) -> None:
     [
         (
             ["--include=train-worker-9999:0"],
-            ["DS005: --include has deepspeed use 1 worker of 10000; the others wait in vain"],
+            ["DS005: --include limits deepspeed to 1 worker of 10000: the others stay idle"],
         ),
         (
             ["--include=train-worker-10000"],
             [
                 "DS001: --include names train-worker-10000, which is not in the hostfile "
                 "(train-worker-0 to train-worker-9999)",
-                "DS005: --include has deepspeed use 1 worker of 10000; the others wait in vain",
+                "DS005: --include limits deepspeed to 1 worker of 10000: the others stay idle",
             ],
         ),
         (

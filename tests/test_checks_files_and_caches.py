@@ -345,7 +345,7 @@ def test_places_that_give_a_container_shared_memory() -> None:
     main = given["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]
     del main["volumeMounts"][1]
     assert related(given, "RES001") == [
-        "its mounts, none at /dev/shm",
+        "the mounts of the container, none of them at /dev/shm",
         "a volume in memory that no container mounts",
         "its GPUs",
         "its data loaders",

@@ -54,11 +54,11 @@ def test_resources_of_a_pod_as_a_whole_count_for_those_of_its_containers() -> No
     pods = job(role("worker", 3, main, resources={"requests": {"memory": "10Gi"}, "limits": {"cpu": 4}}))
     assert messages("SCHED002", pods, **quota(memory="30Gi", cpu=12)) == []
     assert messages("SCHED002", pods, **quota(memory="29Gi")) == [
-        "3 Pods that start together ask for 30Gi memory (3 × 10Gi), and the quota of the queue "
-        '"research" is 29Gi'
+        "3 Pods that start together request 30Gi memory (3 × 10Gi), but the quota of the queue "
+        '"research" is 29Gi: the job stays Pending'
     ]
     (found,) = said("SCHED002", pods, **quota(cpu=11))
-    assert "ask for 12 cpu (3 × 4)" in found.message
+    assert "request 12 cpu (3 × 4)" in found.message
     assert messages("SCHED002", pods, **quota(**{GPU: 5})) != []
 
 
@@ -68,8 +68,8 @@ def test_requests_count_before_limits_and_all_containers_together() -> None:
     pods = job(role("worker", 3, main, helper))
     assert messages("SCHED002", pods, **quota(memory="36Gi")) == []
     assert messages("SCHED002", pods, **quota(memory="35Gi")) == [
-        "3 Pods that start together ask for 36Gi memory (3 × 12Gi), and the quota of the queue "
-        '"research" is 35Gi'
+        "3 Pods that start together request 36Gi memory (3 × 12Gi), but the quota of the queue "
+        '"research" is 35Gi: the job stays Pending'
     ]
 
 
@@ -78,13 +78,13 @@ def test_init_containers_count_where_they_need_more(init: str, needs: str | None
     prepare = {**container(limits={"cpu": init}), "name": "prepare"}
     pods = job(role("worker", 2, container(limits={"cpu": "10"}), initContainers=[prepare]))
     found = messages("SCHED002", pods, **quota(cpu=20))
-    assert [f"ask for {needs} cpu" in one for one in found] == [True] * (needs is not None)
+    assert [f"request {needs} cpu" in one for one in found] == [True] * (needs is not None)
 
 
 def test_sidecars_count_beside_the_containers() -> None:
     sidecar = {**container(limits={"cpu": "500m"}), "name": "logs", "restartPolicy": "Always"}
     pods = job(role("worker", 2, container(limits={"cpu": "10"}), initContainers=[sidecar]))
-    assert "ask for 21 cpu (2 × 10.5)" in messages("SCHED002", pods, **quota(cpu=20))[0]
+    assert "request 21 cpu (2 × 10.5)" in messages("SCHED002", pods, **quota(cpu=20))[0]
 
 
 def test_roles_of_different_size_are_added_up() -> None:
@@ -93,7 +93,7 @@ def test_roles_of_different_size_are_added_up() -> None:
         role("worker", 3, container(limits={GPU: 4})),
         name="mix",
     )
-    assert "ask for 20 nvidia.com/gpu (3 × 4 + 1 × 8)" in messages("SCHED002", pods, **quota(**{GPU: 19}))[0]
+    assert "request 20 nvidia.com/gpu (3 × 4 + 1 × 8)" in messages("SCHED002", pods, **quota(**{GPU: 19}))[0]
     assert messages("SCHED002", pods, **quota(**{GPU: 20})) == []
 
 
@@ -103,7 +103,7 @@ def test_an_elastic_gang_needs_its_minimum_of_the_least_pods() -> None:
     pods = job(*roles, elastic=elastic, torchrunConfig={"enabled": True})
     assert messages("SCHED002", pods, **quota(**{GPU: 8})) == []
     assert (
-        "2 Pods that start together ask for 8 nvidia.com/gpu"
+        "2 Pods that start together request 8 nvidia.com/gpu"
         in messages("SCHED002", pods, **quota(**{GPU: 7}))[0]
     )
 
@@ -148,7 +148,7 @@ def test_node_affinity_narrows_the_nodes() -> None:
 def test_room_is_what_whole_nodes_hold() -> None:
     nodes = {"a100": {"count": 3, "allocatable": {GPU: 8, "cpu": 60}}}
     five = role("worker", 5, container(limits={GPU: 4, "cpu": 40}))
-    assert "room for 3" in messages("SCHED009", job(five), nodes=nodes)[0]
+    assert "capacity for only 3" in messages("SCHED009", job(five), nodes=nodes)[0]
     six = role("worker", 6, container(limits={GPU: 4, "cpu": 30}))
     assert messages("SCHED009", job(six), nodes=nodes) == []
 
@@ -169,7 +169,8 @@ def test_the_jobs_of_a_queue_are_added_up_once_each() -> None:
     jobs = [job(role("worker", n, container(limits={GPU: 1})), name=f"job-{n}") for n in (2, 5, 3)]
     found = said("SCHED007", *jobs, **quota(**{GPU: 9}))
     assert [one.message for one in found] == [
-        '3 jobs in the queue "research" ask for 10 nvidia.com/gpu together, and its quota is 9'
+        '3 jobs in the queue "research" together request 10 nvidia.com/gpu, but its quota is 9:'
+        " some of them wait"
     ]
     assert found[0].object is not None
     assert found[0].object["name"] == "job-5"
@@ -193,5 +194,5 @@ def test_a_profile_counts_once_in_a_queue_however_many_environments_it_has() -> 
     }
     other = job(role("worker", 4, container(limits={GPU: 1})), name="other")
     assert said("SCHED007", profile, other, **quota(**{GPU: 9})) == []
-    assert "ask for 9 nvidia.com/gpu" in messages("SCHED007", profile, other, **quota(**{GPU: 8}))[0]
+    assert "request 9 nvidia.com/gpu" in messages("SCHED007", profile, other, **quota(**{GPU: 8}))[0]
     assert said("NAME002", profile) == []

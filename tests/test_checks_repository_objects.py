@@ -50,7 +50,7 @@ def mounting(replicas: int = 2, *, read_only: bool = False, **spec: Any) -> Data
 
 def test_claims_for_one_node_or_pod() -> None:
     assert said("VOL013", mounting(), claim("ReadWriteOnce"))
-    assert "for one Pod" in said("VOL013", mounting(), claim("ReadWriteOncePod"))[0]
+    assert "permits one Pod" in said("VOL013", mounting(), claim("ReadWriteOncePod"))[0]
     assert said("VOL013", claim("ReadWriteOnce"), mounting()), "the order does not count"
     assert said("VOL013", mounting(), claim("ReadWriteOnce", "ReadOnlyMany"))
 

@@ -15,7 +15,7 @@ from podplan.kinds.common.durations import parse_duration
 from podplan.kinds.common.hardware import halve_quantity
 from podplan.kinds.common.profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
 from podplan.kinds.compilation import CompileResult, compile_profile
-from podplan.kinds.registry import COMPILED_KINDS, PACKAGES, load_spec
+from podplan.kinds.registry import COMPILED_KINDS, KINDS_BY_NAME, PACKAGES, load_spec
 from podplan.schema import validate_against, validate_cr
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
@@ -65,8 +65,8 @@ def test_a_profile_compiles_to_the_cr_of_the_fixture(job: str, case: dict[str, A
     if "cr" in case:
         assert emit_document(cr.data) == emit_document(
             {
-                "apiVersion": "batch.tensorstack.dev/v1beta1",
-                "kind": job,
+                "apiVersion": KINDS_BY_NAME[job].api_version,
+                "kind": KINDS_BY_NAME[job].kind,
                 "metadata": {"name": "job"},
                 "spec": case["cr"],
             }
@@ -150,9 +150,9 @@ def test_metadata_is_passed_on() -> None:
         ),
         (
             ["x"],
-            "there is no kind of job a list; there is PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob or",
+            "there is no kind of job a list; there is PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob,",
         ),
-        (None, "spec.job is missing; write PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob or GenericJob"),
+        (None, "spec.job is missing; write PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob, GenericJob,"),
     ],
 )
 def test_a_profile_without_a_kind_of_job_does_not_compile(job: Any, message: str) -> None:

@@ -50,7 +50,7 @@ class Tree:
             "PYTHONPATH": f"{SOURCES}{os.pathsep}{HERE}",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        command = [sys.executable, str(HERE / "tests" / "confined.py"), str(out), *arguments]
+        command = [sys.executable, str(HERE / "tests" / "audit_events.py"), str(out), *arguments]
         done = subprocess.run(command, cwd=self.top, env=env, capture_output=True, timeout=60, check=False)
         assert b"Traceback" not in done.stderr, done.stderr.decode()
         seen = [(event, what) for event, what in json.loads(out.read_text())]

@@ -128,4 +128,4 @@ def test_what_a_shell_offers_is_explained() -> None:
 
 def test_a_field_of_spec_needs_no_spec() -> None:
     assert podplan("explain", "shm").out == podplan("explain", "spec.shm").out
-    assert podplan("explain", "slotsPerWorker").code == 2  # is deeper
+    assert podplan("explain", "customCommand").code == 2  # is deeper

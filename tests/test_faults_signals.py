@@ -49,6 +49,13 @@ def check_end(end: End, fault: str, clean: End) -> None:
     assert end.out in ("", clean.out)
 
 
+def count_steps(runs: Faulty, command: str, folder: Path, steps: str) -> int:
+    """The steps of an undisturbed run. The first run is not counted: Python may compile modules in it."""
+    for name in ("warm", "counted"):
+        end = runs.run(made(folder / name), command.split(), steps=steps)
+    return end.steps
+
+
 def swept(runs: Faulty, command: str, folder: Path, steps: str, moments: range) -> list[int]:
     """The exit codes of runs that are told to end at these moments; each leaves the files as it should."""
     arguments = command.split()
@@ -67,14 +74,14 @@ def swept(runs: Faulty, command: str, folder: Path, steps: str, moments: range) 
 
 @pytest.mark.parametrize("name", mark_long(COMMANDS, short=("fmt", "check")))
 def test_signals_at_any_line(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
-    lines = runs.run(made(tmp_path / "counted"), COMMANDS[name].split(), steps="lines").steps
+    lines = count_steps(runs, COMMANDS[name], tmp_path, "lines")
     swept(runs, COMMANDS[name], tmp_path, "lines", spread(0, lines - LAST, moments))
 
 
 @pytest.mark.parametrize("name", mark_long(["fmt", *LONGER], short=["fmt"]))
 def test_signals_at_any_bytecode_of_writing(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     """One between the making of a file and the keeping of its name left the file lying about."""
-    count = runs.run(made(tmp_path / "counted"), COMMANDS[name].split(), steps="writing").steps
+    count = count_steps(runs, COMMANDS[name], tmp_path, "writing")
     last = count - LAST
     steps = range(last) if moments == LONG else range(last // 2, last, BETWEEN)
     assert 128 + SIGNALS["term"] in swept(runs, COMMANDS[name], tmp_path, "writing", steps)

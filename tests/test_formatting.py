@@ -215,3 +215,8 @@ def test_a_key_of_several_lines_takes_one(written: str, expected: str) -> None:
     new = form(text)
     assert f"  naming: {expected}\n" in new
     assert data(new) == data(text)
+
+
+def test_a_comment_further_right_than_both_entries_belongs_to_the_one_above() -> None:
+    text = UGLY + "environments:\n  a: 1  # one\n         # and more\n  b: 2\n"
+    assert "  a: 1  # one\n    # and more\n  b: 2\n" in form(text)

@@ -188,3 +188,13 @@ def test_a_comment_behind_a_bare_dash_is_about_its_entry() -> None:
         ("# second", "beside", ("b", 1)),
         ("# inner", "beside", ("b", 2, 0)),
     ]
+
+
+def test_a_comment_belongs_to_what_fmt_takes_it_for() -> None:
+    """An entry that is commented out stays in its list, a second line beside a value with the value."""
+    text = "a:\n- x\n# - y\nb: 1\n      # more of b\nc: {d: 1, # of d\n  e: 2}\n"
+    assert [(c.text, c.position, c.path) for c in extract_comments(document(text))] == [
+        ("# - y", "below", ("a", 0)),
+        ("# more of b", "below", ("b",)),
+        ("# of d", "beside", ("c", "d")),
+    ]

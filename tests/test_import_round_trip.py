@@ -239,7 +239,7 @@ def plans_of(text: str) -> tuple[list[JobPlan], list[str]]:
     ]
     found = [
         *(fault.rule for fault in source.diagnostics),
-        *(seen.diagnostic.rule for plan in made for seen in plan.diagnostics),
+        *(seen.rule for plan in made for seen in plan.diagnostics),
     ]
     return made, [rule for rule in found if BUILTIN_RULES[rule].severity is Severity.ERROR]
 

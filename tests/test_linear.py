@@ -16,6 +16,7 @@ import pytest
 
 from podplan.config import Config, load_config_for
 from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.findings import MAX_RELATED
 from podplan.core.provenance import (
     Flag,
     Origin,
@@ -30,7 +31,7 @@ from podplan.kinds.common.merge import apply_patches, merge_tree, rewrap_tree
 from podplan.kinds.registry import lower_cr
 from podplan.lint import suppression_comments as suppressing
 from podplan.lint.analysis.pod_hosts import find_pod
-from podplan.lint.policy_runner import MAX_RELATED, to_document_diagnostic
+from podplan.lint.policy_runner import build_diagnostic
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, narrow_selection, resolve_rules
 from podplan.lint.suppression_comments import find_suppression_comments
@@ -157,8 +158,8 @@ def test_a_host_is_looked_up_and_not_searched_for_among_all_of_a_job() -> None:
 def test_a_finding_points_at_so_many_places_and_no_more() -> None:
     job, policy = roles(2), next(iter(load_builtin_policies()))
     doc = job.groups[0].doc
-    seen = to_document_diagnostic(policy, Target(doc, job), Violation((), {}, [(doc, (), "there")] * 1_000))
-    assert len(seen.extra_places) == MAX_RELATED
+    seen = build_diagnostic(policy, Target(doc, job), Violation((), {}, [(doc, (), "there")] * 1_000))
+    assert len(seen.related_places) == MAX_RELATED
 
 
 def test_what_is_above_a_document_is_not_searched_for_each_comment_there(

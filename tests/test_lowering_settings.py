@@ -13,6 +13,7 @@ from podplan.kinds.lowering_options import (
     list_lowering_options,
     list_status_behavior_ids,
 )
+from podplan.kinds.registry import find_kind, name_of
 from tests.lowered_objects import Object, lower, names, objects
 from tests.lowering_changes import ABSENT, BY_ID, CHANGES, TOLD_AT, WITH
 from tests.lowering_jobs import PLAIN, UID
@@ -63,10 +64,21 @@ def test_a_setting_of_a_kind_is_for_that_kind_alone(id_: str) -> None:
     _, value, cr, where, becomes = BY_ID[id_]
     others = WITH.get(id_, {})
     before, _ = part(cr, where, others)
-    after, told = part(cr, where, {**others, cr["kind"]: {id_: value}}, TOLD_AT.get(id_))
+    kind = find_kind(cr["apiVersion"], cr["kind"])
+    assert kind is not None
+    after, told = part(cr, where, {**others, name_of(kind): {id_: value}}, TOLD_AT.get(id_))
     assert after == becomes
-    assert becomes is ABSENT or f"lowering.{cr['kind']}.{id_}" in told
+    assert becomes is ABSENT or f"lowering.{name_of(kind)}.{id_}" in told
     assert part(cr, where, {**others, "MPIJob": {id_: value}})[0] == before
+
+
+@each_row("id_", BY_ID)
+def test_a_setting_of_a_group_is_for_its_kinds(id_: str) -> None:
+    _, value, cr, where, becomes = BY_ID[id_]
+    group = cr["apiVersion"].partition("/")[0]
+    after, told = part(cr, where, {**WITH.get(id_, {}), group: {id_: value}}, TOLD_AT.get(id_))
+    assert after == becomes
+    assert becomes is ABSENT or f"lowering.{group}.{id_}" in told
 
 
 @each_row("id_", BY_ID)

@@ -153,7 +153,7 @@ def test_documents_around_a_broken_one_are_read() -> None:
     text = "a: 1\n---\nb: [\n---\nc: 1\nd: 2\n--- # x\nd: 'x\n---\n- e\n"
     source = parse_yaml(text.encode(), "f")
     assert [(d.index, d.data) for d in source.documents] == [(0, {"a": 1}), (2, {"c": 1, "d": 2}), (4, ["e"])]
-    assert [(f.rule, f.document) for f in source.diagnostics] == [("YAML001", 1), ("YAML001", 3)]
+    assert [(f.rule, f.document_index) for f in source.diagnostics] == [("YAML001", 1), ("YAML001", 3)]
     assert source.documents[1].span(("d",))[:4] == (6, 4, 6, 5)
     assert source.documents[2].span((0,))[:4] == (10, 3, 10, 4)
 

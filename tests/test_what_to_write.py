@@ -34,7 +34,7 @@ def deepspeed(variable: Data, **config: Any) -> Data:
     return cr("DeepSpeedJob", {"config": run, "worker": {"replicas": 2, "template": made}})
 
 
-FEWER = "so that 4 processes start in each Pod, or ask for fewer GPUs"
+FEWER = "so that 4 processes start in each Pod, or request fewer GPUs"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ FEWER = "so that 4 processes start in each Pod, or ask for fewer GPUs"
         (deepspeed({}, otherArgs=["--num_gpus=2"]), "write --num_gpus=4"),
         (
             pytorch(2, 4, "accelerate launch --num_processes=4 --num_machines=2 train.py"),
-            "tell accelerate of more processes",
+            "start more processes with accelerate",
         ),
     ],
 )
@@ -111,7 +111,7 @@ def test_success_rules_are_shown_for_a_type_of_the_job() -> None:
 def test_a_variable_of_the_workers_says_where_the_launcher_has_its_own() -> None:
     data = colossal(script=["train.py"], procPerWorker=4)
     place = "spec.replicaSpecs[launcher].template.spec.containers[launcher].env"
-    assert helps(data, "SSH001") == [f"set SEED on the launcher too: in {place}"]
+    assert helps(data, "SSH001") == [f"set SEED on the launcher too, in {place}"]
 
 
 @pytest.mark.parametrize(
@@ -147,5 +147,5 @@ def test_shared_memory_says_what_is_left(size: str, rest: str) -> None:
     pod = data["spec"]["replicaSpecs"][0]["template"]["spec"]
     pod["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": size}}]
     [found] = [one for one in findings({"object": data}, "RES006") if one.rule == "RES006"]
-    assert found.message.endswith(f"which leaves the processes {rest}")
+    assert found.message.endswith(f"which leaves {rest} for the processes")
     assert "at most 8Gi, half of the memory limit" in found.help

@@ -1,4 +1,4 @@
-"""Writes policies/index.json, docs/rules/, the table of docs/traits.md, and the modules and params of checks.
+"""Writes policies/index.json, docs/rules/, the table of docs/traits.md, and the index of checks.
 
 python tools/policies.py
 """
@@ -22,7 +22,7 @@ TRAIT_PAGE = Path("docs/traits.md")
 
 
 def build_files() -> dict[Path, str]:
-    """The files, as they should be."""
+    """Return the expected files."""
     policy_documents = load_policy_documents()
     introduction = (REPOSITORY / TRAIT_PAGE).read_text(encoding="utf-8").partition(TABLE_HEAD)[0]
     texts = {
@@ -37,11 +37,13 @@ def build_files() -> dict[Path, str]:
 
 
 def build_check_files() -> dict[Path, str]:
-    """The module of each check, for a run to import, and the schemas of params, for policies of users."""
+    """Return the module of each check, so that a run imports only that, and the schemas of params for
+    custom policies."""
     for module in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
         import_module(module.name)
     registered = {name: REGISTERED_CHECKS[name] for name in sorted(REGISTERED_CHECKS)}
     modules = {name: check.function.__module__.rpartition(".")[2] for name, check in registered.items()}
+    aliases = {alias: name for name, check in registered.items() for alias in check.aliases}
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Checks",
@@ -56,6 +58,10 @@ def build_check_files() -> dict[Path, str]:
             "from __future__ import annotations\n\n"
             "CHECK_MODULES: dict[str, str] = {\n"
             + "".join(f'    "{name}": "{module}",\n' for name, module in modules.items())
+            + "}\n\n"
+            "# The name of each check by its former names.\n"
+            "CHECK_ALIASES: dict[str, str] = {\n"
+            + "".join(f'    "{alias}": "{name}",\n' for alias, name in sorted(aliases.items()))
             + "}\n"
         ),
         Path("schemas/Checks.json"): json.dumps(schema, indent=2) + "\n",

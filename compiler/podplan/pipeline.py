@@ -1,10 +1,10 @@
-"""The whole way, in order; read this first.
+"""The pipeline in order; read this first.
 
-    profile ─ extend ─ environment ─ matrix ─ expressions ─ compile ─▶ CR ─ lower ─▶ Pods, Services, …
-       └──────────────── problems on all three, each with the document it was seen in ──────────────┘
+profile ─ extend ─ environment ─ matrix ─ expressions ─ compile ─▶ CR ─ lower ─▶ Pods, Services, …
+       └──────────── diagnostics on all three, each with the document it is about ────────────┘
 
-A hand-written CR enters at CR. Every step is a pure function from documents to documents; this module only
-puts them one after the other, and reads the files that a profile names.
+A hand-written CR enters at CR. Every step is a pure function from documents to documents; this module calls
+them in order and reads the files that a profile refers to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, find_kind, load_spec, lower_cr
 from podplan.kinds.spec import KindSpec, Reference, References
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
 from podplan.schema import validate_against, validate_cr
@@ -39,18 +38,17 @@ SCHEMA_KINDS = {
     "inventory": "ClusterInventory",
     "mapping": "WorkloadMapping",
 }
-# What keeps a CR of a declared kind from being lowered.
+# Rules whose findings prevent a CR of a declared kind from being lowered.
 _BLOCKING_RULES = (MISMATCH_RULE, "SCHEMA002", "SCHEMA003", "SCHEMA005")
 
 
 class PipelineSettings(NamedTuple):
-    """What the user asked for, from flags and configuration together.
+    """Settings of a run, from flags and configuration together.
 
-    ``environments`` is "all" for profiles as written and under each, "each" for under each, or names; None
-    is for profiles that have none.
-    ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named;
-    ``gitops`` is the tool that the CRs are rendered for: none, argocd or flux.
-    ``policies`` are those that are on, and ``terms`` say where that is otherwise, and what may be silenced.
+    ``environments`` is "all" for profiles without and under each environment, "each" for under each, or
+    names; None is for profiles without environments. ``inventory_path`` is the path of the ClusterInventory,
+    if the user set one; ``gitops_tool`` is the tool that the CRs are rendered for: none, argocd or flux.
+    ``policies`` are the enabled ones; ``lint_config`` has exceptions by path and the rules for suppressions.
     """
 
     kubernetes_version: str = kubernetes.DEFAULT_VERSION
@@ -64,24 +62,25 @@ class PipelineSettings(NamedTuple):
 
 
 class ResolvedReference(NamedTuple):
-    """A reference of a CR, and the document that it leads to."""
+    """A reference of a CR, and the document that it resolves to."""
 
     reference: Reference
     doc: TracedDocument
 
 
 class JobPlan(NamedTuple):
-    """One CR, hand-written or compiled from one variant of a profile, and what became of it.
+    """One CR, hand-written or compiled from one variant of a profile, with its diagnostics and lowered
+    objects.
 
-    ``variant`` is the environment and matrix instance, "" for none, and ``profile`` the profile as resolved
-    for it. ``inventory`` is what names in it were looked up in. ``cr`` is None where the profile did not
-    compile, and ``lowered`` is false where the CR could not be lowered; then ``seen`` says why.
-    A plan whose variant is None is for what is wrong with a profile as a whole; ``failed`` are then the
-    environments that gave no variant. ``references`` are the documents that the CR refers to.
+    ``variant_id`` is the environment and matrix instance, "" for none, and ``profile`` the resolved profile.
+    ``inventory`` is the inventory that names in it were looked up in. ``cr`` is None if the profile did not
+    compile, and ``is_lowered`` is false if the CR could not be lowered; then ``diagnostics`` say why. A plan
+    whose ``variant_id`` is None has the diagnostics of the profile as a whole; ``failed_environments`` are
+    then the environments that gave no variant. ``references`` are the documents that the CR refers to.
     """
 
     item: ClassifiedDocument
-    diagnostics: tuple[DocumentDiagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     variant_id: str | None = ""
     environment: str = ""
     failed_environments: tuple[str, ...] = ()
@@ -94,11 +93,11 @@ class JobPlan(NamedTuple):
 
 
 def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
-    """Every CR that a profile stands for, or the CR itself, lowered and with its problems."""
+    """Yield a plan for every CR of a profile, or for the CR itself, lowered and checked."""
     inventory_path = settings.inventory_path
     if item.category == "podplan":
         unknown_kind = Diagnostic("PROF001", _describe_unknown_kind(item.doc.data), ("kind",))
-        yield JobPlan(item, (DocumentDiagnostic("profile", item.doc, unknown_kind),))
+        yield JobPlan(item, (unknown_kind.in_document("profile", item.doc),))
         return
     if item.category == "cr":
         yield lower_plan(
@@ -120,11 +119,11 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
     )
     _reject_unusable_flags(item, settings, resolution)
     schema_diagnostics = (
-        DocumentDiagnostic("profile", item.doc, problem) for problem in validate_profile_document(item)
+        problem.in_document("profile", item.doc) for problem in validate_profile_document(item)
     )
     diagnostics = (
         *schema_diagnostics,
-        *(DocumentDiagnostic("profile", doc, problem) for doc, problem in resolution.diagnostics),
+        *(one._replace(level="profile") for one in resolution.diagnostics),
     )
     if diagnostics or resolution.failed:
         yield JobPlan(item, diagnostics, None, failed_environments=resolution.failed)
@@ -135,14 +134,14 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
 def _reject_unusable_flags(
     item: ClassifiedDocument, settings: PipelineSettings, resolution: Resolution
 ) -> None:
-    """Raises UsageError for what the flags ask of a profile and it does not have."""
+    """Raise UsageError for flags that do not fit the profile, such as an unknown environment."""
     environment_names = ", ".join(resolution.environments)
     if settings.environments is None and environment_names:
         raise UsageError(
             f"{item.doc.name} has environments ({environment_names});"
             " say which with -e NAME, or -e all (in [[render]]: env)"
         )
-    for _, diagnostic in resolution.diagnostics:
+    for diagnostic in resolution.diagnostics:
         if diagnostic.rule == "PROF014":
             reason = diagnostic.message.partition("; there is ")[0]
             raise UsageError(f"{item.doc.name}: {reason}; it has {environment_names}")
@@ -159,13 +158,11 @@ def _reject_unusable_flags(
 def compile_variant(
     item: ClassifiedDocument, variant: Variant, settings: PipelineSettings, reader: Loader
 ) -> JobPlan:
-    """One environment and matrix instance of a profile on its way to Pods."""
+    """Compile one environment and matrix instance of a profile, and lower it."""
     from podplan.kinds.compilation import compile_profile
 
     compiled = compile_profile(variant.doc, variant.inventory, settings.gitops_tool)
-    diagnostics = tuple(
-        DocumentDiagnostic("profile", variant.doc, problem) for problem in compiled.diagnostics
-    )
+    diagnostics = tuple(problem.in_document("profile", variant.doc) for problem in compiled.diagnostics)
     plan = JobPlan(
         item,
         diagnostics,
@@ -179,7 +176,8 @@ def compile_variant(
 
 
 def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> JobPlan:
-    """``plan`` with its CR checked, lowered if its schema lets it, and the lowered objects checked."""
+    """Return ``plan`` with its CR checked, lowered if its schema allows it, and the lowered objects
+    checked."""
     cr = plan.cr
     assert cr is not None
     if plan.item.declared_kind is not None:
@@ -187,13 +185,13 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     validation = validate_cr(cr.data, settings.kubernetes_version)
     diagnostics = (
         *plan.diagnostics,
-        *(DocumentDiagnostic("cr", cr, problem) for problem in validation.diagnostics),
+        *(problem.in_document("cr", cr) for problem in validation.diagnostics),
     )
     kind = cr.data.get("kind")
     if isinstance(cr.data, dict) and is_known_but_not_lowered(cr.data):
         message = f"{kind} is not lowered yet: nothing of it is checked"
         not_lowered = Diagnostic("CR900", message, ("kind",), help=_NOT_LOWERED_HELP)
-        return plan._replace(diagnostics=(*diagnostics, DocumentDiagnostic("cr", cr, not_lowered)))
+        return plan._replace(diagnostics=(*diagnostics, not_lowered.in_document("cr", cr)))
     if not validation.is_lowerable:
         return plan._replace(diagnostics=diagnostics)
     kind_spec = _find_kind_spec(cr)
@@ -202,12 +200,9 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     if unresolved:
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
     if kind_spec is not None and kind_spec.validate_references is not None:
-        placed = list(kind_spec.validate_references(root_cursor(cr), build_references(resolved)))
-        diagnostics = (
-            *diagnostics,
-            *(DocumentDiagnostic("cr", cr, one, extra_places=places) for one, places in placed),
-        )
-        if any(one.rule == "CR900" for one, _ in placed):
+        mismatches = list(kind_spec.validate_references(root_cursor(cr), build_references(resolved)))
+        diagnostics = (*diagnostics, *(one.in_document("cr", cr) for one in mismatches))
+        if any(one.rule == "CR900" for one in mismatches):
             return plan._replace(diagnostics=diagnostics, references=resolved)
     groups = tuple(
         lower_cr(
@@ -236,7 +231,7 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
 def _lower_declared(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec, settings: PipelineSettings, reader: Loader
 ) -> JobPlan:
-    """``plan`` with a CR of a declared kind lowered, as far as its WorkloadMapping fits it."""
+    """Return ``plan`` with a CR of a declared kind lowered, as far as its WorkloadMapping fits the CR."""
     from podplan.kinds.declared.lower import find_wrong_counts
     from podplan.kinds.declared.mapping import diagnose_mapping, find_replica_types
 
@@ -246,9 +241,9 @@ def _lower_declared(
         message = "the WorkloadMapping of this kind has errors, so its Pods are not known and not checked"
         invalid = Diagnostic(MISMATCH_RULE, message, ("kind",))
         place = (DocumentPath(mapping, ("spec",)), "the WorkloadMapping")
-        return plan._replace(diagnostics=(DocumentDiagnostic("cr", cr, invalid, extra_places=(place,)),))
+        return plan._replace(diagnostics=(invalid.in_document("cr", cr)._replace(related_places=(place,)),))
     diagnostics = [
-        DocumentDiagnostic("cr", cr, relocate_diagnostic(problem, lambda path: ("metadata", *path)))
+        relocate_diagnostic(problem, lambda path: ("metadata", *path)).in_document("cr", cr)
         for problem in kubernetes.validate_metadata(cr.data.get("metadata", {}), settings.kubernetes_version)
     ]
     resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
@@ -257,20 +252,20 @@ def _lower_declared(
     references = {**build_references(resolved), (): root_cursor(mapping)}
     replica_types, mismatches = find_replica_types(root_cursor(cr), references, references[()])
     diagnostics += (
-        DocumentDiagnostic(
-            "profile", mapping, one.diagnostic, extra_places=((one.place.document_path, one.label),)
+        one.diagnostic.in_document("profile", mapping)._replace(
+            related_places=((one.place.document_path, one.label),)
         )
         for one in mismatches
     )
-    diagnostics += (DocumentDiagnostic("cr", cr, one) for one in find_wrong_counts(replica_types))
-    if any(one.diagnostic.rule in _BLOCKING_RULES for one in diagnostics):
+    diagnostics += (one.in_document("cr", cr) for one in find_wrong_counts(replica_types))
+    if any(one.rule in _BLOCKING_RULES for one in diagnostics):
         return plan._replace(diagnostics=tuple(diagnostics), references=resolved)
     groups = tuple(lower_cr(cr, references, settings.lowering_options))
     lowered = [one for group in groups for one in validate_object(group.doc, settings, group)]
     return plan._replace(
         replica_groups=groups,
         diagnostics=(*diagnostics, *lowered),
-        is_lowered=not any(one.diagnostic.rule == "SCHEMA002" for one in lowered),
+        is_lowered=not any(one.rule == "SCHEMA002" for one in lowered),
         references=resolved,
     )
 
@@ -282,33 +277,33 @@ def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
 
 def _resolve_references(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader
-) -> tuple[tuple[ResolvedReference, ...], tuple[DocumentDiagnostic, ...]]:
-    """The documents that a CR refers to, and what there is to say of those that are not found."""
+) -> tuple[tuple[ResolvedReference, ...], tuple[Diagnostic, ...]]:
+    """Resolve the references of a CR; return the documents, and a diagnostic for each that is not found."""
     references = kind_spec.list_references(cr.data) if kind_spec is not None else ()
     resolved: list[ResolvedReference] = []
-    unresolved: list[DocumentDiagnostic] = []
+    unresolved: list[Diagnostic] = []
     for reference in references:
         found = reader.find_referenced(reference, plan.item.doc)
         if isinstance(found, Diagnostic):
-            unresolved.append(DocumentDiagnostic("cr", cr, found))
+            unresolved.append(found.in_document("cr", cr))
         else:
             resolved.append(ResolvedReference(reference, found))
     return tuple(resolved), tuple(unresolved)
 
 
 def build_references(resolved: Iterable[ResolvedReference]) -> References:
-    """The documents that a CR refers to, as lowering reads them."""
+    """Return the documents that a CR refers to by the path of their reference, as lowering reads them."""
     return {one.reference.path: root_cursor(one.doc) for one in resolved}
 
 
-def _is_caused_by_pruning(document_diagnostic: DocumentDiagnostic, pruned_parents: set[Path]) -> bool:
-    """Whether a field is missing in a map of the CR of which the API server dropped an unknown one.
+def _is_caused_by_pruning(diagnostic: Diagnostic, pruned_parents: set[Path]) -> bool:
+    """Whether a field is missing in a mapping of the CR from which the API server pruned an unknown one.
 
-    What the CR itself lacks there is told of the CR.
+    The field that is missing is reported at the CR.
     """
-    if document_diagnostic.diagnostic.rule != "SCHEMA003":
+    if diagnostic.rule != "SCHEMA003":
         return False
-    steps = trace_to_source(document_diagnostic.doc, document_diagnostic.diagnostic.path)
+    steps = trace_to_source(diagnostic.doc, diagnostic.path) if diagnostic.doc is not None else []
     return len(steps) > 1 and steps[1].path in pruned_parents
 
 
@@ -317,12 +312,12 @@ def validate_object(
     settings: PipelineSettings,
     group: ReplicaGroup | None = None,
     pod_group_api_version: str = "",
-) -> Iterator[DocumentDiagnostic]:
-    """The problems of a lowered object, or of a plain Kubernetes object in the tree.
+) -> Iterator[Diagnostic]:
+    """Yield the diagnostics of a lowered object, or of a plain Kubernetes object in the repository.
 
-    A lowered PodGroup of another API, which the configuration may say, is checked as one of
-    ``pod_group_api_version``, where that is given. Of a lowered object without a schema only the metadata
-    is checked, and what its kind asks beside a schema.
+    A lowered PodGroup of another API group, which the configuration may select, is checked as
+    ``pod_group_api_version``, if that is given. Of a lowered object without a schema only the metadata is
+    checked, and what its kind demands beside a schema.
     """
     data = doc.data
     if pod_group_api_version and data["kind"] == "PodGroup":
@@ -330,35 +325,36 @@ def validate_object(
     if group is not None and not kubernetes.has_schema(data["apiVersion"], data["kind"]):
         for diagnostic in kubernetes.validate_metadata(data["metadata"], settings.kubernetes_version):
             located = relocate_diagnostic(diagnostic, lambda at: ("metadata", *at))
-            yield DocumentDiagnostic("lowered", doc, located, group)
+            yield located.in_document("lowered", doc, group)
         known = find_kind(data["apiVersion"], data["kind"])
         validate = load_spec(known).validate_cr if known is not None else None
         for diagnostic in validate("", data) if validate is not None else ():
-            yield DocumentDiagnostic("lowered", doc, diagnostic, group)
+            yield diagnostic.in_document("lowered", doc, group)
         return
     for diagnostic in kubernetes.validate_object(data, settings.kubernetes_version):
-        yield DocumentDiagnostic("lowered", doc, diagnostic, group)
+        yield diagnostic.in_document("lowered", doc, group)
 
 
 def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
-    """The faults in the form of a profile, a base or an inventory: they are ours, not the API server's."""
+    """Validate the form of a profile, a base profile or an inventory, which the API server never sees."""
     return [
         problem._replace(rule="PROF001")
         for problem in validate_against(SCHEMA_KINDS[item.category], item.doc.data)
     ]
 
 
-def diagnose_valid_mapping(mapping: TracedDocument, reader: Loader) -> list[DocumentDiagnostic]:
-    """What is wrong with a WorkloadMapping that has its form: its paths, and others for the same kind."""
+def diagnose_valid_mapping(mapping: TracedDocument, reader: Loader) -> list[Diagnostic]:
+    """Return the diagnostics of a WorkloadMapping that fits its schema: its paths, and others for the same
+    kind."""
     from podplan.kinds.declared.mapping import diagnose_mapping
 
-    diagnostics = [DocumentDiagnostic("profile", mapping, one) for one in diagnose_mapping(mapping.data)]
+    diagnostics = [one.in_document("profile", mapping) for one in diagnose_mapping(mapping.data)]
     first = reader.find_same_declaration(mapping)
     if first is not None:
         message = f"another WorkloadMapping declares {mapping.data['spec']['kind']}; this one is not used"
         same = Diagnostic(MISMATCH_RULE, message, ("spec", "kind"), help="keep one of them")
         place = DocumentPath(first, ("spec", "kind")), "the one that is used"
-        diagnostics.append(DocumentDiagnostic("profile", mapping, same, extra_places=(place,)))
+        diagnostics.append(same.in_document("profile", mapping)._replace(related_places=(place,)))
     return diagnostics
 
 
@@ -370,7 +366,7 @@ def _describe_unknown_kind(data: Mapping[str, Any]) -> str:
 
 
 def _may_refer_to_inventory(doc: TracedDocument) -> bool:
-    """Whether a profile could refer to the inventory, so that two to choose from are an error."""
+    """Whether a profile could refer to the inventory; only then an ambiguous inventory is an error."""
     if doc.source is None:
         return False
     text, span = doc.source.text, doc.source.span(())

@@ -1,1 +1,1 @@
-"""The parts of checking: what is said of a file, of a job, and what a run comes to."""
+"""Checking files: findings of files, of jobs, and of a whole run."""

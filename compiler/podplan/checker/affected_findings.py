@@ -1,4 +1,4 @@
-"""Which findings a change of files is about: those on the files, and on all that depends on them."""
+"""Selects the findings about changed files, and about all files that depend on them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable, Collection, Mapping
 
 from podplan.core.findings import Finding
 
-# A policy that cannot be evaluated is one that was not looked at, whatever changed.
+# A policy that cannot be evaluated is always reported, because it would hide findings.
 ALWAYS_REPORTED_RULES = frozenset({"POLICY001"})
-# The document that is missing may be in a file that the change removed.
+# The missing document may be in a file that the change removed.
 UNRESOLVED_RULES = frozenset({"CR901", "CR902"})
 
 
 def find_affected_files(
     changed: Collection[str], dependencies: Mapping[str, Collection[str]]
 ) -> frozenset[str]:
-    """``changed`` with all files that name one of them, or one that does: real paths.
+    """Return ``changed`` with all files that depend on them, directly or indirectly, as real paths.
 
-    ``named`` is as in Result, and its paths may be any.
+    ``dependencies`` is as in CheckResult; its paths need not be real paths.
     """
     dependents: dict[str, list[str]] = {}
     for file, dependency_files in dependencies.items():
@@ -34,9 +34,9 @@ def find_affected_files(
 
 
 def build_file_filter(files: Collection[str]) -> Callable[[Finding], bool]:
-    """Whether a finding is about one of ``files`` (real paths): it lies there, or is of a document there.
+    """Return a filter for findings in ``files`` (real paths), or about a document there.
 
-    A fault of two jobs together is about both.
+    A finding about two jobs is about the files of both.
     """
     cache: dict[str, bool] = {}
 

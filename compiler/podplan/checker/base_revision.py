@@ -1,4 +1,4 @@
-"""The CRs of the revision that a change is compared with, for rules about what the change does."""
+"""The CRs of the base revision, for rules about the effects of a change."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from podplan.workspace.documents import identify_object
 from podplan.workspace.file_loader import SkippedFile
 from podplan.yaml import SourceFile
 
-# By group, kind, namespace and name; the CRs of each environment, "" for none.
+# By group, kind, namespace and name: the CRs of each environment, "" for none.
 BaseCrs = Mapping[tuple[str, str, str, str], Mapping[str, TracedDocument]]
 
 
 def collect_base_crs(
     sources: Iterable[SourceFile | SkippedFile], settings: PipelineSettings, reader: Loader
 ) -> BaseCrs:
-    """The CRs that the files stood for, rendered or written by hand. Raises what pipeline.plans raises.
+    """Return the CRs that the files compile to or contain.
 
-    What did not compile has no CR, and what is compared with it is new.
+    A profile that does not compile has no CR, so that the current one counts as new.
+
+    Raises UsageError, LimitExceeded: as pipeline.iter_job_plans does.
     """
     crs: dict[tuple[str, str, str, str], dict[str, TracedDocument]] = {}
     for source in sources:
@@ -34,9 +36,9 @@ def collect_base_crs(
 
 
 def find_base_cr(plan: JobPlan, base_crs: BaseCrs) -> TracedDocument | None:
-    """The CR that was there under the name of that of ``plan``; None for a new one, or where it is unclear.
+    """Return the CR with the name of ``plan`` in the base revision; None if it is new or ambiguous.
 
-    A CR that had no environment, or another, is still the same object where there was only one of its name.
+    A CR with another environment is still the same object if it is the only one with its name.
     """
     assert plan.cr is not None
     same_name_crs = base_crs.get(_identity_key(plan.cr), {})

@@ -1,4 +1,4 @@
-"""Checking files: every document of ours on its way, and what there is to say about it."""
+"""Checks files: runs the pipeline on every document and collects the findings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from podplan.checker.result import CheckResult, Summary, build_result, filter_re
 from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
-from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic
-from podplan.lint.policy_runner import MAX_RELATED
+from podplan.lint.aggregation import aggregate_findings, merge_equal_findings
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
@@ -54,12 +52,13 @@ def check_files(
     base_crs: BaseCrs | None = None,
     workers: int = 1,
 ) -> CheckResult:
-    """Everything there is to say about the files that ``paths`` stand for.
+    """Check the files that ``paths`` match.
 
-    ``watch`` gets the files as their turn comes, and how many there will be, and hands them on. ``before``
-    are the CRs to compare with, for rules about what a change does. So many ``workers`` share the files where
-    there are enough, 0 is for as many as there are processors; what is said is the same.
-    Raises files.PathNotFound and requests.UsageError.
+    ``watch`` gets an iterator over the files and their number, and yields each file when its turn comes.
+    ``base_crs`` are the CRs of the base revision, for rules about changes. ``workers`` processes share the
+    files if there are enough, 0 is one per processor; the result is the same.
+
+    Raises PathNotFound: if a path does not exist. Raises UsageError: if a file cannot be read.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
     run = CheckRun(settings, reader, base_crs, lambda file: reload_file(file, reader.unsaved_texts))
@@ -80,7 +79,8 @@ def check_sources(
     folders: tuple[str, ...] = (),
     base_crs: BaseCrs | None = None,
 ) -> CheckResult:
-    """The same for files that are read already, such as standard input; ``folders`` are checked whole."""
+    """Check files that are already read, such as standard input; ``folders`` are those that are checked
+    completely."""
     texts: dict[str, str] = {}
     run = CheckRun(settings, reader, base_crs, lambda file: parse_yaml(texts[file].encode(), file))
     for source in iter_until_limit(sources, run):
@@ -103,19 +103,21 @@ def _check_file(file: str, run: CheckRun) -> None:
 
 
 def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -> CheckResult:
-    """What is said of all files together, and the result."""
+    """Add the findings about all files together, and build the result."""
     if run.rendered_crs:
         _check_rendered_crs(run, {os.path.realpath(file) for file in files if file not in run.unread_files})
     reached = [LimitHit(*exceeded) for exceeded in run.cross_job_index.exceeded]
     run.limit_hits += (one for one in dict.fromkeys(reached) if one not in run.limit_hits)
-    for job_number, document_diagnostic in run.cross_job_index.iter_diagnostics(
+    for job_number, diagnostic in run.cross_job_index.iter_diagnostics(
         run.suppression_tracker.find_enabled_policies()
     ):
-        run.findings += build_cross_job_findings(job_number, document_diagnostic, run)
-    if run.settings.lint_config.policy_texts:
+        run.findings += build_cross_job_findings(job_number, diagnostic, run)
+    policy_files = run.settings.lint_config.policy_texts
+    if policy_files:
         _add_policy_diagnostics(run)
-    if run.reader.referenced_files:
-        _merge_shared_findings(run)
+    # A finding in one of these files is repeated for each job that uses the file.
+    if shared_files := {*policy_files, *run.reader.referenced_files}:
+        run.findings = merge_equal_findings(run.findings, shared_files)
     return build_result(run, folders)
 
 
@@ -128,14 +130,12 @@ def _check_source(source: SourceFile | SkippedFile, run: CheckRun) -> None:
             run.unlowered_files.add(source.file)
         return
     findings_of_file = iter_until_limit(iter_file_findings(source, run), run, source.file)
-    graded_findings = run.suppression_tracker.apply_severities(source.file, findings_of_file)
-    if graded_findings:
-        run.findings += (found._replace(subject_files=(source.file,)) for found in graded_findings)
+    if run.add_findings(source.file, findings_of_file):
         run.store_text(source)
 
 
 def _check_rendered_crs(run: CheckRun, checked_files: Collection[str]) -> None:
-    """Rendered CRs that are up to date: their source says what there is to say, where it is checked too."""
+    """Check rendered CRs that are up to date, unless their source is checked: it has the same findings."""
     for job_source, source in run.rendered_crs:
         if source in checked_files:
             run.not_checked["rendered CR: its source is"] += 1
@@ -144,11 +144,7 @@ def _check_rendered_crs(run: CheckRun, checked_files: Collection[str]) -> None:
             findings_of_item = iter_until_limit(
                 _iter_rendered_findings(item, run, job_source), run, job_source.file
             )
-            graded_findings = run.suppression_tracker.apply_severities(job_source.file, findings_of_item)
-            if graded_findings:
-                run.findings += (
-                    found._replace(subject_files=(job_source.file,)) for found in graded_findings
-                )
+            if run.add_findings(job_source.file, findings_of_item):
                 run.store_text(parse_yaml(text.encode(), job_source.file))
 
 
@@ -159,38 +155,9 @@ def _iter_rendered_findings(
 
 
 def _add_policy_diagnostics(run: CheckRun) -> None:
-    """What is wrong with the policies of an organisation: said once, for however many jobs it is so."""
-    lint_config = run.settings.lint_config
-    policy_diagnostics = (
-        DocumentDiagnostic("file", doc, problem) for doc, problem in lint_config.policy_diagnostics
-    )
-    get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
-    run.findings += aggregate_findings(policy_diagnostics, get_redactor)
-    unique_findings = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
-    run.findings = [
-        found
-        for found in run.findings
-        if found.location.file not in lint_config.policy_texts
-        or unique_findings.pop((found.rule, found.message, found.location), None) is not None
-    ]
-
-
-def _merge_shared_findings(run: CheckRun) -> None:
-    """What is wrong with a document that many CRs share is reported once, with the first CRs."""
-    shared_files = run.reader.referenced_files
-    groups: dict[object, list[Finding]] = {}
-    for finding in run.findings:
-        is_shared = finding.location.file in shared_files
-        key = (finding.rule, finding.message, finding.location) if is_shared else id(finding)
-        groups.setdefault(key, []).append(finding)
-    run.findings = [_merge_users(group) if len(group) > 1 else group[0] for group in groups.values()]
-
-
-def _merge_users(equal: list[Finding]) -> Finding:
-    """The first of several equal findings, with the places and files of the others."""
-    related = dict.fromkeys(one for finding in equal[:MAX_RELATED] for one in finding.related)
-    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
-    return equal[0]._replace(related=tuple(related)[:MAX_RELATED], subject_files=tuple(files))
+    """What is wrong with the policies of an organisation, whatever the jobs are."""
+    diagnostics = run.settings.lint_config.policy_diagnostics
+    run.findings += aggregate_findings(diagnostics, make_redactor_getter(one.doc for one in diagnostics))
 
 
 def summarize_plans(
@@ -199,7 +166,7 @@ def summarize_plans(
     settings: PipelineSettings,
     reader: Loader,
 ) -> CheckResult:
-    """The findings of plans that are made already, and the faults of the files they are from."""
+    """Return the findings of plans that are already built, and of the files that they come from."""
     run = CheckRun(settings, reader)
     for source in sources:
         _add_faults(source, run, ALL_SORTS)
@@ -217,9 +184,9 @@ def gone_through(
     wanted: Collection[str],
     take: Callable[[JobPlan], None],
 ) -> CheckResult:
-    """The findings of the documents of the ``wanted`` sorts, whose plans are handed to ``take``, one by one.
+    """Return the findings of the documents in the ``wanted`` categories; pass each plan to ``take``.
 
-    Neither plans nor files are kept. Raises what pipeline.plans and ``take`` raise.
+    Neither plans nor files are kept. Raises what pipeline.iter_job_plans and ``take`` raise.
     """
 
     def taken(item: ClassifiedDocument) -> Iterator[JobPlan]:
@@ -239,16 +206,16 @@ def gone_through(
 
 
 def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collection[str]) -> None:
-    """What is wrong with the text of a file, if it holds documents of some ``sorts``."""
+    """Add the syntax errors of a file that contains documents in ``sorts``."""
     run.counts["files"] += 1
     if isinstance(source, SkippedFile):
         return
     run.suppression_tracker.load_suppressions(source)
     if source.diagnostics and may_hold(source, sorts):
         faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
-        run.findings += run.suppression_tracker.apply_severities(source.file, faults)
+        run.add_findings(source.file, faults)
 
 
 def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:
-    """What there is to say of the plans of an item."""
-    run.findings += run.suppression_tracker.apply_severities(item.doc.name, check_plans(made, run))
+    """Add the findings of the plans of a document."""
+    run.add_findings(item.doc.name, check_plans(made, run))

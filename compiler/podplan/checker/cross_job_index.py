@@ -1,8 +1,8 @@
-"""The jobs of a run as the policies about all of them see them.
+"""The jobs of a run, for checks that compare jobs.
 
-A job with all that it lowers to takes a hundred times what others have to know of it. So each leaves that and
-is let go; the few that there is something to say of are made again. Even what jobs leave is packed: only of
-those that have something in common with another one is it looked at.
+A lowered job takes a hundred times the memory of what other jobs need to know about it. So each job is
+reduced to summaries and released; the few jobs with findings are rebuilt. Summaries are packed, and only
+those of jobs that share a key are unpacked.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from podplan.checker.packed_store import CheckColumn, JobSource, JobSummary, PackedSummaries
 from podplan.checker.rebuild import JobRebuilder
+from podplan.core.findings import Diagnostic
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint.checks import summarize_job
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.policy import Policy
 from podplan.lint.policy_runner import apply_cross_job_policies, is_cross_job_policy
 from podplan.lint.target import LoweredJob
 from podplan.workspace.files import find_git_top
 
 KEY_PARTITIONS = (
-    16  # all keys at once would be, as objects of Python, much of what a run of thousands of jobs takes
+    16  # all keys at once, as Python objects, would take much of the memory of a run with thousands of jobs
 )
 
 
 class SharedKeys:
-    """Which keys several owners have; of a key and of an owner only the hash is kept."""
+    """Finds the keys that several owners have, storing only a hash of each key and owner."""
 
     def __init__(self) -> None:
         self._keys, self._owners = array("q"), array("q")
 
     def add_keys(self, owner: Hashable, keys: Collection[int]) -> None:
-        """The keys of an owner, or more of them."""
+        """Add keys of an owner."""
         self._keys.extend(keys)
         self._owners.extend([hash(owner)] * len(keys))
 
     def extend(self, other: SharedKeys) -> None:
-        """Those of other jobs."""
+        """Add the keys of other jobs."""
         self._keys.extend(other._keys)
         self._owners.extend(other._owners)
 
     def find_shared(self) -> set[int]:
-        """The keys that more than one owner has."""
+        """Return the keys that more than one owner has."""
         shared: set[int] = set()
         for partition in range(KEY_PARTITIONS):
             first_owners: dict[int, int] = {}
@@ -55,7 +55,7 @@ class SharedKeys:
 
 
 class ExportedSummaries(NamedTuple):
-    """What jobs left, as plain data, and the limits that the first of them exceeded."""
+    """The summaries of jobs, as plain data, and the limits that the first of them exceeded."""
 
     job_summaries: PackedSummaries
     shared_keys: SharedKeys
@@ -63,24 +63,27 @@ class ExportedSummaries(NamedTuple):
 
 
 class CrossJobIndex:
-    """The jobs so far, and what policies say of them together; ``policies`` are all that may be asked."""
+    """The jobs so far, and the findings of cross-job checks; ``policies`` are all that may be evaluated."""
 
     def __init__(self, policies: Iterable[Policy], rebuilder: JobRebuilder) -> None:
         self._checks = tuple(dict.fromkeys(policy.body for policy in policies if is_cross_job_policy(policy)))
         self._rebuilder = rebuilder
         self._first_job: tuple[LoweredJob, JobSource | None] | None = None
-        self._unseen = 0  # jobs that no check is about
+        self._unseen = 0  # jobs without a summary
         self._job_summaries = PackedSummaries()
         self._kept_jobs: dict[int, LoweredJob] = {}
         self._shared_keys = SharedKeys()
         self._repository_by_folder: dict[str, str] = {}
-        self.exceeded: list[tuple[str, str]] = []  # file and sentence
+        self.exceeded: list[tuple[str, str]] = []  # file and message
 
     def __len__(self) -> int:
         return len(self._job_summaries) + (self._first_job is not None) + self._unseen
 
     def add_job(self, job: LoweredJob, job_source: JobSource | None) -> None:
-        """One more; without an origin it is kept whole. The first leaves nothing: most runs have no other."""
+        """Add a job; one without a source is kept completely.
+
+        The first is summarized only when a second one follows.
+        """
         if not self._checks:
             self._unseen += 1
         elif not len(self):
@@ -90,9 +93,9 @@ class CrossJobIndex:
             self._summarize(job, job_source)
 
     def flush_first_job(self) -> None:
-        """Has the first job leave what the others left, since it is not alone.
+        """Summarize the first job, because there are others.
 
-        A limit that it exceeds is its own, and not that of the job which is added now.
+        A limit that it exceeds is attributed to it, and not to the job that is being added.
         """
         if self._first_job is not None:
             (job, origin), self._first_job = self._first_job, None
@@ -103,12 +106,12 @@ class CrossJobIndex:
                 self.exceeded.append((file, str(error.with_file(file))))
 
     def export_summaries(self) -> ExportedSummaries:
-        """What the jobs so far left, for the run that they are a part of."""
+        """Return the summaries of the jobs so far, to be merged into another index."""
         self.flush_first_job()
         return ExportedSummaries(self._job_summaries, self._shared_keys, tuple(self.exceeded))
 
     def merge_summaries(self, exported: ExportedSummaries) -> None:
-        """What the jobs left that come next."""
+        """Merge the summaries of the jobs that follow."""
         self.flush_first_job()
         self._job_summaries.extend(exported.job_summaries)
         self._shared_keys.extend(exported.shared_keys)
@@ -125,7 +128,7 @@ class CrossJobIndex:
         self._job_summaries.append(job_summary)
 
     def get_job(self, job_number: int) -> LoweredJob:
-        """The job that was added after so many others."""
+        """Return the job with this number, in the order in which jobs were added."""
         kept_job = self._kept_jobs.get(job_number)
         if kept_job is not None:
             return kept_job
@@ -134,12 +137,12 @@ class CrossJobIndex:
         return self._rebuilder.get_job(job_source)
 
     def get_file(self, job_number: int) -> str:
-        """The file that such a job came from; "" where that is not known."""
+        """Return the file of a job, "" if it is unknown."""
         job_source = self._job_summaries[job_number].job_source
         return job_source.file if job_source is not None else ""
 
     def _find_repository(self, job_source: JobSource | None) -> str:
-        """The top level of the git repository that a job comes from; "" where there is none."""
+        """Return the top of the git repository of a job, or ""."""
         folder = os.path.dirname(job_source.file) if job_source is not None else None
         if folder is None:
             return ""
@@ -147,11 +150,12 @@ class CrossJobIndex:
             self._repository_by_folder[folder] = find_git_top(folder or ".")
         return self._repository_by_folder[folder]
 
-    def iter_diagnostics(self, policies: Iterable[Policy]) -> Iterator[tuple[int, DocumentDiagnostic]]:
-        """What policies say, each with the number of the job that it is said of; of one alone nothing.
+    def iter_diagnostics(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Diagnostic]]:
+        """Yield the diagnostics of cross-job policies, each with the number of its job; none for a single
+        job.
 
-        The jobs of each repository are looked at by themselves: a worktree in another one has the same jobs
-        at another revision, and a submodule has jobs of its own.
+        The jobs of each repository are compared separately: a nested worktree has the same jobs at another
+        revision, and a submodule has its own jobs.
         """
         if self._first_job is not None or not self._checks:
             return
@@ -176,5 +180,5 @@ class CrossJobIndex:
 
 
 def _hash_keys(column: int, check_summary: Any, repository: str) -> list[int]:
-    """The keys of what a job of a repository left for a check, each as a number."""
+    """Return the keys of the summary of a job for a check, each as a number."""
     return [hash((column, repository, key)) for key in check_summary.keys]

@@ -1,4 +1,4 @@
-"""What there is to say about one file: its text, and each of its documents."""
+"""The findings of one file: its text, and each of its documents."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from podplan.checker.jobs import check_plain_object, check_plans, index_prerequisite, make_redactor_getter
 from podplan.checker.packed_store import JobSource
 from podplan.checker.run_state import CheckRun
-from podplan.core.builtin_rules import BUILTIN_RULES
-from podplan.core.findings import Finding, Location
+from podplan.core.builtin_rules import build_file_finding
+from podplan.core.findings import Diagnostic, Finding, Location
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import trace_to_source
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.pipeline import diagnose_valid_mapping, iter_job_plans, validate_profile_document
 from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
@@ -27,7 +26,7 @@ from podplan.workspace.documents import (
     is_helm_template,
     mentions_own_api,
 )
-from podplan.yaml import SourceFile, YamlDiagnostic
+from podplan.yaml import SourceFile
 
 _EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
@@ -35,7 +34,7 @@ _EXPONENT_NUMBER = compile_lazily(
 
 
 def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
-    """The findings of a file of ours, in order; what is not ours is counted."""
+    """Yield the findings of a file with documents that podplan checks, in order; others are counted."""
     file_items = list(run.reader.classify(source))
     has_own_documents = any(item.category != "other" for item in file_items) or mentions_own_api(source.text)
     if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
@@ -58,14 +57,14 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
 
 def _select_hints(
     source: SourceFile, file_items: Iterable[ClassifiedDocument], run: CheckRun
-) -> Iterator[YamlDiagnostic]:
-    """The scalars of profiles and CRs that Kubernetes reads as something else than they look.
+) -> Iterator[Diagnostic]:
+    """Yield the scalars of profiles and CRs that Kubernetes reads differently than they look.
 
-    A number as people write one is meant where the param is declared as a number.
+    A number such as 1e-4 is intended if the param is declared as a number.
     """
     own_items = [item for item in file_items if item.category != "other"]
     document_indexes = {index for item in own_items for index in _find_document_index(item)}
-    hints = [hint for hint in source.hints if hint.document in document_indexes]
+    hints = [hint for hint in source.hints if hint.document_index in document_indexes]
     if any(_is_written_number(source, hint) for hint in hints):
         declared_numbers = {
             place
@@ -82,14 +81,14 @@ def _select_hints(
     return iter(hints)
 
 
-def _is_written_number(source: SourceFile, hint: YamlDiagnostic) -> bool:
-    """Whether a scalar is a number with an exponent or with underscores, and not octal digits or a word."""
+def _is_written_number(source: SourceFile, hint: Diagnostic) -> bool:
+    """Whether a scalar is a number with an exponent or underscores, and neither octal nor a word."""
     text = source.text[hint.span.start : hint.span.end]
     return _EXPONENT_NUMBER.fullmatch(text) is not None
 
 
 def _find_declared_numbers(item: ClassifiedDocument, run: CheckRun) -> Iterator[tuple[int, int]]:
-    """Where a profile or a base has numbers that a param declares as such, as offsets."""
+    """Yield the offsets of numbers in a profile or base profile that a param declares as such."""
     from podplan.profile.extends import merge_bases
     from podplan.profile.numbers import iter_declared_numbers
 
@@ -115,23 +114,15 @@ def _describe_unchecked_file(source: SourceFile) -> str:
     return "not YAML" if source.diagnostics else "empty"
 
 
-def build_syntax_finding(source: SourceFile, syntax_error: YamlDiagnostic) -> Finding:
-    """The finding that a fault of a text is."""
-    rule_info, span = BUILTIN_RULES[syntax_error.rule], syntax_error.span
-    return Finding(
-        rule=rule_info.code,
-        name=rule_info.name,
-        severity=rule_info.severity,
-        message=syntax_error.message,
-        basis=rule_info.basis,
-        location=Location(source.file, span.line, span.column, span.end_line, span.end_column, ()),
-        level="file",
-        help=syntax_error.help,
-    )
+def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
+    """Build the finding for a diagnostic of the parser."""
+    line, column, end_line, end_column, *_ = diagnostic.span
+    location = Location(source.file, line, column, end_line, end_column, ())
+    return build_file_finding(diagnostic.rule, diagnostic.message, location, diagnostic.help)
 
 
 def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
-    """What a document that is not checked is; of one with Pod templates of its own what makes it checked."""
+    """Return the kind of a document that is not checked; with Pod templates, also how to declare it."""
     kind = find_declarable_kind(item)
     if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
         return item.reason
@@ -151,12 +142,12 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
             index_prerequisite(item, run, job_source)
     elif item.category in SHARED_CATEGORIES:
         run.shared_files.add(item.doc.name)
-        document_diagnostics = [
-            DocumentDiagnostic("profile", item.doc, problem) for problem in validate_profile_document(item)
+        diagnostics = [
+            problem.in_document("profile", item.doc) for problem in validate_profile_document(item)
         ]
-        if item.category == "mapping" and not document_diagnostics:
-            document_diagnostics += diagnose_valid_mapping(item.doc, run.reader)
-        yield from aggregate_findings(document_diagnostics, make_redactor_getter([item.doc]))
+        if item.category == "mapping" and not diagnostics:
+            diagnostics += diagnose_valid_mapping(item.doc, run.reader)
+        yield from aggregate_findings(diagnostics, make_redactor_getter([item.doc]))
     elif item.category == "object":
         yield from check_plain_object(item, run, job_source)
     elif item.category == "cr" and (render_header := parse_header(item)) is not None:
@@ -165,7 +156,7 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
         if stale_diagnostic is not None:
             run.not_checked["rendered CR that is stale"] += 1
             yield from aggregate_findings(
-                [DocumentDiagnostic("cr", item.doc, stale_diagnostic)],
+                [stale_diagnostic.in_document("cr", item.doc)],
                 make_redactor_getter([item.doc]),
                 identify_object(item.doc.data),
             )

@@ -1,4 +1,4 @@
-"""What there is to say about jobs: what their plans came across, and what the policies say of them."""
+"""The findings of jobs: diagnostics of their plans, and violations of policies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from functools import cache
 from podplan.checker.packed_store import JobSource
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
-from podplan.core.findings import Finding
+from podplan.core.findings import Diagnostic, Finding
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import Fold, aggregate_findings
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.location import find_source_location, locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
 from podplan.lint.rule_selection import find_enforced_level
@@ -33,9 +32,9 @@ CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 def check_plans(
     job_plans: Iterable[JobPlan], run: CheckRun, job_source: JobSource | None = None
 ) -> list[Finding]:
-    """The findings of all variants of one document; what is equal in several is said once.
+    """Return the findings of all variants of one document; equal ones are aggregated.
 
-    ``origin`` is where the document came from, if that is a file which stays as it is.
+    ``job_source`` is where the document came from, if that is a file that does not change.
     """
     fold = Fold()
     annotated: dict[str, list[Suppression]] = {}
@@ -69,7 +68,7 @@ def check_plans(
             docs, _find_complete_text(plan.item.doc) if was is None and not plan.references else None
         )
         of_profile = of_profile or (job is not None and job.profile is not None)
-    # What policies say of a profile as a whole, where every variant of it is there.
+    # Policies about a profile as a whole, if all its variants are present.
     if variants is not None and jobs == len(variant_ids) and run.settings.environments == "all":
         for one in variants.seen():
             for id_ in variant_ids:
@@ -83,8 +82,9 @@ def check_plans(
     return run.suppression_tracker.without_annotated(annotated, plan_findings)
 
 
-def _limit_and_relate(plan: JobPlan, seen: Iterable[DocumentDiagnostic]) -> Iterable[DocumentDiagnostic]:
-    """What was seen of a job: as severe as its kind allows, with the job where a reference is meant."""
+def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    """Yield the diagnostics of a job with the severity that its kind allows, related to the job if in a
+    referenced document."""
     if plan.item.declared_kind is not None:
         from podplan.lint.declared_kinds import limit_claims
 
@@ -92,19 +92,19 @@ def _limit_and_relate(plan: JobPlan, seen: Iterable[DocumentDiagnostic]) -> Iter
     return [_relate_to_job(one, plan) for one in seen] if plan.references else seen
 
 
-def _relate_to_job(seen: DocumentDiagnostic, plan: JobPlan) -> DocumentDiagnostic:
-    """The diagnostic; where it is in a document that the CR refers to, the CR is a related place."""
-    source = find_source_location(seen.doc, seen.diagnostic.path)
+def _relate_to_job(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
+    """Return the diagnostic; if it is in a document that the CR refers to, the CR is a related place."""
+    source = find_source_location(seen.doc, seen.path) if seen.doc is not None else None
     on_the_way = {id(step.doc) for step in source.steps} if source is not None else set()
     reference = next((one.reference for one in plan.references if id(one.doc) in on_the_way), None)
     if reference is None or plan.cr is None:
         return seen
     place = DocumentPath(plan.cr, reference.path), f"this {plan.cr.data['kind']} uses it"
-    return seen._replace(extra_places=(*seen.extra_places, place))
+    return seen._replace(related_places=(*seen.related_places, place))
 
 
 class _Secrets:
-    """The secrets of an item, found in the documents of one plan after the other."""
+    """The secrets of a document, collected from the documents of one plan after the other."""
 
     def __init__(self, sets: Mapping[str, str]) -> None:
         self._sets = sets
@@ -113,7 +113,7 @@ class _Secrets:
         self.redactor = cache(self._redactor)
 
     def add(self, docs: Iterable[TracedDocument | None], text: str | None) -> None:
-        """More documents; ``text`` is where all of them come from, None where that is more than one text."""
+        """Add documents; ``text`` is the text that contains all of them, None if there are several."""
         if text is not None and text is not self._text[0]:
             self._text = text, may_hold_secret(text)
         if text is None or self._text[1] or self._sets:
@@ -122,7 +122,7 @@ class _Secrets:
             self._values.update(secrets_behind(docs))
 
     def _redactor(self) -> Redactor | None:
-        """What hides them, with those of ``--set`` flags; it is asked for once there are no more."""
+        """Build the redactor for them and for ``--set`` flags, when all documents are added."""
         if not self._values and not self._sets:
             return None
         from podplan.redaction.detection import iter_flag_secrets
@@ -132,29 +132,29 @@ class _Secrets:
 
 
 def _mark_fix_unsafe(finding: Finding) -> Finding:
-    """The finding of some variants of a profile: nobody looked at what a fix does to the others."""
+    """Mark the fix of a finding as unsafe, because its effect on other variants of the profile is unknown."""
     return finding._replace(fix=finding.fix._replace(safe=False)) if finding.fix is not None else finding
 
 
 def check_plain_object(
     item: ClassifiedDocument, run: CheckRun, job_source: JobSource | None = None
 ) -> list[Finding]:
-    """The findings of a Kubernetes object."""
+    """Return the findings of a Kubernetes object."""
     count_objects(run, item.doc.name)
     job = build_object_job(item, run.settings)
     run.cross_job_index.add_job(job, job_source)
     policies = run.suppression_tracker.resolve_rules(item.doc.name).policies
-    # Of a Secret no check quotes a value, and a value may be a word of the sentence.
+    # Checks never quote values of a Secret, and redacting short values would garble the message.
     docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
     get_redactor = make_redactor_getter(docs, text=_find_complete_text(item.doc))
-    document_diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
-    object_findings = aggregate_findings(document_diagnostics, get_redactor, identify_object(item.doc.data))
+    diagnostics = [*validate_object(item.doc, run.settings), *apply_policies(policies, job)]
+    object_findings = aggregate_findings(diagnostics, get_redactor, identify_object(item.doc.data))
     run.store_secrets(object_findings, get_redactor)
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
 
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
-    """Keeps an object that is not checked and that jobs need: a claim, or a namespace with a sync wave."""
+    """Index an object that is not checked, but that jobs need: a claim, or a namespace with a sync wave."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
     is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in get_mapping(
@@ -164,10 +164,8 @@ def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobS
         run.cross_job_index.add_job(build_object_job(item, run.settings), job_source)
 
 
-def build_cross_job_findings(
-    job_number: int, document_diagnostic: DocumentDiagnostic, run: CheckRun
-) -> list[Finding]:
-    """What a policy about all jobs says of one, if it is on for the file of that job."""
+def build_cross_job_findings(job_number: int, diagnostic: Diagnostic, run: CheckRun) -> list[Finding]:
+    """Return the findings of a cross-job policy about one job, if the policy is enabled for its file."""
     job = run.cross_job_index.get_job(job_number)
     cr = job.cr
     assert cr is not None
@@ -176,13 +174,13 @@ def build_cross_job_findings(
         (
             one.rule
             for one in run.suppression_tracker.resolve_rules(file).policies
-            if one.rule.code == document_diagnostic.diagnostic.rule
+            if one.rule.code == diagnostic.rule
         ),
         None,
     )
     if rule is None:
         return []
-    limited = document_diagnostic._replace(rule=rule)
+    limited = diagnostic._replace(graded_rule=rule)
     if job.declared_kind is not None:
         from podplan.lint.declared_kinds import limit_claims
 
@@ -191,9 +189,7 @@ def build_cross_job_findings(
     job_findings = aggregate_findings([limited], get_redactor, identify_object(cr.data))
     run.store_secrets(job_findings, get_redactor)
     related_files = tuple(
-        filter(
-            None, (run.cross_job_index.get_file(job_number), *sorted(set(document_diagnostic.related_files)))
-        )
+        filter(None, (run.cross_job_index.get_file(job_number), *sorted(set(diagnostic.related_files))))
     )
     return [
         one._replace(subject_files=related_files)
@@ -202,7 +198,8 @@ def build_cross_job_findings(
 
 
 def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
-    """The job of a plan that lowers; of one that does not the policies say nothing, and that is counted."""
+    """Return the lowered job of a plan; None, which is counted, if it was not lowered: policies do not
+    apply."""
     if plan.variant_id is None:
         if plan.failed_environments:
             run.not_checked["CR: the profile has errors"] += len(plan.failed_environments)
@@ -218,32 +215,29 @@ def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
 def make_redactor_getter(
     docs: Iterable[TracedDocument | None], param_values: Mapping[str, str] = {}, text: str | None = None
 ) -> Callable[[], Redactor | None]:
-    """What gives, once it is asked for, what hides the secrets of documents and of ``--set`` flags.
+    """Return a function that builds the redactor for documents and for ``--set`` flags on request.
 
-    ``text`` is where all of the documents come from, None where that is more than one text.
+    ``text`` is the text that contains all documents, None if there are several.
     """
 
     @cache
     def build_redactor() -> Redactor | None:
-        if text is not None and not param_values and not may_hold_secret(text):
-            return None
-        from podplan.lint.redaction import build_document_redactor
-        from podplan.redaction.detection import iter_flag_secrets
-
-        return build_document_redactor(docs, iter_flag_secrets(param_values))
+        secrets = _Secrets(param_values)
+        secrets.add(docs, text)
+        return secrets.redactor()
 
     return build_redactor
 
 
 def _find_complete_text(doc: TracedDocument) -> str | None:
-    """The text of the file that a document is written in, if that is all there is of it: without bases."""
+    """Return the text of the file of a document if it is complete: without base profiles."""
     if doc.source is None or "extends" in get_mapping(doc.data, "spec"):
         return None
     return doc.source.text
 
 
-def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[DocumentDiagnostic]:
-    """What the policies say of a job."""
+def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[Diagnostic]:
+    """Return the diagnostics of the policies about a job."""
     policies = run.suppression_tracker.resolve_rules(file, find_enforced_level(job)).policies
     for policy in find_undecidable_policies(policies, job):
         run.suppression_tracker.undecided_rules.add(policy.rule.code)
@@ -253,8 +247,8 @@ def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[DocumentD
 
 
 def _describe_missing_lowering(plan: JobPlan) -> str:
-    if any(seen.diagnostic.rule == "CR900" for seen in plan.diagnostics):
+    if any(seen.rule == "CR900" for seen in plan.diagnostics):
         return "lowered objects: the kind is not lowered yet"
-    if any(seen.diagnostic.rule in ("CR901", "CR902") for seen in plan.diagnostics):
+    if any(seen.rule in ("CR901", "CR902") for seen in plan.diagnostics):
         return "lowered objects: a document that the CR refers to is not known"
     return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"

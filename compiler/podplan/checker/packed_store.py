@@ -1,4 +1,4 @@
-"""What stays of jobs, packed: a list of thousands in little memory, and unpacked while it is gone through."""
+"""Packed storage of job summaries: thousands of them in little memory, unpacked on access."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from podplan.core.typing import Any, NamedTuple
 
 MAX_UNPACKED = 64  # rows that are not packed yet
-MOST_UNPACKED = 8  # packs: jobs are asked for in turn, beside a few that many of them point at
+MOST_UNPACKED = 8  # cached packs: jobs are read in order, except for a few that many others refer to
 
 
 class JobSource(NamedTuple):
-    """Where a job came from: a file, which item of the file, which job of the item; from 0.
+    """Where a job came from: a file, the index of the document, the index of the job; from 0.
 
-    ``text`` tells in this run whether the file still has the text that it had; None where nobody looked.
+    ``text_hash`` identifies the text of the file in this run; None if it was not computed.
     """
 
     file: str
@@ -25,21 +25,21 @@ class JobSource(NamedTuple):
 
 
 class JobSummary(NamedTuple):
-    """Where a job came from, None where no file gives it again, and what it left for each check."""
+    """The source of a job, None if it cannot be rebuilt, and its summary for each check."""
 
     job_source: JobSource | None
     check_summaries: tuple[Any, ...]
 
 
 class PackedSummaries:
-    """Rows in the order in which they were added, and by number: cheap next to those last asked for."""
+    """Rows in the order in which they were added, accessible by number; adjacent access is cheap."""
 
     def __init__(self) -> None:
         self._packs: list[bytes] = []
-        self._pack_ends: list[int] = []  # of each pack, the number of rows up to its end
+        self._pack_ends: list[int] = []  # the number of rows up to the end of each pack
         self._unpacked: list[JobSummary] = []
         self._length = 0
-        self._cached_packs: dict[int, list[JobSummary]] = {}  # the last ones that were read
+        self._cached_packs: dict[int, list[JobSummary]] = {}  # the packs that were read last
 
     def __len__(self) -> int:
         return self._length
@@ -61,14 +61,14 @@ class PackedSummaries:
         return rows[number - start]
 
     def append(self, job_summary: JobSummary) -> None:
-        """One more row."""
+        """Append a row."""
         self._unpacked.append(job_summary)
         self._length += 1
         if len(self._unpacked) == MAX_UNPACKED:
             self._pack_pending()
 
     def extend(self, other: PackedSummaries) -> None:
-        """All rows of another list, as they are packed there."""
+        """Append all rows of another list, without unpacking them."""
         self._pack_pending()
         self._packs += other._packs
         self._pack_ends += [self._length + end for end in other._pack_ends]
@@ -86,14 +86,14 @@ class PackedSummaries:
 
 
 class CheckColumn(Mapping[int, Any]):
-    """What some of the jobs left for one check, by their numbers; unpacked for each look, and not kept."""
+    """The summaries of some jobs for one check, by job number; unpacked at each access, and not kept."""
 
     def __init__(self, job_summaries: PackedSummaries, column: int) -> None:
         self._job_summaries, self._column = job_summaries, column
         self._job_numbers = array("q")
 
     def add_job(self, job_number: int) -> None:
-        """One more of the jobs, further down than the others."""
+        """Add a job, whose number must be higher than the previous ones."""
         self._job_numbers.append(job_number)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Files checked one after the other, by this process or, where they are many, shared among workers."""
+"""Checks files in this process or, if there are many, in worker processes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from podplan.checker.run_state import CheckRun
 
 CheckFile = Callable[[str, CheckRun], None]
 
-# So many files are checked before workers are forked, which then know all that these made known.
+# So many files are checked before workers are forked, which then share everything that was loaded.
 FILES_BEFORE_FORK = 32
-# With fewer files workers take longer than they save.
+# With fewer files workers cost more time than they save.
 MIN_FILES_FOR_WORKERS = 150
-# Files that a worker checks at a time.
+# Files in one batch of a worker.
 FILES_PER_TASK = 16
 
 
 def iter_checked_files(
     files: Sequence[str], run: CheckRun, check_file: CheckFile, workers: int
 ) -> Iterator[str]:
-    """Has the files checked, and gives their names one after the other.
+    """Check the files, and yield their names in order.
 
-    So many ``workers`` share them where there are enough, 0 is for as many as there are processors.
+    ``workers`` processes share them if there are enough files, 0 is one per processor.
     """
     if workers == 1 or len(files) < MIN_FILES_FOR_WORKERS:
         yield from _check_in_process(files, run, check_file)
@@ -40,7 +40,7 @@ def iter_checked_files(
 def _check_in_workers(
     worker_count: int, files: Sequence[str], run: CheckRun, check_file: CheckFile
 ) -> Iterator[str]:
-    """The same by so many workers; what they do not bring back is done here."""
+    """Check the files in ``worker_count`` workers; files whose worker failed are checked here."""
     from podplan.checker.worker_result import check_share, merge_worker_result
     from podplan.checker.workers import run_in_workers
 

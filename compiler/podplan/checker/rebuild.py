@@ -1,7 +1,7 @@
-"""Jobs made again from the text of their file: the way from a text to a job is a pure function.
+"""Rebuilds jobs from the text of their file, which is possible because the pipeline is pure.
 
-So a run keeps no more of a job than where it came from. A file that is read again and is not what it was is
-refused: what was said of it may not hold.
+So a run keeps only the source of a job. A file that has changed since it was first read is rejected, because
+earlier findings may not apply.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import build_changed_error
 from podplan.yaml import SourceFile
 
-# A file by its name, read again.
+# Reads a file again, by name.
 RereadFile = Callable[[str], SourceFile]
-# The settings for an item, by where it is written.
+# The settings for a document, by its source.
 SettingsOf = Callable[[JobSource], PipelineSettings]
-MOST_JOBS = 32  # that are kept: some that others point at, and those that are looked at in turn
-MOST_ITEMS = 4  # whose jobs are being made, one after the other
-MOST_FILES = 4  # that are kept however long they are
-MOST_TEXT = 1024 * 1024  # characters of all files that are kept
+MOST_JOBS = 32  # cached: jobs that others refer to, and those that are compared in order
+MOST_ITEMS = 4  # documents whose jobs are being rebuilt in order
+MOST_FILES = 4  # cached, whatever their size
+MOST_TEXT = 1024 * 1024  # characters of all cached files
 
 
 class JobRebuilder:
-    """Items and jobs by where they came from.
+    """Rebuilds documents and jobs by their source.
 
-    Jobs are mostly asked for in their order, beside a few others that several point at. So the next job of an
-    item is made where the last one was, and the last few of all are kept.
+    Jobs are mostly requested in order, except for a few that several others refer to. So the next job of a
+    document continues where the last one stopped, and the last few of all are cached.
     """
 
     def __init__(
@@ -54,16 +54,19 @@ class JobRebuilder:
         self._texts: dict[str, str] = {}
 
     def get_texts(self, files: Iterable[str]) -> dict[str, str]:
-        """The texts of those of ``files`` that jobs were made again from."""
+        """Return the texts of those of ``files`` that jobs were rebuilt from."""
         return {file: self._texts[file] for file in files if file in self._texts}
 
     def get_item(self, job_source: JobSource) -> tuple[ClassifiedDocument, str]:
-        """An item of a file, and the text of the file. Raises UsageError."""
+        """Return a document of a file, and the text of the file.
+
+        Raises UsageError: if the file has changed.
+        """
         text, file_items = self._read_items(job_source._replace(item_index=0, job_index=0))
         return file_items[job_source.item_index], text
 
     def get_job(self, job_source: JobSource) -> LoweredJob:
-        """The job that came from there. Raises UsageError."""
+        """Rebuild the job. Raises UsageError: if its file has changed."""
         if job_source in self._jobs:
             job = self._jobs.pop(job_source)
         else:
@@ -80,13 +83,13 @@ class JobRebuilder:
         if item.category not in ("profile", "cr"):
             yield build_object_job(item, settings)
             return
-        with suppress(LimitExceeded):  # it was told the first time
+        with suppress(LimitExceeded):  # it was reported the first time
             for plan in iter_job_plans(item, settings, self._reader):
                 if plan.is_lowered:
                     yield build_lowered_job(plan, settings, self._base_crs)
 
     def _read_items(self, job_source: JobSource) -> tuple[str, tuple[ClassifiedDocument, ...]]:
-        """The text and the items of a file; the last files that were asked for are kept."""
+        """Return the text and the documents of a file; the last files are cached."""
         there = self._files.pop(job_source, None)
         if there is None:
             source = self._reread_file(job_source.file)
@@ -101,7 +104,7 @@ class JobRebuilder:
 
 
 def build_lowered_job(plan: JobPlan, settings: PipelineSettings, base_crs: BaseCrs | None) -> LoweredJob:
-    """A plan as policies see it, beside what it was ``before``."""
+    """Build the view of policies on a plan, with its CR in the base revision."""
     base_cr = find_base_cr(plan, base_crs) if base_crs is not None else None
     inventory, version, gitops = plan.inventory, settings.kubernetes_version, settings.gitops_tool
     return LoweredJob(
@@ -118,7 +121,7 @@ def build_lowered_job(plan: JobPlan, settings: PipelineSettings, base_crs: BaseC
 
 
 def build_object_job(item: ClassifiedDocument, settings: PipelineSettings) -> LoweredJob:
-    """A Kubernetes object as policies see it."""
+    """Build the view of policies on a Kubernetes object."""
     return LoweredJob(
         None,
         (ReplicaGroup(item.doc),),

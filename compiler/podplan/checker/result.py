@@ -1,4 +1,4 @@
-"""What a run comes to: what is said and what is silenced, with the counts and the texts."""
+"""The result of a run: reported and suppressed findings, counts and texts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from podplan.yaml import SourceFile, parse_yaml
 
 
 class Summary(NamedTuple):
-    """Counts. ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` what
-    the controllers make of the CRs, every replica counted; ``not_checked`` is documents by reason.
-    ``today`` is the day by which suppressions were judged, "" where it made no difference. ``left_out`` are
-    findings that are not reported, because only those about a change are. ``unreadable_folders`` could not be
-    listed, so nothing in them was checked."""
+    """Counts of a run.
+
+    ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` are the objects
+    that controllers create for the CRs, counting every replica; ``not_checked`` is documents by reason.
+    ``today`` is the day at which suppressions were evaluated, "" if it made no difference. ``omitted`` are
+    findings that are not reported because they are not about the change. ``unreadable_folders`` could not be
+    listed, so nothing in them was checked.
+    """
 
     errors: int
     warnings: int
@@ -33,15 +36,15 @@ class Summary(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """Findings in the order of files and lines; ``texts`` holds the files that have any.
+    """Findings in the order of files and lines; ``redacted_texts`` has the texts of files with findings.
 
-    ``with_suppressed`` are the same together with those that somebody silenced. Of ``unlowered`` files and of
-    ``undecided`` rules there may be more to say. ``given_up`` says which files reached a bound: the
-    result is then that of the others.
+    ``all_findings`` includes suppressed ones. There may be further findings in ``unlowered_files`` and of
+    ``undecided_rules``. ``limit_hits`` are the files that exceeded a limit: the result is then that of the
+    others.
 
-    Reports show nothing but these. ``written`` and ``repairs`` are for repairing: the texts with the secrets
-    in them, and the findings with every fix whole. ``named`` has for each file those that it depends on, and
-    ``inventories`` are the files that all depend on.
+    Reports show only these. ``original_texts`` and ``fixable_findings`` are for fixes: the texts with
+    secrets, and the findings with complete fixes. ``dependencies`` has for each file those that it depends
+    on, and ``inventories`` are files that all depend on.
     """
 
     findings: list[Finding]
@@ -58,7 +61,7 @@ class CheckResult(NamedTuple):
 
 
 def build_result(run: CheckRun, folders: tuple[str, ...] | None = None) -> CheckResult:
-    """The result; without ``folders``, what is wrong with suppressions themselves is left out."""
+    """Build the result; without ``folders``, findings about suppressions are omitted."""
     _store_finding_texts(run)
     redacted_texts = _redact_texts(run)
     unsafe_marked = [_mark_shared_fix_unsafe(one, run.reader.extended_files) for one in run.findings]
@@ -115,7 +118,7 @@ def build_result(run: CheckRun, folders: tuple[str, ...] | None = None) -> Check
 def store_shown_texts(
     sources: Iterable[SourceFile | object], run: CheckRun, findings: Iterable[Finding]
 ) -> None:
-    """Keeps the texts of those of ``sources`` that findings have places in, or that have suppressions."""
+    """Store the texts of those of ``sources`` that findings point into, or that have suppressions."""
     shown_files = {file for found in findings for file in find_shown_files(found)}
     for source in sources:
         if isinstance(source, SourceFile) and (
@@ -125,9 +128,9 @@ def store_shown_texts(
 
 
 def filter_result(check_result: CheckResult, is_kept: Callable[[Finding], bool]) -> CheckResult:
-    """The result with only those findings that are to be kept; how many others there are is counted.
+    """Return the result with only the findings for which ``is_kept`` is true, and the number of others.
 
-    It is for reporting: nothing can be repaired by it.
+    It is for reports: it cannot be used for fixes.
     """
     all_findings = [found for found in check_result.all_findings if is_kept(found)]
     reported_findings = [found for found in all_findings if not found.suppressed]
@@ -143,7 +146,7 @@ def filter_result(check_result: CheckResult, is_kept: Callable[[Finding], bool])
 
 
 def _mark_shared_fix_unsafe(finding: Finding, base_files: set[str]) -> Finding:
-    """The finding; its fix is not safe where it changes a file that other profiles are made from."""
+    """Return the finding; its fix is unsafe if it changes a file that other profiles extend."""
     fix = finding.fix
     if fix is None or not fix.safe:
         return finding
@@ -155,13 +158,13 @@ def _mark_shared_fix_unsafe(finding: Finding, base_files: set[str]) -> Finding:
 
 
 def _count_findings(all_findings: Iterable[Finding]) -> dict[str, Any]:
-    """The counts of a Summary that are about findings."""
+    """Return the counts of a Summary that are about findings."""
     counts = Counter("suppressed" if found.suppressed else f"{found.severity}s" for found in all_findings)
     return {name: counts[name] for name in ("errors", "warnings", "infos", "suppressed")}
 
 
 def _store_finding_texts(run: CheckRun) -> None:
-    """Keeps the texts of all files that findings have places in."""
+    """Store the texts of all files that findings point into."""
     shown_files = {file for found in run.findings for file in find_shown_files(found)} - run.texts.keys()
     for file in sorted(shown_files):
         if (source := run.reader.find_source(file)) is not None:
@@ -172,9 +175,10 @@ def _store_finding_texts(run: CheckRun) -> None:
 
 
 def _redact_texts(run: CheckRun) -> dict[str, str]:
-    """The texts as reports may show them: with stars for secrets, and none of a file that holds a Secret.
+    """Return the texts as reports may show them: with secrets redacted, and without files that contain a
+    Secret.
 
-    Nobody can tell from a broken one which of its lines are secret.
+    In a Secret that does not parse, any line may be secret.
     """
     redacted_texts = {file: text for file, text in run.texts.items() if file not in run.secret_files}
     if not (run.secret_values or any(run.secret_spans.values())):
@@ -190,9 +194,10 @@ def _redact_texts(run: CheckRun) -> dict[str, str]:
 
 
 def _is_completely_checked(file: str, run: CheckRun, folders: tuple[str, ...]) -> bool:
-    """Whether everything was seen that suppressions in a file are about, so that an unused one is that.
+    """Whether everything that suppressions in a file are about was checked, so that an unused one is
+    reported.
 
-    A base is used by profiles anywhere below its root, and there are environments and flags.
+    Profiles anywhere below the root of a base profile may extend it, with environments and flags.
     """
     settings = run.settings
     if (

@@ -1,4 +1,4 @@
-"""What grows while files are checked."""
+"""The data that a run collects while files are checked."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Element = TypeVar("Element")
 
 
 class LimitHit(NamedTuple):
-    """A bound that was reached: by which file, "" for none or several, and what is said of it."""
+    """An exceeded limit: the file, "" for none or several, and the message."""
 
     file: str
     message: str
 
 
 class RunData:
-    """Plain data that grows with what there is to say, and little with what there is."""
+    """Plain data that grows with the number of findings, not of files."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -40,20 +40,20 @@ class RunData:
         self.texts: dict[str, str] = {}
         self.shared_files: set[str] = set()  # files that others refer to
         self.unlowered_files: set[str] = set()
-        self.secret_files: set[str] = set()  # files of which no line is shown
-        self.secret_spans: dict[str, list[tuple[int, int]]] = {}  # where the others hold secrets, by file
-        self.secret_values: dict[str, frozenset[str]] = {}  # the secrets of jobs with findings there, by file
+        self.secret_files: set[str] = set()  # files of which no line may be shown
+        self.secret_spans: dict[str, list[tuple[int, int]]] = {}  # ranges of secrets in the others, by file
+        self.secret_values: dict[str, frozenset[str]] = {}  # secrets of jobs with findings there, by file
         self.limit_hits: list[LimitHit] = []
         self.read_limit_messages: list[
             str
-        ] = []  # what is said of files that reach a bound when they are read
+        ] = []  # messages about files that exceed a limit when they are read
         self.unread_files: set[str] = set()
         self.unreadable_folders: list[str] = []
         self.rendered_crs: list[tuple[JobSource, str]] = []  # with the real paths of their sources
-        self.rules_without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
+        self.rules_without_base: set[str] = set()  # not evaluated: there is no base revision
 
     def store_text(self, source: SourceFile) -> None:
-        """Keeps the text of a file for reports, and what of it they must not show."""
+        """Store the text of a file for reports, and the ranges to redact."""
         if source.file in self.texts:
             return
         self.texts[source.file] = source.text
@@ -63,14 +63,15 @@ class RunData:
             self.secret_spans[source.file] = find_secret_spans(source)
 
     def store_secrets(self, findings: Iterable[Finding], get_redactor: Callable[[], Redactor | None]) -> None:
-        """Keeps the secrets of a job, so that no line that ``findings`` about it show has them."""
+        """Store the secrets of a job, so that they are redacted in the lines that ``findings`` about it
+        show."""
         files = {file for finding in findings for file in find_shown_files(finding)}
         if files and (redactor := get_redactor()):
             for file in files:
                 self.secret_values[file] = self.secret_values.get(file, frozenset()) | redactor.values
 
     def merge(self, other: RunData) -> None:
-        """What was gathered of the files that come next."""
+        """Merge the data of the files that follow."""
         secret_values = self.secret_values
         for name, other_value in vars(other).items():
             own_value: Any = getattr(self, name)
@@ -84,7 +85,7 @@ class RunData:
 
 
 def find_shown_files(finding: Finding) -> set[str]:
-    """The files whose lines a report of a finding may show."""
+    """Return the files whose lines a report of a finding may show."""
     edits = finding.fix.edits if finding.fix is not None else ()
     finding_files = (finding.location.file, *(one.location.file for one in finding.related))
     return {*finding_files, *(edit.file for edit in edits)}
@@ -95,7 +96,7 @@ def _refuse_reread(file: str) -> NoReturn:
 
 
 class CheckRun(RunData):
-    """What is gathered of files, how they are checked, and what their jobs leave for policies about all."""
+    """The data of a run, its settings, and the job summaries for cross-job policies."""
 
     def __init__(
         self,
@@ -116,8 +117,18 @@ class CheckRun(RunData):
             terms.all_policies if terms.policies_enabled else (), self.rebuilder
         )
 
+    def add_findings(self, file: str, findings: Iterable[Finding]) -> bool:
+        """Add findings about a file, with the severities for that file, and without rules that are disabled
+        for it.
+
+        Return whether any remain.
+        """
+        graded_findings = self.suppression_tracker.apply_severities(file, findings)
+        self.findings += (found._replace(subject_files=(file,)) for found in graded_findings)
+        return bool(graded_findings)
+
     def export_data(self) -> RunData:
-        """What was gathered so far, without anything else."""
+        """Return only the data, to be merged into another run."""
         run_data = RunData()
         for name in vars(run_data):
             setattr(run_data, name, getattr(self, name))
@@ -125,7 +136,7 @@ class CheckRun(RunData):
 
 
 def count_objects(run: CheckRun, file: str, number: int = 1) -> None:
-    """One more CR or Kubernetes object, which came of ``file``. Raises LimitExceeded."""
+    """Count CRs or Kubernetes objects from ``file``. Raises LimitExceeded: if there are too many."""
     run.counts["objects"] += number
     if run.counts["objects"] > MAX_OBJECTS:
         message = (
@@ -135,9 +146,9 @@ def count_objects(run: CheckRun, file: str, number: int = 1) -> None:
 
 
 def iter_until_limit(elements: Iterable[Element], run: CheckRun, file: str = "") -> Iterator[Element]:
-    """What there is until a bound is reached, which is noted, so that the other files get their turn.
+    """Yield elements until a limit is exceeded, which is recorded, so that other files are still checked.
 
-    ``file`` is what it is about.
+    ``file`` is the file that the limit is about.
     """
     try:
         yield from elements

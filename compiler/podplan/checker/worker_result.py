@@ -1,4 +1,4 @@
-"""A part of the files, checked in another process: what goes back to the run that it is a part of."""
+"""The result of a worker process for its share of the files, and merging it into the run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from podplan.workspace.dependencies import DependencyRecord, merge_record, resta
 
 
 class WorkerResult(NamedTuple):
-    """What was gathered of some files, what is known of their suppressions, what their jobs left, and what
-    was read."""
+    """The data of some files: findings, state of suppressions, job summaries, references and dependencies."""
 
     run_data: RunData
     suppression_state: SuppressionState
@@ -27,7 +26,7 @@ class WorkerResult(NamedTuple):
 def check_share(
     main_run: CheckRun, check_file: Callable[[str, CheckRun], None], files: Sequence[str]
 ) -> WorkerResult:
-    """What ``check`` finds in some files of a run, in a process of its own. Raises what ``check`` raises."""
+    """Check some files of a run in a worker process. Raises what ``check_file`` raises."""
     run = CheckRun(main_run.settings, main_run.reader, main_run.base_crs)
     main_run.reader.take_references()
     trace = restart_recording()
@@ -43,7 +42,8 @@ def check_share(
 
 
 def merge_worker_result(worker_result: WorkerResult, run: CheckRun) -> bool:
-    """Adds what was found in the files that come next; not if it is too much, and False is returned."""
+    """Merge the result for the files that follow; return False, without merging, if a limit would be
+    exceeded."""
     if run.counts["objects"] + worker_result.run_data.counts["objects"] > MAX_OBJECTS:
         return False
     run.merge(worker_result.run_data)

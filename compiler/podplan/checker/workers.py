@@ -1,8 +1,8 @@
-"""Work done by processes that are forked from this one, and given back in the order of the tasks.
+"""Runs tasks in forked processes, and returns their results in the order of the tasks.
 
-Each worker has every n-th task and a pipe that it writes what it made to; a pipe that is full makes it wait.
-A worker that comes to harm, or to an error, only ends: whoever asked does what is missing, and meets the
-same error in the right place. One whose parent is gone ends at the next thing that it has made.
+Each worker has every n-th task and a pipe for its results; a full pipe makes it wait. A worker that is killed
+or fails just ends: the caller does its remaining tasks, and meets the same error at the right place. A worker
+whose parent is gone ends at its next result.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Output = TypeVar("Output")
 
-# More of them cost more memory than they save time, and a container may have fewer processors than it sees.
+# More workers cost more memory than they save time, and a container may have fewer processors than it sees.
 MAX_WORKERS = 8
 
 
 def count_usable_processors() -> int:
-    """How many workers pay here; 1 where none can be forked: libraries of macOS do not bear it."""
+    """Return the useful number of workers; 1 if forking is impossible: libraries of macOS do not support
+    it."""
     return min(len(os.sched_getaffinity(0)), MAX_WORKERS) if sys.platform == "linux" else 1
 
 
 def run_in_workers(
     tasks: Sequence[Task], run_task: Callable[[Task], Output], worker_count: int
 ) -> Generator[Output | None, None, None]:
-    """What ``work`` makes of each task, in order; None where nobody made it. What is made must be picklable.
+    """Yield the result of ``run_task`` for each task, in order; None if its worker failed. Results must be
+    picklable.
 
-    ``number`` are the workers, one at least, and no more than tasks. To close the iterator is to end them.
+    ``worker_count`` is at least one, and at most the number of tasks. Closing the iterator ends the workers.
     """
     from multiprocessing import get_context
 
@@ -44,10 +46,10 @@ def run_in_workers(
     fork = get_context("fork")
     readers: dict[int, Connection] = {}
     workers = []
-    gc.freeze()  # a worker that looks for garbage would else copy all that it shares with this process
+    gc.freeze()  # garbage collection in a worker would otherwise copy all shared pages
     try:
         for first_task in range(worker_count):
-            # There may be no more processes or files, and a daemon of multiprocessing may have none.
+            # Processes or file descriptors may run out, and a daemon of multiprocessing may have no children.
             with suppress(OSError, AssertionError):
                 readers[first_task], writer = fork.Pipe(duplex=False)
                 worker_args = tasks[first_task::worker_count], run_task, writer, tuple(readers.values())
@@ -80,12 +82,12 @@ def _run_worker(
     writer: Connection,
     readers: Sequence[Connection],
 ) -> None:
-    """What a worker does. It ends on signals without a word: that is for its parent to say."""
+    """Run the tasks of a worker. It ends silently on signals: its parent reports them."""
     for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGALRM"):
         signal_number = getattr(signal, name)
         if callable(signal.getsignal(signal_number)):
             signal.signal(signal_number, signal.SIG_DFL)
-    for reader in readers:  # or a worker that has no parent any more would wait for another to read
+    for reader in readers:  # otherwise a worker without a parent would wait for another one to read
         reader.close()
     with suppress(BaseException):
         _enlarge_pipe(writer)
@@ -94,7 +96,7 @@ def _run_worker(
 
 
 def _enlarge_pipe(writer: Connection) -> None:
-    """Lets a worker get ahead of the others by more than one task."""
+    """Enlarge the pipe, so that a worker can be more than one task ahead of the others."""
     import fcntl
 
     with suppress(OSError):

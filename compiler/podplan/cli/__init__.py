@@ -1,7 +1,7 @@
-"""The command line: every way out has its exit code, and none is a traceback.
+"""The command line. Every run ends with an exit code of ``exit_codes``, and never with a traceback.
 
-Paths without an option need nothing but checking; for all else click reads the command line. Next to nothing
-is imported up here: an interrupt before ``main`` is called is answered by Python, with a traceback.
+Paths without an option only need the check; everything else is parsed by click. Few modules are imported
+here, because an interrupt before ``main`` is called prints a traceback of Python.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# How many new objects there may be before Python looks for garbage; a run of one file has not that many.
+# New objects before a garbage collection; a run of one file has fewer.
 GC_THRESHOLD = 50_000
 
 
 def main() -> NoReturn:
-    """The entry point: every way out has its exit code, and none is a traceback."""
+    """Run the command line; the entry point. Always raises SystemExit."""
     try:
         gc.set_threshold(GC_THRESHOLD)
         _run_command_line()
-    except KeyboardInterrupt:  # so early that the rest is being imported, or at the very end
+    except KeyboardInterrupt:  # during the imports, or at the very end
         sys.exit(SIGNAL_BASE + 2)
 
 
 def _run_command_line() -> NoReturn:
-    """The run that the command line asks for. Raises SystemExit, or KeyboardInterrupt before and after it."""
+    """Run the command. Raises SystemExit, or KeyboardInterrupt before and after the command."""
     from podplan.cli.output import discard_stdout, print_message
     from podplan.cli.signals import run_with_signals
     from podplan.core.errors import UsageError
@@ -42,9 +42,9 @@ def _run_command_line() -> NoReturn:
         print_message(LIMITS_ERROR)
         sys.exit(USAGE_ERROR)
     try:
-        # A language server runs for as long as its editor.
+        # A language server runs as long as its editor.
         code = run_with_signals(lambda: _run_command(sys.argv[1:]), has_timeout=sys.argv[1:2] != ["lsp"])
-        gc.freeze()  # or Python looks through everything once more on its way out: a tenth of a big run
+        gc.freeze()  # otherwise Python collects garbage at exit, which takes a tenth of a big run
         sys.exit(code)
     except (SystemExit, KeyboardInterrupt):
         raise
@@ -60,12 +60,12 @@ def _run_command_line() -> NoReturn:
     except (LimitExceeded, RunTimeout) as error:
         print_message(str(error))
         sys.exit(INTERNAL_ERROR)
-    except MemoryError:  # until what the run held goes with its frames, there is no room to say anything
+    except MemoryError:  # the message must wait until the frames of the run are released
         pass
-    except BrokenPipeError:  # the reader had enough, and nobody knows of what: no verdict may be told
+    except BrokenPipeError:  # the reader closed the pipe, so the result is incomplete
         discard_stdout()
-        sys.exit(SIGNAL_BASE + 13)  # as SIGPIPE ends other programs
-    except OSError as error:  # of the system: a disk that is full, a folder that may not be read
+        sys.exit(SIGNAL_BASE + 13)  # the exit code of a program that SIGPIPE ends
+    except OSError as error:  # from the system: the disk is full, a folder is not readable
         from podplan.cli.output import describe_os_error
 
         discard_stdout()
@@ -75,7 +75,7 @@ def _run_command_line() -> NoReturn:
             else f"cannot go on: {describe_os_error(error)}"
         )
         sys.exit(USAGE_ERROR)
-    except BaseException as error:  # a fault of podplan, or of a library in Rust: a sentence and no traceback
+    except BaseException as error:  # an internal error, or a panic of a library in Rust
         _print_internal_error(error)
         sys.exit(INTERNAL_ERROR)
     discard_stdout()
@@ -84,7 +84,7 @@ def _run_command_line() -> NoReturn:
 
 
 def _run_command(args: list[str]) -> int:
-    """The exit code of the command that ``args`` name."""
+    """Run the command that ``args`` name, and return its exit code."""
     if paths := _parse_plain_paths(args):
         from podplan.cli.check_run import check_paths
 
@@ -95,7 +95,8 @@ def _run_command(args: list[str]) -> int:
 
 
 def _parse_plain_paths(args: list[str]) -> list[str]:
-    """The paths, where there is nothing but paths to check; click, which shells ask too, reads all else."""
+    """Return the paths if there are only paths to check; empty if click is needed, also for shell
+    completion."""
     if "_PODPLAN_COMPLETE" in os.environ or any(arg.startswith("-") for arg in args):
         return []
     if args[:1] == ["check"]:
@@ -104,9 +105,9 @@ def _parse_plain_paths(args: list[str]) -> list[str]:
 
 
 def _print_internal_error(error: BaseException) -> None:
-    """A fault of podplan itself: what it is and where, without a traceback.
+    """Print type and location of an internal error, without a traceback.
 
-    What the error says stays out: it may quote anything of the input.
+    The text of the error is omitted, because it may quote any input.
     """
     from podplan.cli.output import print_message
 

@@ -43,7 +43,7 @@ EXIT_CODES = {
 
 
 class BaseComparison(NamedTuple):
-    """The difference to the ``base``, or a notice why there is none, or the error that kept it from us."""
+    """The diff against ``base``, or a notice why there is none, or the error that prevented it."""
 
     diff: Diff | None = None
     notice: str = ""
@@ -59,7 +59,7 @@ def command() -> int:
     """
     log = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     try:
-        with redirect_stderr(log):  # text of files may be in it, and a line of it could be a command
+        with redirect_stderr(log):  # a line of it could be a workflow command
             code = _run_step(read_inputs(os.environ), os.environ)
     except (Exception, RunTimeout) as error:
         code, message = _map_error(error)
@@ -79,10 +79,11 @@ def _run_step(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
 
 
 def _run_render(action_inputs: ActionInputs) -> int:
-    """podplan render, with what it prints made harmless."""
+    """Run podplan render, with workflow commands in its output escaped."""
     check = ["--check"] if action_inputs.command == "render-check" else []
     output_flags = ["-o", action_inputs.output_dir] if action_inputs.output_dir else []
-    # Without a folder the tables [[render]] name the paths, and the default of the input is none of them.
+    # Without a folder the tables [[render]] define the paths, and the default of the input must not override
+    # them.
     is_default = not action_inputs.output_dir and action_inputs.paths == (os.curdir,)
     paths = () if is_default else action_inputs.paths
     arguments = [*check, *output_flags, *_build_flags(action_inputs), "--", *paths]
@@ -94,7 +95,7 @@ def _run_render(action_inputs: ActionInputs) -> int:
 
 
 def _run_check(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
-    """podplan check and podplan diff, or only the latter; what comes of them goes where it is wanted."""
+    """Run podplan check and podplan diff, or only the latter, and write their reports."""
     comparison = _compare_with_base(action_inputs, environ)
     result, run_settings = _check_paths(action_inputs, comparison.base)
     _write_outputs(action_inputs, environ, result, comparison)
@@ -109,7 +110,8 @@ def _run_check(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
 
 
 def _check_paths(action_inputs: ActionInputs, base: str) -> tuple[CheckResult | None, RunSettings]:
-    """What there is to find, also in the change since ``base`` where there is one, and what was asked for."""
+    """Check the paths, including rules about the change since ``base``; return the result and the
+    settings."""
     flags = check.command.make_context("check", _build_flags(action_inputs)).params
     del flags["paths"]
     if action_inputs.command == "check" and base:
@@ -124,7 +126,7 @@ def _check_paths(action_inputs: ActionInputs, base: str) -> tuple[CheckResult | 
 
 
 def _compare_with_base(action_inputs: ActionInputs, environ: Mapping[str, str]) -> BaseComparison:
-    """The difference to the base. A base that nobody asked for and that cannot be had is no error."""
+    """Compare with the base. A base that is only the default, and does not exist, is no error."""
     try:
         base_revision = find_base_revision(action_inputs.base, find_root(action_inputs.paths[0]), environ)
         if base_revision.revision:
@@ -148,9 +150,9 @@ def _write_outputs(
     result: CheckResult | None,
     comparison: BaseComparison,
 ) -> None:
-    """The files that the inputs ask for, and those of the runner."""
+    """Write the files that the inputs request, and those of the runner."""
     values = build_outputs(result, comparison.diff)
-    # Where a limit left files unchecked, GitHub would take their alerts for mended.
+    # If a limit left files unchecked, GitHub would mark their alerts as fixed.
     if action_inputs.sarif_file and result is not None and not result.limit_hits:
         replace_file(action_inputs.sarif_file, render_report(result, "sarif"))
         values["sarif-file"] = action_inputs.sarif_file
@@ -164,7 +166,7 @@ def _write_outputs(
 
 
 def _print_log(result: CheckResult | None, comparison: BaseComparison) -> None:
-    """The log: all there is in groups, and the most important findings at their lines."""
+    """Print the log: everything in groups, and the most important findings as annotations."""
     used_levels = []
     if comparison.diff is not None:
         _print_group("difference", diff_text.render(comparison.diff))
@@ -175,13 +177,13 @@ def _print_log(result: CheckResult | None, comparison: BaseComparison) -> None:
         write_stdout(format_annotation("notice", comparison.notice, title="podplan") + "\n")
     if result is not None:
         if result.findings:
-            finding_lines = concise.render(result).splitlines()[:-1]  # the sum comes with the annotations
+            finding_lines = concise.render(result).splitlines()[:-1]  # the annotations have the summary
             _print_group("findings", "\n".join(finding_lines))
         write_stdout(github.render(result, used_levels))
 
 
 def _build_flags(action_inputs: ActionInputs) -> list[str]:
-    """The flags that check and render have in common."""
+    """Return the common flags of check and render."""
     single_values = {"fail-on": action_inputs.fail_on, "config": action_inputs.config}
     flags = [f"--{name}={value}" for name, value in single_values.items() if value]
     return [*flags, *(f"--env={name}" for name in action_inputs.environment)]
@@ -204,7 +206,7 @@ def _decode_log(printed: io.TextIOWrapper) -> str:
 
 
 def _map_error(error: BaseException) -> tuple[int, str]:
-    """The exit code for an error, and the sentence that tells of it."""
+    """Return the exit code for an error, and its message."""
     for kind, code in EXIT_CODES.items():
         if isinstance(error, kind):
             return code, str(error)

@@ -30,10 +30,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class CurrentFindings(NamedTuple):
-    """What a check without the baseline finds, and the ``file`` of the baseline.
+    """The findings of a check without the baseline, and the ``file`` of the baseline.
 
-    ``said`` are the files of which all was said, as seen from the root; ``undecided`` the rules that lacked
-    something.
+    ``checked_files`` are the completely checked files, relative to the root; ``undecided_rules`` could not be
+    evaluated.
     """
 
     entries: tuple[BaselineEntry, ...]
@@ -113,7 +113,7 @@ def show(paths: Sequence[str], **flags: Any) -> int:
 
 
 def _write_baseline(file: str, entries: Iterable[BaselineEntry]) -> None:
-    """Writes a baseline. Raises LimitExceeded where it could not be read again."""
+    """Write a baseline. Raises LimitExceeded: if it would be too big to be read."""
     text = serialize_baseline(entries)
     size = len(text.encode(errors="surrogateescape"))
     if size > MAX_FILE_BYTES:
@@ -146,7 +146,7 @@ def _find_current(paths: Sequence[str], flags: dict[str, Any]) -> CurrentFinding
 
 
 def _is_resolved(entry: BaselineEntry, current: CurrentFindings) -> bool:
-    """Whether an entry that is not found would have been: its file is not there, or all was said of it."""
+    """Whether an entry without a finding is resolved: its file is missing, or was completely checked."""
     path = os.path.join(find_root(current.file), entry.file)
     if not _is_there(path):
         return True
@@ -157,7 +157,7 @@ def _is_resolved(entry: BaselineEntry, current: CurrentFindings) -> bool:
 
 
 def _is_there(path: str) -> bool:
-    """Whether a file is there, or is in a folder that cannot be read, so that it may be."""
+    """Whether a file exists, or is in a folder that cannot be read, so that it may exist."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

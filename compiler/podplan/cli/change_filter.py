@@ -1,4 +1,4 @@
-"""podplan check of a change: what only findings about it, or that it brings, are reported of."""
+"""Reports only findings about a change, or new ones, for podplan check."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class ChangeSelection(NamedTuple):
-    """The flags: whether the paths are files that changed, and the revision to compare with.
+    """The flags: whether the paths are changed files, and the revision to compare with.
 
-    ``ref`` is "" for none; with ``changed`` the files that differ from it count, with ``new`` its findings.
+    ``ref`` is "" for none; with ``filter_changed`` files that differ from it are changed, with ``filter_new``
+    its findings are known.
     """
 
     affected: bool
@@ -36,16 +37,16 @@ class ChangeSelection(NamedTuple):
 
 
 class KnownFindings(NamedTuple):
-    """Findings that were there: those that were shown, and those that somebody silenced."""
+    """The findings of the base revision: reported ones, and suppressed ones."""
 
     shown: tuple[BaselineEntry, ...] = ()
     suppressed: tuple[BaselineEntry, ...] = ()
 
 
 class BaseSnapshot(NamedTuple):
-    """The revision that is compared with: its CRs, its findings where they count, and what it changed into.
+    """The base revision: its CRs, its findings if they are needed, and the changes since.
 
-    ``governed`` tells that a file which changed was the inventory.
+    ``inventory_changed`` is whether the inventory is among the changed files.
     """
 
     base_crs: BaseCrs
@@ -55,7 +56,7 @@ class BaseSnapshot(NamedTuple):
 
 
 def change_options(command: Command) -> Command:
-    """--affected-by, --changed-since, --new-since and --base."""
+    """Add --affected-by, --changed-since, --new-since and --base."""
     revision: dict[str, Any] = {"metavar": "REF", "default": ""}
     for option in reversed(
         [
@@ -80,7 +81,7 @@ def change_options(command: Command) -> Command:
 def parse_change_flags(
     affected_by: bool, changed_since: str, new_since: str, base: str
 ) -> ChangeSelection | None:
-    """What the flags ask for; None where they ask for nothing. Raises UsageError."""
+    """Parse the flags; None if none is given. Raises UsageError: if they exclude each other."""
     refs = list(dict.fromkeys(ref for ref in (base, changed_since, new_since) if ref))
     if len(refs) > 1:
         raise UsageError(f"{' and '.join(refs)} are two revisions; compare with one of them")
@@ -94,10 +95,12 @@ def parse_change_flags(
 def check_change(
     paths: Sequence[str], selection: ChangeSelection, flags: dict[str, Any]
 ) -> tuple[CheckResult, RunSettings]:
-    """The result with what is to be reported of it, and the request that it is of.
+    """Return the result with only the findings to report, and the settings.
 
-    All of the paths is checked, and only the report is narrowed. With --affected-by that is the whole
-    repository. Raises UsageError and files.PathNotFound.
+    All paths are checked, and only the report is filtered. With --affected-by the whole repository is
+    checked.
+
+    Raises UsageError: if the revision cannot be read. Raises PathNotFound: if a path does not exist.
     """
     if "-" in paths:
         raise UsageError("standard input is no file that changed; name files and folders")
@@ -125,10 +128,10 @@ def check_change(
 
 
 def _filter_affected(result: CheckResult, changed: Collection[str], has_base: bool) -> CheckResult:
-    """The findings about files that changed, and about what depends on them.
+    """Keep the findings about changed files, and about files that depend on them.
 
-    Without the revision before nobody knows what a file was that is not there and that nothing names: it may
-    have been the inventory, so then nothing is left out.
+    Without a base revision, a missing file that nothing refers to may have been the inventory: then all
+    findings are kept.
     """
     from podplan.checker.affected_findings import build_file_filter, find_affected_files
 
@@ -145,7 +148,7 @@ def _affects_everything(
     paths: Sequence[str],
     flags: dict[str, Any],
 ) -> bool:
-    """Whether a file that changed is for everything: configuration, inventory, baseline, own policies."""
+    """Whether a changed file affects all findings: configuration, inventory, baseline, custom policies."""
     from podplan.config.files import CONFIG_NAMES, PYPROJECT, find_nearest_config, read_config, read_extended
 
     config_file = None if flags.get("isolated") and not flags.get("config") else find_nearest_config(paths[0])
@@ -169,7 +172,7 @@ def _affects_everything(
 def _load_base(
     paths: Sequence[str], root: str, selection: ChangeSelection, flags: dict[str, Any]
 ) -> BaseSnapshot:
-    """What the revision has to say; standing there, with its own configuration."""
+    """Check the base revision, in the corresponding folder and with its own configuration."""
     from podplan.checker.base_revision import collect_base_crs
     from podplan.cli.config_fallback import load_with_config_fallback
     from podplan.cli.revision_checkout import enter_revision, make_portable, translate_to_checkout
@@ -188,7 +191,7 @@ def _load_base(
     def reading(folder: str, own: Sequence[str], own_flags: Mapping[str, Any]) -> BaseSnapshot:
         wanted = resolve_check_settings(own, **own_flags)
         own = [path for path in own if os.path.lexists(path)]
-        # A job may have been in another file, which then is another now, or gone.
+        # A job may come from another file, which has changed or no longer exists.
         was = {os.path.join(folder, change.old_path) for change in changes if change.old_path is not None}
         all_files = expand_paths([os.path.relpath(folder)], wanted.exclude) if was else ()
         moved = [path for path in all_files if os.path.abspath(path) in was]
@@ -214,7 +217,7 @@ def _was_inventory(folder: str, change: FileChange) -> bool:
 
 
 def _collect_known(result: CheckResult, changes: Collection[FileChange]) -> KnownFindings:
-    """The findings of the revision, as a baseline has them; in files by the names that they have now."""
+    """Return the findings of the revision, as in a baseline, with the current names of files."""
     from podplan.lint.baseline import collect_entries
 
     new_names = {change.old_path: change.path for change in changes if change.change_type == "renamed"}
@@ -228,7 +231,7 @@ def _collect_known(result: CheckResult, changes: Collection[FileChange]) -> Know
 
 
 def _filter_new(result: CheckResult, known_findings: KnownFindings) -> CheckResult:
-    """The findings that were not there before, in whatever line; what is silenced no more is new."""
+    """Keep the findings that are new, independent of their line; one that is no longer suppressed is new."""
     from podplan.checker.affected_findings import ALWAYS_REPORTED_RULES
     from podplan.lint.baseline import suppress_known_findings
 
@@ -250,7 +253,7 @@ def _filter_new(result: CheckResult, known_findings: KnownFindings) -> CheckResu
 
 
 def _iter_changed_paths(root: str, changes: Collection[FileChange]) -> Iterator[str]:
-    """The files that changed, under the names that they have and had; links by their own names, too."""
+    """Yield the changed files, under their current and old names; for links also their own names."""
     for change in changes:
         for path in {change.path, change.old_path or change.path}:
             full_path = os.path.join(root, path)

@@ -98,6 +98,6 @@ def command(
 def _report_with_exit_code(
     result: CheckResult, run_settings: RunSettings, report_targets: ReportTargets, exit_zero: bool
 ) -> int:
-    """The exit code, once all is printed."""
+    """Print the result, and return the exit code."""
     code = report_result(result, run_settings, report_targets)
     return CLEAN if exit_zero and code == FINDINGS else code

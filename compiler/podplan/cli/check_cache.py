@@ -1,8 +1,8 @@
-"""What runs of ``podplan check`` said, kept for runs that would say the same.
+"""The cache of ``podplan check``: stores the output of runs for identical ones.
 
-An entry is a file of JSON with a checksum: the exit code, the texts that were printed, and a trace of what
-was read. It counts for the same request to the same code on the same day, as long as the trace still holds.
-A file that is anything else is no entry. Nothing here fails a run: what is not found is worked out anew.
+An entry is a JSON file with a checksum: the exit code, the printed texts, and the dependencies of the run. It
+is valid for the same request, code and day while the dependencies are unchanged. Any other file is ignored. A
+failure of the cache never fails a run.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ MAX_ENTRIES = 64
 MAX_BYTES = 128 * 1024 * 1024
 ENTRY_SUFFIX = ".podplan"
 
-# What else has a say in what is said; cel_expr_python may be missing, and has folders and no file of its own.
+# Libraries that affect the output; cel_expr_python may be missing, and is a namespace package without a file.
 FINGERPRINTED_LIBRARIES = ("yaml", "jinja2", "jsonschema_rs", "cel_expr_python")
 
 
 class CacheEntry(NamedTuple):
-    """How a run ended: its exit code, and the text of each report that was asked for."""
+    """The result of a run: its exit code, and the text of each requested report."""
 
     exit_code: int
     texts: tuple[str, ...]
 
 
 def select_folder(requested: str, paths: Sequence[str]) -> str:
-    """The folder of the cache, "" for none: nothing is kept in, or believed from, what is being checked."""
+    """Return the folder of the cache, "" for none: it must not be in the files that are checked."""
     cache_folder = "" if os.environ.get(DISABLE_VARIABLE) else resolve_folder(requested)
     untrusted_folders = {place for path in paths for place in _iter_untrusted_folders(path)}
     return (
@@ -57,10 +57,10 @@ def select_folder(requested: str, paths: Sequence[str]) -> str:
 
 
 def _iter_untrusted_folders(path: str) -> Iterator[str]:
-    """The folders that strangers may have filled together with a path: its repository.
+    """Yield the folders whose content may be as untrusted as a path: its repository.
 
-    Of files without one, such as those of an archive, nobody knows where they begin: that is the folder that
-    holds them, and the one that one stands in, unless the home of the user is in there.
+    Outside of a repository, such as in an unpacked archive, these are also the parent folder and the current
+    folder, unless they contain the home of the user.
     """
     root = os.path.realpath(find_root(path))
     yield root
@@ -71,24 +71,25 @@ def _iter_untrusted_folders(path: str) -> Iterator[str]:
 
 
 def resolve_folder(requested: str = "") -> str:
-    """The folder that a flag names, else a variable, else that of the user; "" where there is none."""
+    """Return the folder from a flag, else from a variable, else that of the user; "" if there is none."""
     path = requested or os.environ.get(FOLDER_VARIABLE) or _find_user_folder()
     return os.path.realpath(path) if path else ""
 
 
 def _find_user_folder() -> str:
-    """https://specifications.freedesktop.org/basedir-spec: a path that is not absolute is none."""
+    """Return the cache folder of https://specifications.freedesktop.org/basedir-spec; relative paths are
+    ignored."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "podplan") if os.path.isabs(base) else ""
 
 
 def compute_key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) -> str:
-    """What stands for a request to this code, on this day."""
+    """Return a key for a request to this code, on this day."""
     flags = {name: value for name, value in flags.items() if value and name != "jobs"}
     key_parts = [
         *(FORMAT_VERSION, __version__, _fingerprint_code(), time.strftime("%Y-%m-%d", time.gmtime())),
-        *(sys.version, sys.getfilesystemencoding()),  # names of files are told in it
+        *(sys.version, sys.getfilesystemencoding()),  # messages contain names of files
         *(os.getcwd(), list(paths), sorted(flags.items()), reports, os.environ.get(LIMITS_VARIABLE, "")),
         [os.path.realpath(path) for path in (*paths, flags.get("config", ""))],
         sorted({place for path in paths for place in _iter_config_files(path)}),
@@ -97,7 +98,7 @@ def compute_key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) ->
 
 
 def _iter_config_files(path: str) -> Iterator[str]:
-    """The files above a path that a run goes by once they are there."""
+    """Yield the configuration files above a path, which affect a run as soon as they exist."""
     previous, current = "", os.path.realpath(path)
     while current != previous:
         places = (os.path.join(current, name) for name in (*CONFIG_NAMES, PYPROJECT, ".git"))
@@ -106,7 +107,7 @@ def _iter_config_files(path: str) -> Iterator[str]:
 
 
 def _fingerprint_code() -> list[Any]:
-    """All files of podplan with their sizes and times, and the libraries that it uses."""
+    """Return all files of podplan with sizes and times, and the libraries that it uses."""
     from importlib.util import find_spec
 
     from podplan.core import bundled
@@ -122,7 +123,7 @@ def _fingerprint_code() -> list[Any]:
 
 
 def _iter_file_signatures(top: str) -> Iterator[list[Any]]:
-    """The files below a folder; what is gone before it is looked at was not there."""
+    """Yield the files below a folder; one that is deleted meanwhile is skipped."""
     with suppress(FileNotFoundError), os.scandir(top) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.is_dir():
@@ -138,7 +139,7 @@ def _build_signature(status: os.stat_result) -> tuple[int, int]:
 
 
 def load_entry(folder: str, key: str, reports: int) -> CacheEntry | None:
-    """What was said to a request with as many reports, if it still holds."""
+    """Load the entry of a request with as many reports, if it is valid, else None."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         path = os.path.join(folder, key + ENTRY_SUFFIX)
         checksum, _, body = _read_entry(path).partition(b"\n")
@@ -148,14 +149,14 @@ def load_entry(folder: str, key: str, reports: int) -> CacheEntry | None:
         code, texts = entry["code"], entry["texts"]
         is_valid = type(code) is int and len(texts) == reports and all(type(text) is str for text in texts)
         if is_valid and still_true(entry["trace"]):
-            with suppress(OSError):  # so that it is not among the oldest, where the folder may be written
+            with suppress(OSError):  # mark as recently used, if the folder is writable
                 os.utime(path)
             return CacheEntry(code, tuple(texts))
     return None
 
 
 def _read_entry(path: str) -> bytes:
-    """The bytes of an entry that nobody but the user can have written; else OSError."""
+    """Return the bytes of an entry that only the user can have written. Raises OSError: otherwise."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
     with open(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
@@ -172,7 +173,7 @@ def _compute_checksum(key: str, body: bytes) -> str:
 
 
 def store_entry(folder: str, key: str, cache_entry: CacheEntry, trace: DependencyRecord) -> None:
-    """Keep what was said, if it pays and the trace tells all; the oldest entries make place for it."""
+    """Store an entry, if that saves time and its dependencies are complete; evict the oldest entries."""
     from tempfile import mkstemp
 
     from podplan.cli.signals import defer_signals
@@ -200,9 +201,9 @@ def store_entry(folder: str, key: str, cache_entry: CacheEntry, trace: Dependenc
 
 
 def evict_entries(folder: str, max_entries: int, max_bytes: int) -> int:
-    """Remove the oldest files of the cache beyond so many and so many bytes; how many that were.
+    """Delete the oldest files of the cache beyond the limits; return how many.
 
-    What a run that was killed left half-written is among them. Raises OSError.
+    These include temporary files of killed runs. Raises OSError: if the folder cannot be read.
     """
     removed = 0
     with os.scandir(folder) as scan:
@@ -213,7 +214,7 @@ def evict_entries(folder: str, max_entries: int, max_bytes: int) -> int:
     for number, (status, path) in enumerate(newest):
         max_bytes -= status.st_size
         if number >= max_entries or max_bytes < 0:
-            with suppress(FileNotFoundError):  # another run was faster
+            with suppress(FileNotFoundError):  # another process was faster
                 os.unlink(path)
                 removed += 1
     return removed

@@ -1,4 +1,4 @@
-"""Checking as the command line asks for it, however it was read."""
+"""Runs the check for the command line."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from podplan.workspace.file_loader import read_standard_input
 if TYPE_CHECKING:
     from podplan.checker.base_revision import BaseCrs
 
-# Findings that say how this run went, and maybe not another one.
+# Findings that are specific to one run, which must not be cached.
 _RUN_SPECIFIC_RULES = (LIMIT_RULE, "POLICY001", "POLICY004")
 
 
 def check_paths(paths: Sequence[str]) -> int:
-    """`podplan check PATH…` without a flag; the exit code."""
+    """Run `podplan check PATH…` without flags, and return the exit code."""
     return check_and_report(paths, {}, parse_report_flags("full", (), False, "auto"), "")
 
 
 def check_and_report(
     paths: Sequence[str], flags: Mapping[str, Any], report_targets: ReportTargets, cache_dir: str | None
 ) -> int:
-    """Check, and print what there is to say; the exit code.
+    """Check, print the reports, and return the exit code.
 
-    ``cached`` is the folder of the cache: "" is the usual one, None is for no cache.
+    ``cache_dir`` is the folder of the cache: "" is the default, None disables the cache.
     """
     if cache_dir is not None and (len(paths) >= FEWEST_FILES or any(map(os.path.isdir, paths))):
         from podplan.cli.check_cache import select_folder
@@ -58,7 +58,7 @@ def check_and_report(
 def _check_with_cache(
     folder: str, paths: Sequence[str], flags: Mapping[str, Any], report_targets: ReportTargets
 ) -> int:
-    """The same with a cache: what was said before is said again, if all it rests on is as it was."""
+    """Check with a cache: the stored output is printed if all its dependencies are unchanged."""
     from podplan.cli import check_cache
 
     report_key = (report_targets.format, [name for name, _ in report_targets.files], report_targets.style)
@@ -75,26 +75,26 @@ def _check_with_cache(
         )
         if (
             check_cache.compute_key(paths, flags, report_key) == key
-        ):  # else something came or went, or a day went by, meanwhile
+        ):  # otherwise a file or the date changed during the run
             check_cache.store_entry(folder, key, cache_entry, trace)
     write_report_texts(cache_entry.texts, report_targets)
     return cache_entry.exit_code
 
 
 def report_result(result: CheckResult, run_settings: RunSettings, report_targets: ReportTargets) -> int:
-    """Print the result; the exit code. Raises LimitExceeded where it is not that of all files."""
+    """Print the result, and return the exit code. Raises LimitExceeded: if a limit left files unchecked."""
     write_reports(result, report_targets)
     require_complete(result)
     return compute_exit_code(result, run_settings.fail_on)
 
 
 def resolve_check_settings(paths: Sequence[str], jobs: int = 0, **flags: Any) -> RunSettings:
-    """The request of a command that checks: with every environment, by the clock of UTC."""
+    """Resolve the settings of a check: with all environments, and the current day in UTC."""
     today = time.strftime("%Y-%m-%d", time.gmtime())
     run_settings = resolve_run_settings(paths, clock=today, with_policies=True, **flags)
     settings = run_settings.settings._replace(
         environments=run_settings.settings.environments or "all",
-        # What a paused job has no Pods for now, it has once it goes on.
+        # Lower the Pods of a paused job as if it were resumed.
         lowering_options=run_settings.settings.lowering_options._replace(resumed=True),
     )
     return run_settings._replace(settings=settings, jobs=jobs)
@@ -103,9 +103,9 @@ def resolve_check_settings(paths: Sequence[str], jobs: int = 0, **flags: Any) ->
 def run_check(
     paths: Sequence[str], run_settings: RunSettings, stdin_filename: str = "", base_crs: BaseCrs | None = None
 ) -> CheckResult:
-    """The result for paths, or for standard input where the path is ``-``.
+    """Check paths, or standard input if the path is ``-``.
 
-    ``before`` are the CRs to compare with, for rules about what a change does.
+    ``base_crs`` are the CRs of the base revision, for rules about changes.
     """
     if list(paths) == ["-"]:
         source = read_standard_input(stdin_filename)
@@ -124,13 +124,13 @@ def run_check(
 
 
 def require_complete(result: CheckResult) -> None:
-    """Raises LimitExceeded where files were left out because they reached a bound."""
+    """Raise LimitExceeded if files exceeded a limit, and so were not checked."""
     if result.limit_hits:
         raise LimitExceeded("\npodplan: ".join(one.message for one in result.limit_hits))
 
 
 def compute_exit_code(result: CheckResult, fail_on: Severity | None) -> int:
-    """4 where a profile reached a limit, 1 where a finding is at least as severe as ``fail_on``, else 0."""
+    """Return 4 if a profile exceeded a limit, 1 if a finding is at least as severe as ``fail_on``, else 0."""
     if any(found.rule == LIMIT_RULE for found in result.findings):
         return INTERNAL_ERROR
     has_failures = fail_on is not None and any(found.severity >= fail_on for found in result.findings)

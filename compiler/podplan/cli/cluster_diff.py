@@ -1,4 +1,5 @@
-"""podplan lower --compare: a job against what a cluster made of it, and settings for what differs."""
+"""podplan lower --compare: compares a job with its objects in a cluster, and finds lowering options for
+differences."""
 
 from __future__ import annotations
 
@@ -39,9 +40,9 @@ _STDIN = "-"
 def compare_with_dump(
     paths: Sequence[str], dump: str, adopt: bool, format_: str, flags: Mapping[str, Any]
 ) -> int:
-    """Print what differs, and write the settings that adopt it where that is asked for.
+    """Print the cluster diff, and write the options that adopt it if requested.
 
-    Raises UsageError for a dump that cannot be compared, and for a configuration that cannot be written.
+    Raises UsageError: for a dump that cannot be compared, and a configuration that cannot be written.
     """
     path = (*paths, ".")[0]
     file = "standard input" if dump == _STDIN else dump
@@ -98,7 +99,7 @@ def compare_with_dump(
 
 
 class _Jobs:
-    """The jobs that a dump has objects of, among plans that come one after the other."""
+    """Finds the jobs among the plans that a dump has objects of."""
 
     def __init__(self, dump: str, file: str) -> None:
         self._dump, self._file = dump, file
@@ -109,7 +110,7 @@ class _Jobs:
         self._failure: UsageError | None = None
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
-        """One more plan that has a CR. What is wrong with the dump is told after the findings."""
+        """Add a plan that has a CR. Errors in the dump are raised after the findings are reported."""
         if plan.cr is None or not plan.is_lowered:
             return
         if plan.item.declared_kind is not None:
@@ -133,7 +134,10 @@ class _Jobs:
             self._there += [(plan.cr, found, called)] if found.objects else []
 
     def one(self, path: str) -> tuple[TracedDocument, Dump]:
-        """The one job that the dump has objects of, and those. Raises UsageError."""
+        """Return the only job that the dump has objects of, with those.
+
+        Raises UsageError: if there is none or several.
+        """
         if self._nameless:
             raise UsageError(f"{path}: the job has no name yet; write the one that it has in the cluster")
         if self._failure is not None:
@@ -183,7 +187,7 @@ def _format_other_jobs(count_by_kind: Mapping[str, int]) -> list[str]:
 
 
 def _format_missing_kinds(comparison: ClusterDiff) -> list[str]:
-    """Of kinds that the dump has none of: maybe nobody asked for them."""
+    """Return a note on kinds of which the dump has no objects: kubectl may not have listed them."""
     real_kinds = {one["kind"] for one in comparison.real}
     kinds = [
         kind
@@ -208,7 +212,7 @@ def _format_not_compared(uid: str, objects: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _find_target_file(path: str, flags: Mapping[str, Any]) -> str:
-    """The configuration file to write: the one in force, else a new one at the root."""
+    """Return the configuration file to write: the one in force, else a new one at the root."""
     if flags["isolated"]:
         raise UsageError("--adopt writes into the configuration, which --isolated leaves out")
     config_file = read_config(flags["config"]) if flags["config"] else find_nearest_config(path)

@@ -40,9 +40,9 @@ from podplan.workspace import Loader
 from podplan.workspace.files import OutsideRoot, find_root, use_as_root
 
 WORKING_FOLDER = os.curdir
-DEFAULT_MEMORY_MIB = 768  # the sidecar has 1024; beyond, it would be ended with all that it does for others
-DEFAULT_DEADLINE_SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part
-_MISSING_FILE_RULES = ("PROF002", "PROF016")  # a base or an inventory that is not there
+DEFAULT_MEMORY_MIB = 768  # the sidecar has 1024, beyond which the kernel would kill it
+DEFAULT_DEADLINE_SECONDS = 50  # Argo CD times out after 60, including the checkout of the repository
+_MISSING_FILE_RULES = ("PROF002", "PROF016")  # a missing base profile or inventory
 TERMINATED = SIGNAL_BASE + signal.SIGTERM
 
 
@@ -88,7 +88,7 @@ def print_parameters(memory: int) -> int:
     _limit_memory(memory)
     try:
         profiles = read_application(WORKING_FOLDER, _read_exclude(), Loader()).profiles
-    except Exception as error:  # the form that shows them must not fail: generate says what is wrong
+    except Exception as error:  # the form must not fail: generate reports the error
         _print_warnings(
             [f"the params of the profiles are not known: {str(error) or 'there is too little memory'}"]
         )
@@ -98,7 +98,7 @@ def print_parameters(memory: int) -> int:
 
 
 def _read_exclude() -> tuple[str, ...]:
-    """What the configuration leaves out; a configuration that is wrong is for generate to tell of."""
+    """Return the excluded patterns; generate reports an invalid configuration."""
     try:
         return load_config_for(WORKING_FOLDER).exclude
     except (LimitExceeded, UsageError, OutsideRoot):
@@ -185,7 +185,7 @@ def print_manifests(
     require_sync_options(options)
     try:
         generated_set, fail_on, warnings = _run_generator(manifests or "", options, **flags)
-    except UsageError as error:  # it may quote what a stranger wrote, and goes to a web page
+    except UsageError as error:  # it may quote untrusted input, and is shown on a web page
         raise UsageError(escape_text(str(error))) from None
     except MemoryError:
         raise LimitExceeded(
@@ -202,7 +202,7 @@ def print_manifests(
 def _run_generator(
     manifests: str, options: Sequence[str], **flags: Any
 ) -> tuple[GeneratedManifests, Severity | None, list[str]]:
-    """What there is to hand over, from which severity on it is kept back, and warnings."""
+    """Return the manifests, the severity that blocks them, and warnings."""
     given_parameters = parse_parameters(os.environ.get(parameters.PARAMETERS_VARIABLE))
     given_parameters = given_parameters._replace(namespace=os.environ.get("ARGOCD_APP_NAMESPACE", ""))
     run_settings, warnings = _resolve_settings(given_parameters, **flags)
@@ -224,7 +224,7 @@ def _run_generator(
 def _hand_over(
     generated_set: GeneratedManifests, code: int, allow_empty: bool, warnings: Iterable[str]
 ) -> int:
-    """Everything to standard output, or the reasons why not to standard error."""
+    """Print all manifests to standard output, or the reasons against that to standard error."""
     if code == CLEAN and not generated_set.apis and not allow_empty:
         print_message("no JobProfile here, and so nothing to apply")
         code = NO_INPUT
@@ -239,16 +239,16 @@ def _hand_over(
         _cancel_deadline()
         try:
             write_all(generated_set.text)
-        except BrokenPipeError:  # nobody has the whole of it, so this was no success
+        except BrokenPipeError:  # the output was incomplete, so the run has failed
             discard_stdout()
             code = INTERNAL_ERROR
     return code
 
 
 def _resolve_settings(given_parameters: PluginParameters, **flags: Any) -> tuple[RunSettings, list[str]]:
-    """The settings, of which the Application and the destination give some, and what to say of these.
+    """Return the settings, partly from the Application and the destination cluster, and warnings about these.
 
-    The clock is not asked: what holds for a commit must hold for as long as Argo CD keeps it.
+    The current day is not used: the result for a commit must not change while Argo CD caches it.
     """
     destination_version = select_version(
         "" if flags["k8s_version"] else os.environ.get("KUBE_VERSION", ""),
@@ -262,7 +262,7 @@ def _resolve_settings(given_parameters: PluginParameters, **flags: Any) -> tuple
     )
     flags = {**flags, "k8s_version": flags["k8s_version"] or destination_version.version}
     run_settings = resolve_run_settings((WORKING_FOLDER,), with_policies=True, inventory=inventory, **flags)
-    # What a paused job has no Pods for now, it has once it goes on.
+    # Lower the Pods of a paused job as if it were resumed.
     settings = run_settings.settings._replace(
         lowering_options=run_settings.settings.lowering_options._replace(resumed=True)
     )
@@ -272,7 +272,7 @@ def _resolve_settings(given_parameters: PluginParameters, **flags: Any) -> tuple
 
 
 def _find_root() -> str:
-    """The top of the repository, or of what Argo CD handed over of it."""
+    """Return the top of the repository, or of the part of it that Argo CD copied."""
     folder = os.path.realpath(WORKING_FOLDER)
     git_root = find_root(folder)
     if git_root != folder:
@@ -281,7 +281,7 @@ def _find_root() -> str:
 
 
 def _print_missing_file_hint(generated_set: GeneratedManifests) -> None:
-    """What a file that is not there may come from: Argo CD may have been told to hand over less."""
+    """Print a hint if a file is missing: Argo CD may be configured to copy only a part of the repository."""
     if any(found.rule in _MISSING_FILE_RULES for found in generated_set.result.findings):
         _print_warnings(
             [
@@ -298,7 +298,7 @@ def _print_warnings(sentences: Iterable[str]) -> None:
 
 
 def _install_deadline(deadline: int) -> None:
-    """Lets the run end with a sentence when it takes too long, or when Argo CD ends it."""
+    """End the run with a message when it times out, or when Argo CD ends it."""
 
     def late(*_: object) -> NoReturn:
         raise RunTimeout(
@@ -311,14 +311,14 @@ def _install_deadline(deadline: int) -> None:
         sys.exit(TERMINATED)
 
     signal.signal(signal.SIGTERM, stopped)
-    if hasattr(signal, "SIGALRM"):  # Windows has no such signal
+    if hasattr(signal, "SIGALRM"):  # not on Windows
         signal.signal(signal.SIGALRM, late)
         signal.setitimer(signal.ITIMER_REAL, deadline)
 
 
 def _limit_memory(mebibytes: int) -> None:
-    """Lets the run fail where it wants more memory: the kernel would end the whole sidecar instead."""
-    with suppress(ImportError, ValueError, OSError):  # Windows has no such limit; a lower one may be set
+    """Limit the memory of the process: otherwise the kernel would kill the whole sidecar."""
+    with suppress(ImportError, ValueError, OSError):  # not on Windows; a lower limit may be set
         import resource
 
         _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
@@ -326,6 +326,6 @@ def _limit_memory(mebibytes: int) -> None:
 
 
 def _cancel_deadline() -> None:
-    """What is begun to be handed over is handed over: Argo CD has a deadline of its own."""
+    """Cancel the deadline before output begins: it must be complete, and Argo CD has its own timeout."""
     if hasattr(signal, "SIGALRM"):
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,4 +1,4 @@
-"""The commands, and the module below podplan.cli of each."""
+"""The commands, and the module of each below podplan.cli."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands as click knows them; each module is imported only when its command is called."""
+"""The commands for click; each module is imported only when its command is called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podplan.core.typing import Any
 
 
 def run_click() -> int:
-    """The exit code of the command on the command line. Raises what the command raises."""
+    """Run the command on the command line, and return its exit code. Raises what the command raises."""
     output = sys.stdout
     try:
         code = podplan.main(prog_name="podplan", standalone_mode=False)
@@ -26,11 +26,11 @@ def run_click() -> int:
         print_message(error.format_message(), _format_help_hint(error))
         return USAGE_ERROR
     except click.Abort as error:
-        if isinstance(error.__cause__, EOFError):  # of a compiled module that a full disk has cut off
+        if isinstance(error.__cause__, EOFError):  # a compiled module is truncated: the disk is full
             raise error.__cause__ from None
         return SIGNAL_BASE + 2
     except SystemExit:
-        if sys.stdout is not output:  # as click does where nobody reads on; it says 1, as for findings
+        if sys.stdout is not output:  # as click does for a closed pipe; it would exit with 1, as for findings
             sys.stdout = output
             raise BrokenPipeError from None
         raise
@@ -43,7 +43,7 @@ def _format_help_hint(error: click.ClickException) -> str:
 
 
 class CommandGroup(HelpGroup):
-    """Commands by name; what is no command is taken as a path to check."""
+    """Commands by name; an argument that is no command is a path to check."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -56,7 +56,8 @@ class CommandGroup(HelpGroup):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Commands; what begins none is the path of a file to check."""
+        """Complete commands; an argument that begins no command is completed as the path of a file to
+        check."""
         from podplan.cli.shell_completion import complete_files
 
         return super().shell_complete(ctx, incomplete) or complete_files(ctx, self.params[0], incomplete)

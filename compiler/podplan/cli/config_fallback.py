@@ -1,4 +1,5 @@
-"""A revision whose configuration is broken, read with that of today, so that what repairs it is checked."""
+"""Loads a base revision with the current configuration if its own is invalid, so that the repair can be
+checked."""
 
 from __future__ import annotations
 
@@ -19,11 +20,12 @@ CONFIG_SUFFIX = ".toml"
 def load_with_config_fallback(
     name: str, load: Callable[[], Loaded], folder: str, root: str, base: str, head: str = ""
 ) -> Loaded:
-    """What is read of the revision ``name``, whose files are in ``folder``, where one stands.
+    """Return what ``load`` returns for the revision ``name``, whose files are in the current ``folder``.
 
-    Where its request is wrong and that of ``head`` (a revision, "" for the work tree at ``root``) is not,
-    because settings have changed since ``base``, those of ``head`` are taken, and it is said. Raises
-    UsageError, which speaks of the revision.
+    If its configuration is invalid, and that of ``head`` (a revision, "" for the work tree at ``root``) has
+    changed since ``base`` and is valid, that one is used, with a message.
+
+    Raises UsageError: about the revision.
     """
     try:
         return load()
@@ -40,7 +42,7 @@ def load_with_config_fallback(
 
 
 def _copy_changed_config(folder: str, root: str, base: str, head: str) -> bool:
-    """Whether settings have changed, which then are put into ``folder`` as they are now."""
+    """Copy the configuration files that have changed to ``folder``; return whether there are any."""
     from podplan.workspace import revisions
 
     changes = revisions.find_changes(root, base, head or None)
@@ -57,18 +59,19 @@ def _copy_changed_config(folder: str, root: str, base: str, head: str) -> bool:
 
 
 def _copy_files(paths: Iterable[str], folder: str, source_folder: str) -> int:
-    """Write files of ``now`` into ``folder``, and remove those that are there no more; how many that were."""
+    """Copy files of ``source_folder`` to ``folder``, and delete those that no longer exist; return how
+    many."""
     copied = 0
-    for path in sorted(paths):  # what made room for a folder goes before what is in there
+    for path in sorted(paths):  # a file that a folder replaced is deleted before the files in that folder
         target = os.path.join(folder, path)
         parent = os.path.dirname(target)
-        if not _is_inside(os.path.realpath(parent), folder):  # through a link of the revision
+        if not _is_inside(os.path.realpath(parent), folder):  # outside, through a link in the revision
             continue
         try:
             content = read_inside_root(source_folder, os.path.join(source_folder, path))
         except (OSError, OutsideRoot, LimitExceeded):
             content = None
-        with suppress(OSError):  # where the revision has a folder, or something else above, that stays
+        with suppress(OSError):  # a folder of the revision with this name stays
             if os.path.lexists(target):
                 os.unlink(target)
             if content is not None:

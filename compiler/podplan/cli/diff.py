@@ -40,7 +40,7 @@ from podplan.workspace.files import PathNotFound, expand_paths, find_root
 
 
 class Side(NamedTuple):
-    """One side of the comparison: its files, what was asked for, and which paths are there.
+    """One side of the comparison: its files, settings, and which paths exist.
 
     ``unreadable`` are the folders that could not be listed.
     """
@@ -52,8 +52,8 @@ class Side(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What was compared, and for what request; whether there was nothing to compare, and the environments
-    that the profiles have."""
+    """The result of a comparison, and its settings; whether there were no files, and the environments of
+    the profiles."""
 
     diff: Diff
     request: RunSettings
@@ -62,7 +62,7 @@ class Comparison(NamedTuple):
 
 
 class _Here(Exception):
-    """A request that is wrong on the side that is not the revision: nothing is said of the revision."""
+    """A usage error on the side that is not the base revision, so that the message must not mention that."""
 
 
 @click.command("diff", cls=HelpCommand)
@@ -129,9 +129,10 @@ def command(
 
 
 def compared(paths: Sequence[str], **flags: Any) -> Diff:
-    """What differs in ``paths``; ``flags`` are those of the command, by the names of its parameters.
+    """Compare ``paths``; ``flags`` are those of the command, by the names of its parameters.
 
-    Raises UsageError, files.PathNotFound, and LimitExceeded.
+    Raises UsageError: for wrong flags. Raises PathNotFound: if a path exists on no side. Raises
+    LimitExceeded: if a limit is exceeded.
     """
     return _compared(paths, **flags).diff
 
@@ -157,7 +158,7 @@ def _compared(
 
 
 def _folder(path: str, flags: Mapping[str, Any]) -> Side:
-    """One of two folders, seen from where it is, so that files of one name are the same in both."""
+    """Return one of two folders, with names relative to it, so that equal files have equal names in both."""
     if not os.path.exists(path):
         raise PathNotFound(f"{path}: no such file or folder")
     named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags.get(name)}
@@ -169,7 +170,7 @@ def _folder(path: str, flags: Mapping[str, Any]) -> Side:
 def _revisions(
     paths: Sequence[str], base: str, head: str, level: Level, flags: Mapping[str, Any]
 ) -> Comparison:
-    """Both sides of one repository."""
+    """Return both sides of one repository."""
     from podplan.workspace import revisions
 
     roots = {find_root(path) for path in paths}
@@ -207,8 +208,8 @@ def _revisions(
 def _checked_out(
     stack: ExitStack, root: str, commit: str, without: Collection[str] = ()
 ) -> tuple[str, Place]:
-    """The folder with the files of a commit, and where to run in it, so that paths are those that people
-    typed."""
+    """Return the folder with the files of a commit, and a context that changes to it, so that typed paths
+    are valid."""
     from podplan.workspace import revisions
 
     folder = stack.enter_context(revisions.extract_tree(root, commit, without))
@@ -217,7 +218,7 @@ def _checked_out(
 
 @contextmanager
 def _here(place: Place, prefix: str) -> Iterator[None]:
-    """Errors in the request for the side that is not the base are not those of the base."""
+    """Wrap usage errors of the side that is not the base."""
     try:
         with place():
             yield
@@ -240,7 +241,7 @@ def _side(
     place: Place,
     keep: Callable[[str], bool] = lambda _: True,
 ) -> Side:
-    """What is in ``paths``, as far as they are there; of folders the files that are to be kept."""
+    """Return the files in ``paths``, as far as they exist; in folders only those to ``keep``."""
     top = os.path.realpath(top)
     with place():
         asked = resolve_run_settings(paths, **flags)
@@ -258,7 +259,7 @@ def _side(
 
 
 def _compare(before: Side, after: Side, level: Level, names: tuple[str, str]) -> Comparison:
-    """What differs between two sides, which people call by ``names``."""
+    """Compare two sides, which are called ``names``."""
     was, now = (
         Tree(side.files, side.request.settings, Loader(exclude=side.request.exclude))
         for side in (before, after)

@@ -5,5 +5,5 @@ FINDINGS = 1
 USAGE_ERROR = 2
 NO_INPUT = 3
 INTERNAL_ERROR = 4
-# A signal ended the run: this, and its number.
+# Plus the number of the signal that ended the run.
 SIGNAL_BASE = 128

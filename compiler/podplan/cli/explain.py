@@ -49,29 +49,29 @@ def command(topic: str, examples: bool, format_: str, color: str) -> int:
 
 
 def _explain_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
-    """The page of a rule by its code or name; "" where there is none."""
+    """Return the page of a rule by its code or name; "" if there is none."""
     from podplan.report.rule_text import describe_builtin_rule, describe_policy, render_json, render_text
 
     code = topic.upper()
     for policy in load_builtin_policies():
-        if code == policy.rule.code or topic == policy.rule.name:
+        if code == policy.rule.code or policy.rule.is_named(topic):
             data = describe_policy(load_policy_document(policy.rule.code))
             return render_json(data) if format_ == "json" else render_text(data, style, examples)
     for rule in BUILTIN_RULES.values():
-        if code == rule.code or topic == rule.name:
+        if code == rule.code or rule.is_named(topic):
             data = describe_builtin_rule(rule)
             return render_json(data) if format_ == "json" else render_text(data, style)
     return ""
 
 
 def _explain_custom_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
-    """The page of a rule that the configuration here brings; "" where it brings none of this name."""
+    """Return the page of a custom rule in the nearest configuration; "" if there is none with this name."""
     from podplan.report.rule_text import describe_custom_policy, render_json, render_text
 
     if not CUSTOM_RULE_CODE.fullmatch(topic):
         return ""
     for policy in list_custom_policies():
-        if topic in (policy.rule.code, policy.rule.name):
+        if topic == policy.rule.code or policy.rule.is_named(topic):
             data = describe_custom_policy(policy)
             return render_json(data) if format_ == "json" else render_text(data, style, examples)
     return ""

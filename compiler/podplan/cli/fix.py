@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def fix_options(command: Command) -> Command:
-    """--fix, --unsafe-fixes, --fix-only and --diff."""
+    """Add --fix, --unsafe-fixes, --fix-only and --diff."""
     for option in (
         click.option("--diff", is_flag=True, help="Print the changes of --fix without writing files."),
         click.option("--fix-only", is_flag=True, help="Fix, and do not report the remaining findings."),
@@ -37,7 +37,7 @@ def fix_options(command: Command) -> Command:
 
 
 def apply_fixes(paths: Sequence[str], run_settings: RunSettings, unsafe: bool) -> CheckResult:
-    """Repair the files; what is left to report. Raises UsageError where one has changed meanwhile."""
+    """Fix the files, and return the remaining findings. Raises UsageError: if a file changed meanwhile."""
     from podplan.report.fixes import format_fix_summary
 
     fix_result = _compute_fixes(paths, run_settings, unsafe)
@@ -48,7 +48,7 @@ def apply_fixes(paths: Sequence[str], run_settings: RunSettings, unsafe: bool) -
 
 
 def show_fix_diff(paths: Sequence[str], run_settings: RunSettings, unsafe: bool, style: Style) -> int:
-    """Print the difference that repairs would make; 1 where there is one."""
+    """Print the diff of all fixes; return 1 if there is one."""
     from podplan.report.fixes import format_fix_summary, render_fix_diff
 
     fix_result = _compute_fixes(paths, run_settings, unsafe)

@@ -123,7 +123,7 @@ def command(
 
 
 def _format_source_text(source: SourceFile, settings: PipelineSettings) -> str:
-    """The text in canonical form, which means the same; raises UsageError for JSON."""
+    """Return the formatted text, which has the same data. Raises UsageError: for JSON."""
     if source.file.endswith(".json"):
         raise UsageError(f"{source.file} is JSON, and podplan fmt writes YAML")
     text = format_source(source)

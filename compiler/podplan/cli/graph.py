@@ -62,7 +62,7 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
 
 
 class _Gallery:
-    """The pictures of the job that is asked for, or of all, made of plans one after the other."""
+    """Builds the graphs of the requested job, or of all, from one plan after the other."""
 
     def __init__(self, job: str) -> None:
         self._job = job
@@ -71,7 +71,7 @@ class _Gallery:
         self._failure: LimitExceeded | None = None
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
-        """One more plan that has a CR."""
+        """Add a plan that has a CR."""
         if plan.cr is None or not plan.is_lowered:
             return
         name = str((plan.cr.data.get("metadata") or {}).get("name") or "")
@@ -79,11 +79,14 @@ class _Gallery:
         if self._job in ("", name) and self._failure is None:
             try:
                 self._pictures.append(build_graph(plan.cr, plan.replica_groups, plan.variant_id or ""))
-            except LimitExceeded as error:  # findings are told first
+            except LimitExceeded as error:  # findings are reported first
                 self._failure = error.with_file(plan.item.doc.name)
 
     def finished(self) -> list[Graph]:
-        """The pictures. Raises UsageError where there are none, and LimitExceeded."""
+        """Return the graphs.
+
+        Raises UsageError: if there are none. Raises LimitExceeded: if one is too big.
+        """
         if self._failure is not None:
             raise self._failure
         if not self._pictures:

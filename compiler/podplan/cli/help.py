@@ -55,7 +55,7 @@ _OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Performance options": ("jobs", "no-cache", "cache-dir"),
 }
 _GROUP_OF_OPTION = {name: group for group, names in _OPTION_GROUPS.items() for name in names}
-# What only one command has comes first, --help last.
+# Options of only one command come first, --help last.
 _COMMAND_GROUP, _GENERAL_GROUP = "Options", "General options"
 _COMMAND_SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Check jobs": ("check", "baseline", "rules", "explain"),
@@ -69,7 +69,7 @@ _COMMAND_SECTIONS: Mapping[str, tuple[str, ...]] = {
 class HelpCommand(click.Command):
     """A command whose --help lists its options in groups.
 
-    ``without_effect`` are the options that the command accepts, as others do, and does not use.
+    ``without_effect`` are options that the command accepts for consistency, but ignores.
     """
 
     def __init__(self, *args: Any, without_effect: tuple[str, ...] = (), **kwargs: Any) -> None:

@@ -74,7 +74,10 @@ def command(file: str, output: str, **_: Any) -> int:
 
 
 def _read(file: str) -> SourceFile:
-    """The file to import. Raises UsageError, PathNotFound, and OutsideRoot where a link leads out."""
+    """Read the file to import.
+
+    Raises UsageError, PathNotFound: if it cannot be read. Raises OutsideRoot: if a link leads outside.
+    """
     require_inside_repository(file)
     if os.path.isdir(file):
         raise UsageError(f"{file} is a folder; name the file with the training job")
@@ -85,7 +88,7 @@ def _read(file: str) -> SourceFile:
 
 
 def _find_profile_errors(text: str, item: ClassifiedDocument) -> list[tuple[int, str]]:
-    """Why podplan would refuse a profile, at the lines of its CR that are to blame."""
+    """Return the errors of the profile, at the lines of its CR that cause them."""
     profile = parse_yaml(text.encode(), item.doc.name)
     errors = _find_errors(classify_documents(profile), [profile])
     if not errors:
@@ -96,13 +99,13 @@ def _find_profile_errors(text: str, item: ClassifiedDocument) -> list[tuple[int,
 
 
 def _list_cr_errors(item: ClassifiedDocument) -> list[tuple[int, str]]:
-    """What is wrong with a CR of which there is no profile, by line."""
+    """Return the errors of a CR that cannot be imported, by line."""
     errors = _find_errors([item], []) if item.category == "cr" else []
     return sorted((one.location.line, f"{one.rule} {one.message}") for one in errors)
 
 
 def _find_errors(document_items: Iterable[ClassifiedDocument], texts: Sequence[SourceFile]) -> list[Finding]:
-    """The errors for which profiles or CRs are not rendered."""
+    """Return the errors that prevent profiles or CRs from being rendered."""
     settings, reader = PipelineSettings(environments=None), Loader(TracedDocument("", {}))
     made_plans = [plan for item in document_items for plan in iter_job_plans(item, settings, reader)]
     findings = summarize_plans(texts, made_plans, settings, reader).findings
@@ -110,7 +113,7 @@ def _find_errors(document_items: Iterable[ClassifiedDocument], texts: Sequence[S
 
 
 def _refuse_document(item: ClassifiedDocument) -> tuple[str, list[Diagnostic]]:
-    """No text for a document that is no training job, and what it is instead."""
+    """Return the refusal of a document that is no training job, with what it is instead."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
     description = f"a {kind}" if isinstance(kind, str) else f"a document with {item.reason or 'no kind'}"
@@ -118,6 +121,6 @@ def _refuse_document(item: ClassifiedDocument) -> tuple[str, list[Diagnostic]]:
 
 
 def _find_line(doc: TracedDocument) -> int:
-    """The line that a document, or an entry of a List, begins on."""
+    """Return the line on which a document, or an entry of a List, begins."""
     source_step = trace_to_source(doc, ())[-1]
     return source_step.doc.source.span(source_step.path).line if source_step.doc.source is not None else 1

@@ -1,4 +1,4 @@
-"""The rules that a run goes by, and what may silence them, from its settings."""
+"""The rule selection of a run, and its suppressions, from the settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RULE_KEYS = (*LIST_KEYS, "severity", "mandatory")
 
 
 def rule_options(command: Command) -> Command:
-    """--select, --ignore, --extend-select, --preset, --preview, --severity, --no-ignores and --today."""
+    """Add --select, --ignore, --extend-select, --preset, --preview, --severity, --no-ignores and --today."""
     import click
 
     from podplan.cli.shell_completion import complete_rules as complete_rules
@@ -76,7 +76,10 @@ def build_lint_config(
     baseline_is_read: bool,
     with_policies: bool,
 ) -> LintConfig:
-    """The terms that the settings come to. Raises UsageError for what means no rule, day or file."""
+    """Build the rule selection from the settings.
+
+    Raises UsageError: for an unknown rule, an invalid day or file.
+    """
     policies = _select_builtin_policies(settings)
     custom = (
         _load_configured_policies(settings, policies)
@@ -119,7 +122,10 @@ def build_lint_config(
 
 
 def _select_builtin_policies(settings: Mapping[str, Setting]) -> tuple[Policy, ...]:
-    """Our own policies, as the Pod Security Standard in force has them. Raises UsageError."""
+    """Return the bundled policies for the selected Pod Security Standard.
+
+    Raises UsageError: if it is unknown.
+    """
     from podplan.lint.registry import load_builtin_policies
 
     standard = settings["pss"].value
@@ -127,13 +133,15 @@ def _select_builtin_policies(settings: Mapping[str, Setting]) -> tuple[Policy, .
 
 
 def _load_configured_policies(settings: Mapping[str, Setting], builtin: tuple[Policy, ...]) -> CustomPolicies:
-    """The policies in the folders that the configuration names. Raises UsageError."""
+    """Load the policies in the folders that the configuration names. Raises UsageError: if that fails."""
     from podplan.lint.custom_policies import load_custom_policies
 
     taken_names = {rule.code for rule in BUILTIN_RULES.values()} | {
         rule.name for rule in BUILTIN_RULES.values()
     }
-    taken_names |= {text for policy in builtin for text in (policy.rule.code, policy.rule.name)}
+    taken_names |= {
+        text for policy in builtin for text in (policy.rule.code, policy.rule.name, *policy.rule.aliases)
+    }
     try:
         return load_custom_policies(settings["policies"].value, taken_names)
     except (PathNotFound, OutsideRoot) as error:
@@ -141,16 +149,18 @@ def _load_configured_policies(settings: Mapping[str, Setting], builtin: tuple[Po
 
 
 def _format_broken_policy(custom: CustomPolicies | None) -> str:
-    """The first policy that is left out for its faults: it may be the one that is asked for. "" for none."""
-    for doc, problem in custom.diagnostics if custom is not None else ():
-        if BUILTIN_RULES[problem.rule].severity is Severity.ERROR and doc.source is not None:
-            line = doc.source.span(problem.path, problem.on_key).line
-            return f"\nthe policy at {doc.name}:{line} is left out: {problem.message}"
+    """Return a sentence about the first invalid policy, which may be the requested one; "" if there is
+    none."""
+    for one in custom.diagnostics if custom is not None else ():
+        source = one.doc.source if one.doc is not None else None
+        if BUILTIN_RULES[one.rule].severity is Severity.ERROR and source is not None:
+            line = source.span(one.path, one.on_key).line
+            return f"\nthe policy at {source.file}:{line} is left out: {one.message}"
     return ""
 
 
 def _build_selection_changes(path_settings: PathSettings) -> dict[str, Any]:
-    """What an entry of [[paths]] says of a Selection."""
+    """Return the changes of an entry of [[paths]] to the rule selection."""
     changes = {
         "preset": path_settings.preset,
         "preview": path_settings.preview,
@@ -165,7 +175,7 @@ def _build_selection_changes(path_settings: PathSettings) -> dict[str, Any]:
 def _require_known_rules(
     config: Config, flags: Mapping[str, Any], settings: Mapping[str, Setting], rules: list[Rule]
 ) -> None:
-    """Raises UsageError with the place of the first text that means no rule."""
+    """Raise UsageError, with its location, for the first text that names no rule."""
     for key in _RULE_KEYS:
         name = key.replace("-", "_")
         if key in config.locations:
@@ -205,7 +215,7 @@ def _load_baseline(baseline: Setting) -> tuple[BaselineEntry, ...] | None:
 
 
 def read_baseline(file: str) -> tuple[BaselineEntry, ...]:
-    """The entries of a baseline file. Raises UsageError."""
+    """Return the entries of a baseline file. Raises UsageError: if it cannot be read."""
     from podplan.lint.baseline import parse_baseline
 
     try:

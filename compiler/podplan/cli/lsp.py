@@ -30,7 +30,7 @@ def command(inventory: str, config: str, isolated: bool) -> int:
     if sys.stdin is None or sys.stdout is None:
         raise UsageError("podplan lsp talks on standard input and output, and one of them is closed")
     resolve_settings = partial(resolve_file_settings, inventory=inventory, config=config, isolated=isolated)
-    # Nothing else may read or write the streams of the protocol, whatever it prints.
+    # Only the protocol may use these streams; anything else that is printed would corrupt it.
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -41,7 +41,7 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 def resolve_file_settings(
     path: str, inventory: str = "", config: str = "", isolated: bool = False
 ) -> FileSettings:
-    """What ``podplan check`` would go by for a file. Raises UsageError."""
+    """Return the settings that ``podplan check`` uses for a file. Raises UsageError: if they are invalid."""
     from podplan.cli.check_run import resolve_check_settings
 
     run_settings = resolve_check_settings([path], inventory=inventory, config=config, isolated=isolated)

@@ -1,4 +1,4 @@
-"""Flags that several commands share, and the settings that flags and configuration make together."""
+"""Common flags, and the settings of a run from flags and configuration."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from podplan.core.replica_groups import LoweringOptions
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.kinds.common.gitops_tools import GITOPS_TOOLS
-from podplan.lint.lint_config import resolve_default_rules
 from podplan.lint.policy import Policy
 from podplan.pipeline import PipelineSettings
 from podplan.workspace.files import require_inside_repository
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _UUID = compile_lazily("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_MAX_SHOWN_LENGTH = 200  # characters of a flag that is refused
+_MAX_SHOWN_LENGTH = 200  # characters of an invalid flag in a message
 FAIL_ON_CHOICES = ("error", "warning", "info", "never")
 
 
 class RunSettings(NamedTuple):
-    """The settings of a run, with the parts of the configuration that are not for the pipeline.
+    """The settings of a run, including those that the pipeline does not need.
 
-    ``origins`` are the settings by key, each with what gives it. ``jobs`` are the processes that check at
-    once, 0 for as many as pay.
+    ``settings_by_key`` are the settings with their sources. ``jobs`` is the number of worker processes, 0 for
+    the default.
     """
 
     settings: PipelineSettings
@@ -42,7 +41,8 @@ class RunSettings(NamedTuple):
 
 
 def input_options(command: Command) -> Command:
-    """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
+    """Add -e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated,
+    --fail-on."""
     import click
 
     from podplan.cli.shell_completion import complete_environments, complete_files
@@ -108,7 +108,7 @@ def input_options(command: Command) -> Command:
 
 
 def lowering_options(command: Command) -> Command:
-    """--uid and --resumed."""
+    """Add --uid and --resumed."""
     import click
 
     for option in (
@@ -131,10 +131,12 @@ def resolve_run_settings(
     with_policies: bool = False,
     **flags: Any,
 ) -> RunSettings:
-    """What flags and the nearest configuration ask for; flags win. Raises UsageError and OutsideRoot.
+    """Resolve the settings from flags and the nearest configuration; flags take precedence.
 
-    A flag that is left out, empty or false counts as not given. ``clock`` is the day where neither says
-    which, for commands that may look at the clock.
+    A flag that is omitted, empty or false counts as not given. ``clock`` is the default day, for commands
+    that may use the current date.
+
+    Raises UsageError: for an invalid setting. Raises OutsideRoot: for a file outside of the root.
     """
     for path in paths:
         require_inside_repository(path)
@@ -150,7 +152,6 @@ def resolve_run_settings(
         ),
         inventory_path=settings_by_key["inventory"].value,
         gitops_tool=settings_by_key["gitops"].value.get("tool", "none"),
-        policies=resolve_default_rules(lint_config).policies,
         lint_config=lint_config,
     )
     return RunSettings(
@@ -162,9 +163,10 @@ def resolve_run_settings(
 
 
 def list_custom_policies(config: str = "", isolated: bool = False) -> list[Policy]:
-    """The policies that the configuration here brings, an admission policy with several bindings once.
+    """Return the custom policies of the nearest configuration, an admission policy with several bindings
+    once.
 
-    Raises UsageError.
+    Raises UsageError: if the configuration or a policy is invalid.
     """
     run_settings = resolve_run_settings(
         default_paths(()), "", False, True, environments=("all",), config=config, isolated=isolated
@@ -176,7 +178,10 @@ def list_custom_policies(config: str = "", isolated: bool = False) -> list[Polic
 
 
 def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -> Config:
-    """The configuration that is named, else the nearest to the first path. Raises UsageError."""
+    """Load the named configuration, else the one nearest to the first path.
+
+    Raises UsageError: if it is invalid.
+    """
     if config_path:
         return load_config_file(config_path)
     if isolated or not paths:
@@ -199,7 +204,7 @@ def _parse_uid(uid: str) -> str:
 
 
 def _parse_environments(names: Iterable[str]) -> Any:
-    """None for no flag, "all", or the names."""
+    """Return None for no flag, "all", or the names."""
     environments = tuple(dict.fromkeys(names))
     return "all" if "all" in environments else environments or None
 
@@ -209,7 +214,7 @@ def _parse_sets(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            key = pair.partition("=")[0].partition(" ")[0]  # what follows may be a secret
+            key = pair.partition("=")[0].partition(" ")[0]  # the rest may be a secret
             raise UsageError(f'--set wants KEY=VALUE, not "{truncate(key, _MAX_SHOWN_LENGTH)}"')
         parsed[key] = value
     return parsed
@@ -220,5 +225,5 @@ def _parse_severity(name: str) -> Severity | None:
 
 
 def default_paths(paths: Sequence[str]) -> tuple[str, ...]:
-    """The paths given, or the folder one stands in."""
+    """Return the given paths, or the current folder."""
     return tuple(paths) or (os.curdir,)

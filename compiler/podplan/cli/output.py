@@ -1,4 +1,4 @@
-"""Writing: whole texts to standard output, whole files to disk."""
+"""Output: complete texts to standard output, complete files to disk."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from podplan.core.typing import IO
 from podplan.workspace.file_loader import DENIED, SkippedFile
 from podplan.workspace.files import is_in_git_folder, require_inside_repository
 
-# Where a file would take the place of /dev/stdout, for everybody, if root runs podplan.
+# Replacing a file here would replace /dev/stdout for all users, if root runs podplan.
 DEVICES_FOLDER = "/dev"
 
 
 def write_stdout(text: str) -> None:
-    """``text`` to standard output as UTF-8, whatever the locale says.
+    """Write ``text`` to standard output as UTF-8, independent of the locale.
 
-    Raises UsageError where nothing can be written there, and BrokenPipeError where nobody reads on.
+    Raises UsageError: if that fails. Raises BrokenPipeError: if the reader closed the pipe.
     """
     write_all([_encode_text(text)])
 
 
 def write_all(pieces: Iterable[bytes]) -> None:
-    """The same for text in pieces, which are UTF-8 already."""
+    """Write pieces of UTF-8 to standard output. Raises as ``write_stdout`` does."""
     if sys.stdout is None:
         raise UsageError("cannot write to standard output: it is closed")
     try:
         for piece in pieces:
-            # Without a buffer, as PYTHONUNBUFFERED asks for, a full disk takes a part and says nothing of it.
+            # Without a buffer (PYTHONUNBUFFERED), write() may succeed partially, such as on a full disk.
             rest = memoryview(piece)
             while rest:
                 rest = rest[sys.stdout.buffer.write(rest) :]
@@ -45,20 +45,22 @@ def write_all(pieces: Iterable[bytes]) -> None:
 
 
 def _encode_text(text: str) -> bytes:
-    """A byte of a file name that is not UTF-8 becomes ``\\udcff``, which JSON reads as what it was."""
+    """Encode as UTF-8; a byte of a file name that is not UTF-8 becomes ``\\udcff``, which JSON decodes to
+    the original."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def write_escaped_stdout(text: str) -> None:
-    """``text`` for people, without colours, to standard output: no terminal and no workflow obeys any of it.
+    """Write ``text`` to standard output without colours, with control characters and workflow commands
+    escaped.
 
-    Raises what ``write`` does.
+    Raises as ``write_stdout`` does.
     """
     write_stdout(_escape_lines(text))
 
 
 def write_escaped_stderr(text: str) -> None:
-    """The same to standard error."""
+    """Write escaped ``text`` to standard error."""
     import click
 
     click.echo(_escape_lines(text), err=True, nl=False)
@@ -71,10 +73,10 @@ def _escape_lines(text: str) -> str:
 
 
 def print_message(*sentences: str) -> None:
-    """Sentences for people to standard error, a line each, the first one as podplan's.
+    """Print sentences to standard error, one per line, the first with the prefix "podplan".
 
-    What strangers wrote into them moves no cursor, and no workflow obeys it. Where nothing can be written
-    there, nobody can be told so: the exit code has to say it alone.
+    Untrusted text in them is escaped. A failure to write is ignored: then only the exit code reports the
+    error.
     """
     if sys.stderr is None:
         return
@@ -87,7 +89,7 @@ def print_message(*sentences: str) -> None:
 
 
 def say_unread(folders: Sequence[str], unread: Iterable[SkippedFile]) -> None:
-    """Which folders, and which of the files that are not read, could not be read, if there are any."""
+    """Print which folders, and which skipped files, could not be read, if there are any."""
     files = [one.file for one in unread if one.reason == DENIED]
     if folders or files:
         from podplan.report.summary import unreadable
@@ -96,7 +98,7 @@ def say_unread(folders: Sequence[str], unread: Iterable[SkippedFile]) -> None:
 
 
 def discard_stdout() -> None:
-    """Let go of what standard output still holds, so that the interpreter does not fail on it at its end."""
+    """Discard the buffer of standard output, so that the interpreter does not fail at exit."""
     _discard_stream(sys.stdout)
 
 
@@ -106,15 +108,15 @@ def _discard_stream(stream: IO[str] | None) -> None:
 
 
 def describe_os_error(error: OSError) -> str:
-    """What the system says of an error, in words for the end of a sentence."""
+    """Return the error text of the operating system, for the end of a sentence."""
     return (error.strerror or str(error)).lower()
 
 
 def replace_file(path: str, text: str) -> bool:
-    """``text`` as the whole content of ``path``, by rename; false where it is that already.
+    """Replace the content of ``path`` atomically; return false if it is unchanged.
 
-    Raises UsageError, also for a file in ``.git``, and OutsideRoot where a link leads out of the
-    repository; then the file is as it was.
+    Raises UsageError: if that fails, and for a file in ``.git``. Raises OutsideRoot: if a link leads out of
+    the repository. In both cases the file is unchanged.
     """
     require_inside_repository(os.path.dirname(path) or ".")
     if is_in_git_folder(path):
@@ -128,9 +130,9 @@ def replace_file(path: str, text: str) -> bool:
 
 
 def replace_text(path: str, before: str, text: str) -> None:
-    """The same for a file that had the text ``before``, where a link points; a link stays one.
+    """Replace the content of a file that had the text ``before``; a link stays, and its target is replaced.
 
-    Raises UsageError also where the file has another text now.
+    Raises UsageError: if that fails, or the file has another text now.
     """
     try:
         current = _read_current_content(path)
@@ -144,12 +146,12 @@ def replace_text(path: str, before: str, text: str) -> None:
 
 
 def _read_current_content(path: str) -> bytes | None:
-    """The content of a file, None where there is none.
+    """Return the content of a file, None if it does not exist.
 
-    Raises OSError, and UsageError for a folder, a pipe or the like.
+    Raises OSError: if it cannot be read. Raises UsageError: if it is a folder, a pipe or the like.
     """
     try:
-        # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
+        # O_NONBLOCK: opening a FIFO must not block until there is a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
@@ -171,7 +173,7 @@ def _replace_atomically(path: str, content: bytes) -> bool:
     os.makedirs(folder, exist_ok=True)
     if _read_current_content(path) == content:
         return False
-    with defer_signals():  # also between the making of the file and its name
+    with defer_signals():  # also between creating and renaming the file
         descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".podplan-")
         try:
             with os.fdopen(descriptor, "wb") as stream:
@@ -186,7 +188,7 @@ def _replace_atomically(path: str, content: bytes) -> bool:
 
 
 def find_non_folder(path: str) -> str:
-    """The first part of the way to ``path`` that is there and no folder."""
+    """Return the first ancestor of ``path`` that exists and is no folder."""
     folder = os.path.dirname(path)
     while folder and not os.path.exists(folder):
         folder = os.path.dirname(folder)
@@ -194,7 +196,7 @@ def find_non_folder(path: str) -> str:
 
 
 def _select_mode(path: str) -> int:
-    """The permissions of the file that is replaced, else what the umask gives."""
+    """Return the permissions of the replaced file, else those from the umask."""
     try:
         return os.stat(path).st_mode & 0o777
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Folders of rendered files, for podplan render: those that are asked for, written or compared."""
+"""The output folders of podplan render, which are written or compared."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_DIFFED_LINES = 2_000
 
 
 class RenderRun(NamedTuple):
-    """Paths that are rendered, the flags for it, and the place of the ``[[render]]`` table that says so."""
+    """The paths to render, their flags, and the location of the ``[[render]]`` table that states them."""
 
     paths: Sequence[str]
     flags: Mapping[str, Any]
@@ -49,10 +49,10 @@ class RenderRun(NamedTuple):
 
 
 class OutputFolder(NamedTuple):
-    """A folder, and the runs that render into it.
+    """An output folder, and the runs that render into it.
 
-    ``place`` is that of the first ``[[render]]`` table that names it; such a folder holds nothing else of
-    podplan's.
+    ``table_location`` is that of the first ``[[render]]`` table that names it; such a folder contains no
+    other files of podplan.
     """
 
     path: str
@@ -61,7 +61,8 @@ class OutputFolder(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What is rendered for a folder: how many jobs, and with which exit code; the request is the first."""
+    """The rendered files of a folder, the number of jobs, the exit code, and the settings of the first
+    run."""
 
     folder: OutputFolder
     request: RunSettings
@@ -71,9 +72,9 @@ class Made(NamedTuple):
 
 
 class FolderState(NamedTuple):
-    """A folder with the texts that are to be in it, what is there, and what of that is to go, by file name.
+    """A folder with the expected texts, its entries, and the reasons of orphaned files, by file name.
 
-    ``sources`` are the files of the profiles that the texts are made from.
+    ``sources`` are the files of the profiles that the texts are rendered from.
     """
 
     folder: OutputFolder
@@ -85,9 +86,9 @@ class FolderState(NamedTuple):
 
 
 def select_folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) -> list[OutputFolder]:
-    """The folder of ``-o``, else those of the ``[[render]]`` tables; ``-e`` chooses among these, each whole.
+    """Return the folder of ``-o``, else those of the ``[[render]]`` tables; ``-e`` selects among these.
 
-    Raises UsageError where there are none.
+    Raises UsageError: if there are none.
     """
     if output:
         return [OutputFolder(output, (RenderRun(paths, flags),))]
@@ -120,7 +121,7 @@ def select_folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) 
 
 
 def _renders_environment(table: RenderSettings, environments: Sequence[str]) -> bool:
-    """Whether a table renders one of the environments, if there are any; ``all`` is each of them."""
+    """Whether a table renders one of the environments, if there are any; ``all`` matches each."""
     return (
         not environments
         or "all" in (*environments, *table.env)
@@ -129,9 +130,11 @@ def _renders_environment(table: RenderSettings, environments: Sequence[str]) -> 
 
 
 def update_folders(output_folders: Sequence[OutputFolder], check: bool) -> int:
-    """Write the folders, or with ``check`` say how they differ and write nothing; the exit code.
+    """Write the folders, or with ``check`` report the differences and write nothing; return the exit code.
 
-    Nothing is written unless all can be. Raises UsageError, OutsideRoot and LimitExceeded.
+    Nothing is written unless all folders can be.
+
+    Raises UsageError, OutsideRoot, LimitExceeded: if a folder cannot be rendered or written.
     """
     loaded_folders = [_made(folder) for folder in output_folders]
     code = max(one.code for one in loaded_folders)
@@ -146,8 +149,10 @@ def update_folders(output_folders: Sequence[OutputFolder], check: bool) -> int:
 
 
 def _made(folder: OutputFolder) -> Made:
-    """What is rendered for a folder. What is wrong with a request begins with the table that makes it, if one
-    does."""
+    """Render the files of a folder.
+
+    A usage error begins with the location of the table that caused it, if any.
+    """
     files = Files()
     runs: list[LoadedPlans] = []
     for run in folder.runs:
@@ -212,9 +217,9 @@ def _inspect_folder(made: Made) -> FolderState:
 def _find_removal_reason(
     folder: OutputFolder, settings: PipelineSettings, reader: Loader | None, name: str
 ) -> str | None:
-    """Why a file that podplan wrote, and does not write now, is not to stay; None where it may be another's.
+    """Return why a file of podplan that is no longer rendered is removed; None if another run may own it.
 
-    Without a reader nobody can look at what it was rendered from.
+    Without a reader its source is not examined.
     """
     removal_reason = None
     if reader is not None:
@@ -226,14 +231,14 @@ def _find_removal_reason(
 
 
 def _is_in_profile_repository(path: str, sources: Iterable[str]) -> bool:
-    """Whether a folder is in the repository of the profiles: headers name files as seen from its root."""
+    """Whether a folder is in the repository of the profiles, to which paths in headers are relative."""
     return {find_root(source) for source in set(sources)} == {
         find_root(os.path.join(path, KUSTOMIZATION_FILE))
     }
 
 
 def _require_no_profiles_inside(path: str, sources: Iterable[str]) -> None:
-    """Raises UsageError for a profile in the folder that is rendered into."""
+    """Raise UsageError for a profile inside the output folder."""
     inside = os.path.realpath(path)
     for source in dict.fromkeys(sources):
         if os.path.commonpath((os.path.realpath(source), inside)) == inside:
@@ -296,7 +301,7 @@ def _remove_file(path: str) -> None:
 
 
 def _list_tracked(path: str) -> frozenset[str] | None:
-    """The names of the files in a folder that git has in its index; None outside a repository."""
+    """Return the names of the files in a folder that are in the git index; None outside a repository."""
     if not os.path.isdir(path) or not is_in_repository(path):
         return None
     from podplan.workspace.revisions import find_tracked_files
@@ -305,7 +310,7 @@ def _list_tracked(path: str) -> frozenset[str] | None:
 
 
 def _format_diff(state: FolderState, difference: FileDifference) -> Sequence[str]:
-    """The first lines of what a stale file has and has not, where no secret may be among them."""
+    """Return the first lines of the diff of a stale file, if it contains no secret."""
     if difference.status != "stale":
         return ()
     path = os.path.join(state.folder.path, difference.name)

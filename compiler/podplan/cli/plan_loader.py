@@ -1,4 +1,4 @@
-"""What render, lower and why have in common: the plans of everything named, or the reasons why not."""
+"""Loads the plans of all given paths, for render, lower, why and others."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from podplan.workspace.file_loader import SkippedFile, load_files, read_standard
 from podplan.workspace.files import expand_paths
 from podplan.yaml import SourceFile
 
-# What becomes of a plan that has a CR.
+# Receives each plan that has a CR.
 Take = Callable[[JobPlan, PipelineSettings], None]
 
 
 class LoadedPlans(NamedTuple):
-    """How many plans have a CR, and the exit code of the findings: with any but 0 nothing may be printed."""
+    """The number of plans with a CR, and the exit code of the findings: unless it is 0, nothing may be
+    printed."""
 
     jobs: int
     run_settings: RunSettings
@@ -29,10 +30,10 @@ class LoadedPlans(NamedTuple):
 
 
 def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take, **flags: Any) -> LoadedPlans:
-    """Hands the plans for the paths to ``take``, one by one; findings go to standard error.
+    """Pass the plans of the paths to ``take``, one by one; findings are printed to standard error.
 
-    Policies are for check: what the API server takes can be rendered and lowered, and so be looked at.
-    With -e all the environments are rendered, and the profile as written is not.
+    Policies are not applied: everything that the API server accepts can be rendered and lowered. With -e all
+    the profile as written is not rendered, only its environments.
     """
     paths = default_paths(paths)
     run_settings = resolve_run_settings(paths, **flags)
@@ -73,12 +74,12 @@ def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take,
 
 
 def _is_incomplete(plan: JobPlan, categories: frozenset[str]) -> bool:
-    """Whether a plan lacks what it is made for: a CR, and for lowering what it lowers to."""
+    """Whether a plan lacks its result: a CR, and for lowering also the lowered objects."""
     return plan.cr is None or ("cr" in categories and not plan.is_lowered)
 
 
 def _print_findings(result: CheckResult) -> None:
-    """The findings on standard error."""
+    """Print the findings to standard error."""
     from podplan.report.full import render
 
     write_escaped_stderr(render(result))

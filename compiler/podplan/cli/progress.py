@@ -1,6 +1,6 @@
-"""One line on a terminal that tells how far a long run is; it is gone when the run ends.
+"""A progress line on a terminal for long runs, which disappears at the end of the run.
 
-Nothing else than this module knows of it or of a clock: a run hands its files through ``watch``.
+Only this module uses a clock for it: a run passes its files through ``watch``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from podplan.checker.check import WatchProgress
 
-START_DELAY = 1.0  # seconds: shorter runs show nothing
+START_DELAY = 1.0  # seconds; shorter runs show nothing
 REFRESH_INTERVAL = 0.1
 CLEAR_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """How far a run is: the ``number`` of the current file, of how many, and its name."""
+    """The progress of a run: the number of the current file, of how many, and its name."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -31,7 +31,7 @@ class Progress:
         self.file = ""
 
     def track_files(self, files: Iterable[str], total: int) -> Iterator[str]:
-        """The same files; each is the current one until the next is asked for."""
+        """Yield the files; each is the current one until the next is requested."""
         self.number, self.total = 0, total
         for file in files:
             self.number += 1
@@ -39,7 +39,7 @@ class Progress:
             yield file
 
     def format_line(self, width: int) -> str:
-        """Such as ``checking 12 of 340: jobs/bert.yaml``, in less than ``width`` columns."""
+        """Return a line such as ``checking 12 of 340: jobs/bert.yaml``, in less than ``width`` columns."""
         from podplan.report.code_frame import count_columns
         from podplan.report.sanitization import escape_text
 
@@ -52,11 +52,11 @@ class Progress:
 
 @contextmanager
 def show_progress(environment: Mapping[str, str] = os.environ) -> Iterator[WatchProgress | None]:
-    """Shows the progress of what is done inside, if it takes long and somebody sits before a terminal."""
+    """Show the progress inside the ``with`` block, if it takes long and standard error is a terminal."""
     if not _is_interactive(environment):
         yield None
         return
-    # All that the thread needs is imported before: a process may be forked while it is at work.
+    # Everything that the thread needs is imported before: a process may be forked while it runs.
     from threading import Event, Thread
 
     from podplan.report import (

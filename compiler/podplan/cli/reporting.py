@@ -1,4 +1,4 @@
-"""How a command prints what it found: the format, the files, the colours."""
+"""The reports of a command: format, files, colours."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLOR_CHOICES = ("auto", "always", "never")
 
 
 class ReportTargets(NamedTuple):
-    """What to print, and what to write to which file."""
+    """What to print, and which report to write to which file."""
 
     format: str
     files: tuple[tuple[str, str], ...]
@@ -45,7 +45,7 @@ class ReportTargets(NamedTuple):
 
 
 def _complete_output(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """FORMAT=, and then a file."""
+    """Complete FORMAT=, and then a file."""
     from podplan.cli.shell_completion import complete_files, completion_items
 
     if "=" in incomplete:
@@ -54,7 +54,7 @@ def _complete_output(ctx: click.Context, param: click.Parameter, incomplete: str
 
 
 def report_options(command: Command) -> Command:
-    """--format, --output, --statistics and --color."""
+    """Add --format, --output, --statistics and --color."""
     import click
 
     for option in (
@@ -90,40 +90,40 @@ def report_options(command: Command) -> Command:
 
 
 def parse_report_flags(format_: str, outputs: Sequence[str], statistics: bool, color: str) -> ReportTargets:
-    """What the flags ask for. Raises UsageError for an output that is not FORMAT=FILE."""
+    """Parse the flags. Raises UsageError: for an output that is not FORMAT=FILE."""
     files = tuple(_parse_output(text) for text in outputs)
     return ReportTargets("statistics" if statistics else format_, files, select_style(color, os.environ))
 
 
 def write_reports(result: CheckResult, targets: ReportTargets) -> None:
-    """Print the result and write it to the files. Raises UsageError where a file cannot be written."""
+    """Print the result and write it to the files. Raises UsageError: if a file cannot be written."""
     write_report_texts(render_reports(result, targets), targets)
 
 
 def render_reports(result: CheckResult, targets: ReportTargets) -> tuple[str, ...]:
-    """The text for each file, and last what is printed."""
+    """Render the text for each file, and last the printed one."""
     file_reports = (render_report(result, format_) for format_, _ in targets.files)
     return (*file_reports, render_report(result, targets.format, targets.style))
 
 
 def write_report_texts(report_texts: tuple[str, ...], targets: ReportTargets) -> None:
-    """First the files, then what is printed. Raises UsageError where a file cannot be written."""
+    """Write the files, then print. Raises UsageError: if a file cannot be written."""
     for (_, path), text in zip(targets.files, report_texts[:-1], strict=True):
         replace_file(path, text)
     write_stdout(report_texts[-1])
 
 
 def render_report(result: CheckResult, format_: str, style: Style = PLAIN) -> str:
-    """The text of a format."""
+    """Render a result in a format."""
     render: Callable[..., str] = import_module(f"podplan.report.{format_}").render
     return escape_workflow_commands(render(result, style)) if format_ in STYLED_FORMATS else render(result)
 
 
 def select_style(color: str, environment: Mapping[str, str]) -> Style:
-    """Colours and width of standard output.
+    """Return colours and width of standard output.
 
-    A flag wins over FORCE_COLOR, that over NO_COLOR (https://no-color.org: any value but the empty one), and
-    that over whether a terminal is there to show them.
+    The flag overrides FORCE_COLOR, which overrides NO_COLOR (https://no-color.org: any value but the empty
+    one), which overrides whether standard output is a terminal.
     """
     terminal = sys.stdout is not None and sys.stdout.isatty()
     if color != "auto":

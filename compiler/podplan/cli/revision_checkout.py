@@ -1,4 +1,4 @@
-"""Running in the files of another revision: where one stands, and what paths and flags mean there."""
+"""Runs in a checkout of another revision, with the corresponding current folder, paths and flags."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FILE_FLAGS = ("inventory", "config", "baseline")
 
 @contextmanager
 def enter_revision(root: str, commit: str, excluded: Collection[str] = ()) -> Iterator[str]:
-    """The files of a commit, standing as in the repository, so that paths are those that people typed.
+    """Yield a checkout of a commit, with the corresponding current folder, so that typed paths are valid.
 
-    ``without`` are paths from the root that are left out.
+    ``excluded`` are paths from the root that are omitted.
     """
     from podplan.workspace import revisions
 
@@ -29,7 +29,7 @@ def enter_revision(root: str, commit: str, excluded: Collection[str] = ()) -> It
 
 
 def standing_place(root: str, folder: str) -> str:
-    """Where one stands in a copy of the repository, which is there then."""
+    """Return the folder in a checkout that corresponds to the current folder; create it if necessary."""
     way = os.path.relpath(os.path.realpath(os.curdir), root)
     stand = folder if way.startswith("..") else os.path.join(folder, way)
     os.makedirs(stand, exist_ok=True)
@@ -38,7 +38,7 @@ def standing_place(root: str, folder: str) -> str:
 
 @contextmanager
 def change_folder(folder: str) -> Iterator[None]:
-    """While this lasts, the current folder is ``folder``."""
+    """Change the current folder to ``folder`` inside the ``with`` block."""
     previous_folder = os.getcwd()
     os.chdir(folder)
     try:
@@ -50,9 +50,9 @@ def change_folder(folder: str) -> Iterator[None]:
 def make_portable(
     paths: Sequence[str], flags: Mapping[str, Any], root: str
 ) -> tuple[Sequence[str], Mapping[str, Any]]:
-    """The same paths and files, so that they can be found from a copy of the repository.
+    """Return paths and flags in a form that is valid in a checkout of the repository.
 
-    Who stands outside of it stands nowhere in the copy, and names them absolutely.
+    Outside of the repository they become absolute, because the current folder has no counterpart there.
     """
     if not os.path.relpath(os.path.realpath(os.curdir), root).startswith(".."):
         return paths, flags
@@ -63,7 +63,7 @@ def make_portable(
 def translate_to_checkout(
     paths: Sequence[str], flags: Mapping[str, Any], root: str, folder: str
 ) -> tuple[list[str], dict[str, Any]]:
-    """The same paths and files, seen from where one stands in a copy of the repository at ``folder``."""
+    """Return the paths and flags relative to the current folder in the checkout at ``folder``."""
     path_flags = {name: flags[name] for name in FILE_FLAGS if flags.get(name)}
     for name, path in path_flags.items():
         moved = _translate_path(path, root, folder)
@@ -75,13 +75,13 @@ def translate_to_checkout(
 
 
 def relative_to_root(root: str, path: str) -> str:
-    """A path from the root, with the last part as it is, which may be a link."""
+    """Return a path relative to the root; its last part may be a link, which is not resolved."""
     folder, name = os.path.split(path)
     return os.path.normpath(os.path.relpath(os.path.join(os.path.realpath(folder), name), root))
 
 
 def load_at_revision(name: str, load: Callable[[], Loaded]) -> Loaded:
-    """What is read; a request that is wrong there says of which revision it speaks."""
+    """Return what ``load`` returns; a usage error names the revision."""
     try:
         return load()
     except UsageError as error:
@@ -89,12 +89,13 @@ def load_at_revision(name: str, load: Callable[[], Loaded]) -> Loaded:
 
 
 def _resolve_absolute(path: str, root: str, folder: str) -> str:
-    """Where ``path`` is in the repository itself, for one who stands in a copy of it."""
+    """Return the absolute path in the repository of ``path``, which is relative to a folder of its
+    checkout."""
     return os.path.normpath(os.path.join(root, os.path.relpath(os.path.realpath("."), folder), path))
 
 
 def _translate_path(path: str, root: str, folder: str) -> str:
-    """A path of the repository as a path of a copy of it, seen from where one stands."""
+    """Return the path in a checkout of a path in the repository, relative to the current folder there."""
     if not os.path.isabs(path):
         return path
     return os.path.relpath(os.path.join(folder, relative_to_root(root, path)))

@@ -113,7 +113,7 @@ def _list_rules_of_kind(name: str, format_: str, version: str, custom_policies: 
 
 
 def find_kind_by_name(name: str) -> GroupVersionKind:
-    """The kind that a user names: Kind, group/Kind or group/version/Kind. Raises UsageError."""
+    """Return the kind for Kind, group/Kind or group/version/Kind. Raises UsageError: if it is unknown."""
     kinds = [
         kind for kind in PACKAGES if names_kind(name, {"apiVersion": kind.api_version, "kind": kind.kind})
     ]
@@ -126,14 +126,14 @@ def find_kind_by_name(name: str) -> GroupVersionKind:
 
 
 def _format_rule(row: dict[str, Any], code: int, name: int) -> str:
-    """The line of a rule; * is what --export vap writes."""
+    """Format the line of a rule; * marks those that --export vap writes."""
     mark = "*" if row["exported"] else " "
     needs = " (with --base)" if "base" in row.get("needs", ()) else ""
     return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}{needs}"
 
 
 def _list_rules(version: str, custom_policies: Sequence[Policy]) -> list[dict[str, Any]]:
-    """Every rule, policies first, each as a mapping."""
+    """Return all rules, policies first, each as a mapping."""
     from podplan.lint.vap_export import find_export_obstacles
 
     export_obstacles = find_export_obstacles(load_builtin_policies(), version) | {

@@ -1,4 +1,4 @@
-"""What flags and configuration come to: each setting with its value and where that is from."""
+"""The settings from flags and configuration: each with its value and its source."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ DEFAULTS: Mapping[str, Any] = {
     "today": "",
 }
 LIST_KEYS = ("select", "extend-select", "ignore")
-# Flags that add to what the configuration says; any other flag takes its place.
+# Flags that add to the configuration; any other flag replaces it.
 ADDITIVE_KEYS = ("extend-select", "gitops", "ignore", "severity")
 
 
 class Setting(NamedTuple):
-    """A value, and the flag, the file and line, or the default that gives it."""
+    """A value, and its source: a flag, a file and line, or the default."""
 
     value: Any
     source: str
 
 
 def resolve_settings(config: Config, flags: Mapping[str, Any], clock: str = "") -> dict[str, Setting]:
-    """Every setting by its key in the configuration. ``clock`` is the day where nothing else gives one.
+    """Return every setting by its key in the configuration. ``clock`` is the default day.
 
-    Raises UsageError for a flag that cannot be read.
+    Raises UsageError: for an invalid flag.
     """
     settings_by_key = {key: _resolve_setting(key, config, flags) for key in DEFAULTS}
     if clock and not settings_by_key["today"].value:
@@ -57,7 +57,7 @@ def resolve_settings(config: Config, flags: Mapping[str, Any], clock: str = "") 
 
 
 def format_settings(settings_by_key: Mapping[str, Setting]) -> str:
-    """The settings as TOML, one a line, each with its source as a comment."""
+    """Format the settings as TOML, one per line, each with its source as a comment."""
     from podplan.config.toml_writer import format_toml
 
     lines = [
@@ -82,7 +82,7 @@ def _resolve_setting(key: str, config: Config, flags: Mapping[str, Any]) -> Sett
 
 
 def _convert_flag(key: str, flag_value: Any) -> Any:
-    """What a flag says, in the form in which the configuration has it."""
+    """Return the value of a flag, in the form of the configuration."""
     if key == "gitops":
         return {"tool": flag_value}
     return (
@@ -95,7 +95,7 @@ def _convert_flag(key: str, flag_value: Any) -> Any:
 
 
 def parse_severities(pairs: Iterable[str]) -> dict[str, Severity]:
-    """What CODE=LEVEL pairs say. Raises UsageError."""
+    """Parse CODE=LEVEL pairs. Raises UsageError: for an invalid one."""
     levels = {str(level): level for level in Severity}
     severity_by_code: dict[str, Severity] = {}
     for pair in pairs:

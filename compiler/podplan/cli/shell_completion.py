@@ -1,4 +1,4 @@
-"""What the shell may complete: each function gives the words for what was typed so far, and never raises.
+"""Shell completion: each function returns the words for what was typed so far, and never raises.
 
 docs/completion.md; https://click.palletsprojects.com/en/stable/shell-completion/
 """
@@ -22,14 +22,14 @@ MAX_COMPLETED_BYTES = 256 * 1024
 
 
 def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Files, by the shell itself."""
+    """Complete files, by the shell itself."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]
 
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Codes of rules, with their names; after a comma, those of the next one."""
+    """Complete codes of rules, with their names; after a comma, those of the next one."""
     before, comma, word = incomplete.rpartition(",")
     return completion_items(
         ((f"{before}{comma}{code}", name) for code, name in _iter_rules()), f"{before}{comma}{word.upper()}"
@@ -37,7 +37,8 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """What podplan explain explains: rules by code and name, kinds, and the fields of what is typed."""
+    """Complete the topics of podplan explain: rules by code and name, kinds, and the fields of a typed
+    kind."""
     candidates: list[tuple[str, str]] = []
     with suppress(Exception):
         from podplan import kubernetes
@@ -67,10 +68,10 @@ def complete_environments(
     param: click.Parameter,  # noqa: ARG001
     incomplete: str,
 ) -> list[CompletionItem]:
-    """The environments of the profiles that are on the line, and all."""
+    """Complete the environments of the profiles on the command line, and all."""
     candidates = {"all": "each of them"}
     with suppress(Exception):
-        # An option that still wants its value keeps click from handing out the arguments.
+        # While an option lacks its value, click does not pass the arguments.
         given_paths = [*(ctx.params.get("paths") or ()), ctx.params.get("file"), *ctx.args]
         for path in [str(one) for one in given_paths if one][:MAX_COMPLETED_FILES]:
             candidates |= dict.fromkeys(_iter_environments(path), path)
@@ -78,7 +79,7 @@ def complete_environments(
 
 
 def completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
-    """The words that begin as what was typed, with what the shell shows beside each."""
+    """Return the words that begin with what was typed, each with its description."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(word, help=told or None) for word, told in found if word.startswith(incomplete)]
@@ -94,7 +95,7 @@ def _iter_rules() -> Iterator[tuple[str, str]]:
 
 
 def _iter_environments(path: str) -> Iterator[str]:
-    """The environments of the profiles in a file, those of their bases included."""
+    """Yield the environments of the profiles in a file, including those of base profiles."""
     from podplan.profile import environments, extends
     from podplan.workspace import Loader
     from podplan.workspace.documents import classify_documents

@@ -1,4 +1,4 @@
-"""What ends a run from outside: signals, and the limit on its time. Neither leaves a file half-written."""
+"""Ends a run on signals and on timeout, without half-written files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from podplan.core.typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FrameType
 
-RERAISE_INTERVAL = 1.0  # seconds until an end that was raised, and did not come about, is raised again
-IMPORT_POLL_INTERVAL = 0.01  # seconds until it is looked again whether an import is over
+RERAISE_INTERVAL = 1.0  # seconds until the exception is raised again, if it was swallowed
+IMPORT_POLL_INTERVAL = 0.01  # seconds between checks whether an import has finished
 _IMPORT_FRAME_FILE = "<frozen importlib._bootstrap>"
 
 
 def run_with_signals(run: Callable[[], int], has_timeout: bool) -> int:
-    """What ``run`` returns. SIGTERM, SIGHUP and SIGINT end it as an error does, and so does the limit on its
-    time, if it is ``bounded``.
+    """Run ``run`` and return its result; SIGTERM, SIGHUP, SIGINT and, with ``has_timeout``, the timeout end
+    it.
 
-    Raises SystemExit with 128 and the number of the signal, RunTimeout, and what ``run`` raises.
+    Raises SystemExit: with 128 and the number of the signal. Raises RunTimeout: on timeout. Raises what
+    ``run`` raises.
     """
     import signal
 
@@ -37,14 +38,14 @@ def run_with_signals(run: Callable[[], int], has_timeout: bool) -> int:
         received.append(number)
         importing = _is_importing(frame)
         if has_timer:
-            # What is raised may fall: where nobody can catch it, Python prints it and goes on.
+            # Python swallows an exception that is raised in some places, such as in a destructor.
             signal.setitimer(
                 signal.ITIMER_REAL, IMPORT_POLL_INTERVAL if importing else RERAISE_INTERVAL, RERAISE_INTERVAL
             )
         if not importing or not has_timer:
             raise end()
 
-    # What is ignored, as under nohup, stays so.
+    # Signals that are ignored, as under nohup, stay ignored.
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
     previous_handlers = {number: signal.getsignal(number) for number in numbers}
     default_handlers = (signal.SIG_DFL, signal.default_int_handler)
@@ -63,13 +64,13 @@ def run_with_signals(run: Callable[[], int], has_timeout: bool) -> int:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number in handled:
             signal.signal(number, previous_handlers[number])
-        if received:  # and fell, or became another error on its way
+        if received:  # and it was swallowed, or became another error
             raise end() from None
     return code
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported: a library in Rust panics where that is broken off."""
+    """Whether a module is being imported: a library in Rust panics if that is interrupted."""
     while frame is not None and frame.f_code is not run_with_signals.__code__:
         if frame.f_code.co_filename == _IMPORT_FRAME_FILE:
             return True
@@ -79,10 +80,10 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Signals wait until what is inside is done: a file has its place then, or nothing is left of it."""
+    """Block signals inside the ``with`` block, so that a file is either complete or removed."""
     import signal
 
-    if not hasattr(signal, "pthread_sigmask"):  # Windows has none
+    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
         yield
         return
     previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -111,7 +111,7 @@ def command(
 
 
 class _Choice:
-    """The plan of the job that is asked for, among plans that come one after the other."""
+    """Selects the plan of the requested job among all plans."""
 
     def __init__(self, job: str) -> None:
         self._job = job
@@ -120,7 +120,7 @@ class _Choice:
         self._number = 0
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
-        """One more plan that has a CR."""
+        """Add a plan that has a CR."""
         name = _get_job_name(plan)
         self._names.append(name)
         if self._job in ("", name):
@@ -128,7 +128,7 @@ class _Choice:
             self._number += 1
 
     def one(self, file: str) -> JobPlan:
-        """That plan. Raises UsageError where that is none or several."""
+        """Return the plan. Raises UsageError: if there is none, or several."""
         from podplan.core.suggestions import suggest_or_list
 
         names = self._names
@@ -149,7 +149,7 @@ def _get_job_name(plan: JobPlan) -> str:
 
 
 def _read_states(path: str) -> SourceFile:
-    """The file with the states. Raises UsageError."""
+    """Read the file with the states. Raises UsageError: if that fails."""
     if path == "-":
         return read_standard_input()
     require_inside_repository(path)

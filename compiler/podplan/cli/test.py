@@ -85,13 +85,11 @@ def command(
 def _run_policy_examples(paths: Sequence[str], run_settings: RunSettings) -> SuiteOutcome:
     lint_config = run_settings.settings.lint_config
     custom_policies = [one for one in lint_config.all_policies if one.origin_doc is not None]
-    # A note, such as of auditAnnotations, is for podplan check; it fails no test.
+    # Infos, such as those of auditAnnotations, fail no test.
     serious = [
-        one
-        for one in lint_config.policy_diagnostics
-        if BUILTIN_RULES[one[1].rule].severity is not Severity.INFO
+        one for one in lint_config.policy_diagnostics if BUILTIN_RULES[one.rule].severity is not Severity.INFO
     ]
-    faults = [(doc, problem) for doc, problem in serious if _is_below(doc.name, paths)]
+    faults = [one for one in serious if one.doc is not None and _is_below(one.doc.name, paths)]
     custom_policies = [
         one for one in custom_policies if any(_is_below(file, paths) for file in _list_policy_files(one))
     ]
@@ -103,7 +101,7 @@ def _run_policy_examples(paths: Sequence[str], run_settings: RunSettings) -> Sui
 
 
 def _list_policy_files(policy: Policy) -> set[str]:
-    """The files in which a policy and its examples are."""
+    """Return the files of a policy and its examples."""
     return {policy.file, policy.tests_doc.name} if policy.tests_doc is not None else {policy.file}
 
 
@@ -121,7 +119,7 @@ def _run_golden_renders(
 
 
 def _is_below(file: str, paths: Sequence[str]) -> bool:
-    """Whether a file is, or is below, one of the paths; of no paths, any is."""
+    """Whether a file is, or is below, one of the paths; without paths, any file is."""
     real = os.path.realpath(file)
     roots = [os.path.realpath(path) for path in paths]
     return not roots or any(os.path.commonpath((real, top)) == top for top in roots)

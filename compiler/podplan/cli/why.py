@@ -28,7 +28,7 @@ from podplan.core.typing import Any
 from podplan.kinds.registry import resource_label
 from podplan.pipeline import JobPlan, PipelineSettings
 
-MAX_NAMES = 20  # of objects, where none has the one that is asked for
+MAX_NAMES = 20  # of objects in a message
 
 
 @click.command("why", cls=HelpCommand, without_effect=("--fail-on",))
@@ -58,9 +58,9 @@ def command(file: str, path: str, format_: str, **flags: Any) -> int:
 
 
 class _Search:
-    """Looks for the document and the path that PATH stands for in plans, one after the other.
+    """Finds the document and the path that PATH means, in one plan after the other.
 
-    A CR counts before a lowered object, and the first that has the field before the others.
+    A CR takes precedence over a lowered object, and the first match over later ones.
     """
 
     def __init__(self, file: str, text: str) -> None:
@@ -74,7 +74,7 @@ class _Search:
         self._names: list[str] = []
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
-        """One more plan that has a CR."""
+        """Add a plan that has a CR."""
         if plan.cr is None or not plan.is_lowered:
             return
         if self._object is None or _is_object(plan.cr, *self._object):
@@ -95,7 +95,7 @@ class _Search:
         return None
 
     def found(self) -> tuple[TracedDocument, Path]:
-        """What was found. Raises UsageError."""
+        """Return the match. Raises UsageError: if there is none."""
         if (found := self._cr or self._lowered) is not None:
             return found
         if self._failure:
@@ -122,7 +122,7 @@ def _contains_replica(group: ReplicaGroup, kind: str, name: str) -> bool:
 
 
 def _find_index(group: ReplicaGroup, name: str) -> int | None:
-    """The index of the replica called ``name`` in a group, if it is in there."""
+    """Return the index of the replica called ``name`` in a group, or None."""
     if find_name_path(group.doc)[-1] == "generateName":
         name = f"{name.removesuffix('-')}-"
     name_pattern = find_name_text(group.doc)
@@ -133,7 +133,7 @@ def _find_index(group: ReplicaGroup, name: str) -> int | None:
 
 
 def _build_replica_doc(group: ReplicaGroup, name: str) -> TracedDocument:
-    """The document of one replica of a group, with the values of its index."""
+    """Build the document of one replica of a group."""
     index = _find_index(group, name)
     assert index is not None
     doc = group.doc
@@ -141,7 +141,7 @@ def _build_replica_doc(group: ReplicaGroup, name: str) -> TracedDocument:
 
 
 def _format_group_name(group: ReplicaGroup) -> str:
-    """The objects of a group as text, such as ``Pod/train-worker-{1..3}``."""
+    """Format the objects of a group, such as ``Pod/train-worker-{1..3}``."""
     folded_object = fold_group(group)
     name = folded_object["metadata"][find_name_path(group.doc)[-1]]
     return f"{folded_object['kind']}/{name}"

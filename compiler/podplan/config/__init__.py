@@ -1,4 +1,4 @@
-"""podplan.toml: the nearest one between a file and its root, with what it extends."""
+"""podplan.toml: the nearest one between a file and its root, with the files that it extends."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.registry import OPERATOR_VERSIONS
 from podplan.workspace.files import is_in_git_folder
 
-# Settings of a file that add to those of the file it extends; any other replaces.
+# Settings of a file that are added to those of the file it extends; all others replace them.
 MERGED_SETTINGS = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})
 
 
 class PathSettings(NamedTuple):
-    """An entry of ``[[paths]]``: patterns below ``folder`` (absolute), and settings for what matches."""
+    """An entry of ``[[paths]]``: patterns below ``folder`` (absolute), and settings for the files that
+    match."""
 
     folder: str
     match: tuple[str, ...]
@@ -37,9 +38,9 @@ class PathSettings(NamedTuple):
 
 
 class RenderSettings(NamedTuple):
-    """An entry of ``[[render]]``: what is rendered, under which environments, and into which folder.
+    """An entry of ``[[render]]``: which files are rendered, under which environments, and into which folder.
 
-    Paths are as seen from the user's folder.
+    Paths are relative to the current folder of the user.
     """
 
     paths: tuple[str, ...]
@@ -49,10 +50,10 @@ class RenderSettings(NamedTuple):
 
 
 class Config(NamedTuple):
-    """The configuration of a run; see schemas/Config.json for what each key means.
+    """The configuration of a run; see schemas/Config.json for the meaning of each key.
 
-    ``lowering`` gives facts other values by id; ``inventory``, ``baseline`` and ``policies`` are paths as
-    seen from the user's folder. ``places`` has the file and line of each key that is set.
+    ``lowering`` replaces values of behaviors by id; ``inventory``, ``baseline`` and ``policies`` are paths
+    relative to the current folder of the user. ``locations`` has the file and line of each key that is set.
     """
 
     file: str = ""
@@ -80,13 +81,16 @@ class Config(NamedTuple):
 
 
 def load_config_for(path: str) -> Config:
-    """The configuration that holds for a path; the defaults where there is no file. Raises UsageError."""
+    """Return the configuration for a path, or the defaults if there is no file.
+
+    Raises UsageError: if it is invalid.
+    """
     file = find_nearest_config(path)
     return _build_config(read_extended(file)) if file is not None else Config()
 
 
 def load_config_file(file: str) -> Config:
-    """The configuration of the file that ``--config`` names. Raises UsageError."""
+    """Return the configuration of the file that ``--config`` names. Raises UsageError: if it is invalid."""
     return _build_config(read_extended(read_config(file)))
 
 
@@ -103,7 +107,7 @@ def _build_config(files: Sequence[ConfigFile]) -> Config:
 
 
 def _collect_settings(file: ConfigFile) -> dict[str, Any]:
-    """What a file sets, by key, as Config has it."""
+    """Return the settings of a file, by the field names of Config."""
     settings: dict[str, Any] = {}
     for key, value in file.data.items():
         if key in ("inventory", "baseline"):
@@ -184,7 +188,7 @@ def _is_section_table(key: str, value: Mapping[str, Any]) -> bool:
 
 
 def _validate_values(file: ConfigFile) -> None:
-    """Refuses what has the right form and still means nothing. Raises UsageError."""
+    """Reject values that fit the schema and are still invalid. Raises UsageError: for the first one."""
     lowering = file.data.get("lowering", {})
     for key, value in lowering.items():
         settings = (
@@ -209,7 +213,7 @@ def _is_section(key: str) -> bool:
 
 
 def _validate_lowering_option(file: ConfigFile, path: tuple[str, ...], value: Any) -> None:
-    """Refuses a setting of lowering that cannot be filled in."""
+    """Reject a lowering option whose placeholders cannot be filled in."""
     from podplan.kinds.lowering_options import explain_missing_word, find_unknown_word, list_lowering_options
 
     behavior, location = list_lowering_options()[path[-1]], file.locate("lowering", *path)

@@ -1,4 +1,4 @@
-"""The files that a configuration is in: the nearest one, and those that it extends."""
+"""The files of a configuration: the nearest one, and those that it extends."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CONFIG_NAMES = ("podplan.toml", ".podplan.toml")
 PYPROJECT = "pyproject.toml"
 MAX_CONFIG_BYTES = 256 * 1024
 MAX_NESTING = 20
-MAX_LINE_DOTS = 256  # in a line; tomllib takes time and memory by the square of the parts of a key
+MAX_LINE_DOTS = 256  # dots in a line; tomllib needs time and memory quadratic in the parts of a key
 _MAX_REPORTED = 10
 
 
 class ConfigFile(NamedTuple):
-    """One configuration file: where it is, how people call it, what it says, and the line of each key."""
+    """One configuration file: its path, the path as shown to users, its data, and the line of each key."""
 
     path: str
     display_path: str
@@ -35,7 +35,8 @@ class ConfigFile(NamedTuple):
     lines: dict[Path, int]
 
     def locate(self, *path: str | int) -> str:
-        """Such as ``podplan.toml:3``, for the nearest key on the way to a path."""
+        """Return a position such as ``podplan.toml:3``, for the nearest ancestor of a path that has a
+        line."""
         for cut in range(len(path), 0, -1):
             if path[:cut] in self.lines:
                 return f"{self.display_path}:{self.lines[path[:cut]]}"
@@ -43,7 +44,10 @@ class ConfigFile(NamedTuple):
 
 
 def find_nearest_config(path: str) -> ConfigFile | None:
-    """The configuration for a path: the nearest file up to its root. Raises UsageError."""
+    """Return the configuration for a path: the nearest file up to its root.
+
+    Raises UsageError: if it is invalid.
+    """
     folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
     top = find_root(path)
     while True:
@@ -62,9 +66,9 @@ def find_nearest_config(path: str) -> ConfigFile | None:
 
 
 def read_config(file: str) -> ConfigFile:
-    """The configuration in the file that ``--config`` names.
+    """Read the configuration in the file that ``--config`` names.
 
-    Raises UsageError, also where a link leads out of the repository that the file seems to be in.
+    Raises UsageError: if it is invalid, or a link leads out of the repository that contains the file.
     """
     try:
         require_inside_repository(file)
@@ -80,7 +84,7 @@ def read_config(file: str) -> ConfigFile:
 
 
 def read_extended(file: ConfigFile) -> list[ConfigFile]:
-    """A file and those that it extends, the nearest first. Raises UsageError."""
+    """Return a file and those that it extends, the nearest first. Raises UsageError: if one is invalid."""
     files = [file]
     root = find_root(file.path)
     while (reference := files[-1].data.get("extend")) is not None:
@@ -100,9 +104,9 @@ def read_extended(file: ConfigFile) -> list[ConfigFile]:
 
 
 def resolve_inside_root(file: ConfigFile, key: str, reference: str, *steps: str | int) -> str:
-    """The absolute path that ``reference`` under ``key`` stands for, relative to its file.
+    """Return the absolute path of ``reference`` under ``key``, relative to its file.
 
-    Raises UsageError where it leads out of the root of the file, links followed, or can be no path.
+    Raises UsageError: if it leads out of the root of the file, links followed, or cannot be a path.
     """
     if "\0" in reference:
         raise UsageError(f"{file.locate(key, *steps)}: {key}: a path has no null character (\\u0000)")
@@ -114,7 +118,7 @@ def resolve_inside_root(file: ConfigFile, key: str, reference: str, *steps: str 
 
 
 def _read_file(path: str, root: str, display_path: str) -> ConfigFile | None:
-    """A configuration file of the right form; None for a pyproject.toml without anything for podplan."""
+    """Read and validate a configuration file; None for a pyproject.toml without a table for podplan."""
     is_pyproject = os.path.basename(path) == PYPROJECT
     try:
         content = read_inside_root(root, path)
@@ -154,7 +158,7 @@ def _parse_file(path: str, display_path: str, content: bytes, is_pyproject: bool
             reason = "nested too deeply"
         elif isinstance(error, TOMLDecodeError):
             reason = str(error)
-        else:  # of int(), which takes time by the square of the digits
+        else:  # of int(), which is quadratic in the number of digits
             reason = "a number has thousands of digits"
         raise UsageError(f"{display_path}: {reason}") from None
     if _is_deeper(data, MAX_NESTING):
@@ -190,7 +194,7 @@ def _validate_file(file: ConfigFile) -> None:
 
 
 def _is_deeper(data: Any, max_levels: int) -> bool:
-    """Whether tables and lists are nested beyond ``most`` levels."""
+    """Whether tables and lists are nested deeper than ``max_levels``."""
     level = [data]
     for _ in range(max_levels):
         level = [
@@ -203,7 +207,7 @@ def _is_deeper(data: Any, max_levels: int) -> bool:
 
 
 def _convert_dates(value: Any) -> Any:
-    """``value`` with the dates of TOML written out, as JSON has them."""
+    """Return ``value`` with TOML dates as text, as in JSON."""
     if isinstance(value, dict):
         return {key: _convert_dates(below) for key, below in value.items()}
     if isinstance(value, list):

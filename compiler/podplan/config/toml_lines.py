@@ -1,4 +1,4 @@
-"""On which line of a TOML file each key stands, since tomllib does not tell."""
+"""The line of each key in a TOML file, which tomllib does not report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _KEY_PATTERN = compile_lazily(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*")
 _PARTS = compile_lazily(_PART)
 _TABLE_HEADER = compile_lazily(rf"[ \t]*(\[\[?)[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]\]?")
-# What may hold a bracket, a line break or a # that is none: strings and comments.
+# Strings and comments, in which brackets, line breaks and # have no meaning.
 _TOKEN = compile_lazily(
     r'"""(?:[^\\]|\\.)*?"""|'
     + r"'''.*?'''|"
@@ -20,11 +20,12 @@ _TOKEN = compile_lazily(
     + r"#[^\n]*|[\[\]{}\n]",
     re.DOTALL,
 )
-MAX_KEY_PARTS = 8  # of a dotted key that are told apart
+MAX_KEY_PARTS = 8  # of a dotted key that are distinguished
 
 
 def find_key_lines(text: str) -> dict[Path, int]:
-    """The 1-based line of each table and key of a TOML text that is valid; keys in braces are left out."""
+    """Return the 1-based line of each table and key of a valid TOML text; keys in inline tables are
+    skipped."""
     key_lines: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
@@ -49,7 +50,7 @@ def find_key_lines(text: str) -> dict[Path, int]:
 
 
 def _find_statement_end(text: str, position: int) -> int:
-    """Where the line begins that follows a statement, however many lines its value takes."""
+    """Return the start of the line after a statement, whose value may span several lines."""
     depth = 0
     for token in _TOKEN.finditer(text, position):
         if token[0] == "\n" and depth <= 0:
@@ -63,7 +64,7 @@ def _split_key(text: str) -> tuple[str, ...]:
 
 
 def _resolve_table(names: tuple[str, ...], counts: dict[Path, int]) -> Path:
-    """A table's path, where some of the tables above it may be the last of a list."""
+    """Return the path of a table; a table above it may be the last entry of an array of tables."""
     path: Path = ()
     for number, name in enumerate(names):
         path = (*path, name)

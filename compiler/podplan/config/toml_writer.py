@@ -1,4 +1,4 @@
-"""Plain data -> TOML. The only writer of TOML."""
+"""TOML writer for plain data; the only one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BARE = compile_lazily(r"[A-Za-z0-9_-]+")
 
 
 def format_toml(value: Any) -> str:
-    """A value in TOML, on one line."""
+    """Format a value as TOML, on one line."""
     if isinstance(value, Mapping):
         return (
             "{" + ", ".join(f"{format_key(key)} = {format_toml(below)}" for key, below in value.items()) + "}"
@@ -23,7 +23,7 @@ def format_toml(value: Any) -> str:
 
 
 def format_key(key: str) -> str:
-    """A key, in quotes where it needs them."""
+    """Format a key, quoted if necessary."""
     return key if _BARE.fullmatch(key) else _format_text(key)
 
 

@@ -1,26 +1,34 @@
-"""The rules that are part of reading and of the schemas, and so are not policies of their own.
+"""Built-in rules: those that the parser, the loader and the schemas report, without a policy file.
 
-A rule code is stable for ever; a rule that goes away leaves its code unused.
+A rule code is never reused: when a rule is removed, its code stays unused.
 """
 
 from __future__ import annotations
 
-from podplan.core.findings import Severity
+from podplan.core.findings import Finding, Location, Severity
 from podplan.core.typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A code with its name, its severity and one sentence that says what it means."""
+    """A built-in rule: code, name, default severity, one-sentence summary, and basis.
+
+    ``aliases`` are former names, which are still valid in suppressions and configurations.
+    """
 
     code: str
     name: str
     severity: Severity
     summary: str
     basis: str = "documented"
+    aliases: tuple[str, ...] = ()
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text is its name, or a former one."""
+        return text == self.name or text in self.aliases
 
 
-MISMATCH_RULE = "CR903"  # of a WorkloadMapping, which many CRs share
-LIMIT_RULE = "PROF017"  # a finding of it makes the exit code 4
+MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
+LIMIT_RULE = "PROF017"  # its findings make the exit code 4
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -237,3 +245,9 @@ BUILTIN_RULES: dict[str, Rule] = {
         ),
     )
 }
+
+
+def build_file_finding(code: str, message: str, location: Location, help_text: str = "") -> Finding:
+    """Build a finding of a built-in rule about the text of a file instead of a document in it."""
+    rule = BUILTIN_RULES[code]
+    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file", help=help_text)

@@ -1,6 +1,6 @@
-"""Where the data that ships with podplan lies: ``policies/`` and ``schemas/``.
+"""Location of the bundled data: ``policies/`` and ``schemas/``.
 
-A wheel holds both folders inside the package; in a checkout they stand beside ``compiler/``.
+A wheel contains both folders inside the package; in a checkout they are next to ``compiler/``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ _CHECKOUT_ROOT = os.path.dirname(os.path.dirname(PACKAGE_FOLDER))
 
 
 def find_bundled_folder(name: str) -> str:
-    """The absolute path of the bundled folder ``name`` ("policies" or "schemas")."""
+    """Return the absolute path of the bundled folder ``name`` ("policies" or "schemas")."""
     packaged = os.path.join(PACKAGE_FOLDER, name)
     return packaged if os.path.isdir(packaged) else os.path.join(_CHECKOUT_ROOT, name)
 
 
 def read_bundled_file(*names: str) -> str:
-    """The text of a bundled file, such as ``read("schemas", "PodGroup.json")``.
+    """Return the text of a bundled file, such as ``read_bundled_file("schemas", "PodGroup.json")``.
 
-    Raises FileNotFoundError when the file does not ship.
+    Raises FileNotFoundError: when there is no such bundled file.
     """
     with open(os.path.join(find_bundled_folder(names[0]), *names[1:]), encoding="utf-8") as file:
         return file.read()

@@ -1,5 +1,5 @@
-"""The one error for a request that is wrong, whatever part of it."""
+"""The error for wrong usage: a flag, a path or a configuration that podplan cannot work with."""
 
 
 class UsageError(Exception):
-    """What the user asked for cannot be done (exit 2); the message is a sentence."""
+    """A wrong flag, path or configuration (exit code 2); the message is one sentence for the user."""

@@ -1,19 +1,26 @@
-"""What podplan says: a Problem is made by a check, a Finding is a Problem with its place in a file."""
+"""Diagnostics of the parser and of checks, and findings, which are diagnostics with a location."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
 
-from podplan.core.typing import Any, NamedTuple
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from podplan.core.builtin_rules import Rule
+    from podplan.core.provenance import DocumentPath, TracedDocument
+    from podplan.core.replica_groups import ReplicaGroup
 
 Path = tuple[str | int, ...]
+# Related locations of one finding; a longer list would not be read.
+MAX_RELATED = 50
 
 
 class TextPath(tuple[str | int, ...]):
-    """A path to a string with the range of its text that is meant: 0-based offsets, the end exclusive.
+    """A path to a string, with the range of its text that is meant: 0-based offsets, the end exclusive.
 
-    It equals the path without the range, and what is made of it, such as a slice, has none.
+    It equals the path without the range. A slice of it, or a sum with it, is a plain tuple without a range.
     """
 
     text_range: tuple[int, int]
@@ -25,13 +32,13 @@ class TextPath(tuple[str | int, ...]):
 
 
 def below(base: Path, path: Path) -> Path:
-    """``path`` under ``base``, with the range of text that it may have."""
+    """Prefix ``path`` with ``base``, keeping its text range if it has one."""
     joined = (*base, *path)
     return TextPath(joined, path.text_range) if isinstance(path, TextPath) else joined
 
 
 class Severity(IntEnum):
-    """How bad a finding is; the order of the numbers is the order of importance."""
+    """Severity of a finding; a higher number is more severe."""
 
     INFO = 0
     WARNING = 1
@@ -42,12 +49,12 @@ class Severity(IntEnum):
 
 
 class DocumentFix(NamedTuple):
-    """What would repair a problem, told of a document and not of its text.
+    """A repair of a diagnostic, as an operation on the document instead of on its text.
 
     ``op`` is "rename" (the key at ``path`` becomes ``value``), "set" (``path`` gets ``value``, and need not
-    be there before), "prepend" (``value`` becomes the first entries of the list at ``path``), "quote" (the
-    word at ``path`` becomes a string) or "remove". ``more`` are changes that belong to it. It is ``safe`` if
-    the job does the same afterwards, or did not run before: docs/fixes.md says so for each of them.
+    exist before), "prepend" (the entries of ``value`` come first in the list at ``path``), "quote" (the
+    scalar at ``path`` becomes a string) or "remove". ``additional`` are operations of the same repair. It is
+    ``safe`` if the job does the same afterwards, or could not run before; docs/fixes.md states which are.
     """
 
     title: str
@@ -59,18 +66,44 @@ class DocumentFix(NamedTuple):
 
     @property
     def steps(self) -> tuple[DocumentFix, ...]:
-        """All changes that are made together."""
+        """This operation and the additional ones, which are applied together."""
         return (self, *self.additional)
 
 
-class Diagnostic(NamedTuple):
-    """What a check found in one document, before anybody looked up the line.
+class Span(NamedTuple):
+    """A range of a text: lines and columns 1-based, columns in code points, the end exclusive.
 
-    ``path`` leads to the value in the document that was checked (for a missing field: to the mapping
-    that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further places
-    in the same document, each with a short label. ``by_choice`` points at the line that chose the value
-    by name, such as ``hardware:`` of a profile, where there is one: others share what is written there.
-    ``change`` repairs it.
+    ``start`` and ``end`` are 0-based code-point offsets in the text of the file.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+
+
+NO_SPAN = Span(1, 1, 1, 1, 0, 0)
+
+
+class Diagnostic(NamedTuple):
+    """A problem before it has a location in a file. Each step adds what it knows.
+
+    A check of a document sets ``path``, which leads to the value in the document (for a missing field: to the
+    mapping that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further paths
+    in the same document, each with a short label. ``report_at_selector`` reports it at the line that selected
+    the value by name, such as ``hardware:`` of a profile, if there is one, since other documents share the
+    definition. ``fix`` repairs it.
+
+    The parser sets ``span`` instead, and ``document_index``: the number of the document in the file.
+
+    The pipeline adds the document with ``in_document``. ``level`` is file, profile, cr or lowered; ``group``
+    are the lowered objects that it is about.
+
+    A policy adds its rule with the severity in ``graded_rule``; without that, the rule is in BUILTIN_RULES.
+    ``related_places`` are further places in any documents. ``fix_doc`` is the document that ``fix`` changes,
+    if it is not ``doc``. ``related_files`` are further files that it is about.
     """
 
     rule: str
@@ -81,10 +114,23 @@ class Diagnostic(NamedTuple):
     related: tuple[tuple[Path, str], ...] = ()
     report_at_selector: bool = False
     fix: DocumentFix | None = None
+    span: Span = NO_SPAN
+    document_index: int = 0
+    level: str = "file"
+    doc: TracedDocument | None = None
+    group: ReplicaGroup | None = None
+    graded_rule: Rule | None = None
+    related_places: tuple[tuple[DocumentPath, str], ...] = ()
+    fix_doc: TracedDocument | None = None
+    related_files: tuple[str, ...] = ()
+
+    def in_document(self, level: str, doc: TracedDocument, group: ReplicaGroup | None = None) -> Diagnostic:
+        """Return the diagnostic with the document that its paths lead into."""
+        return self._replace(level=level, doc=doc, group=group)
 
 
 class Location(NamedTuple):
-    """A stretch of a file: lines and columns 1-based, columns in code points, the end exclusive."""
+    """A range of a file: lines and columns are 1-based, columns count code points, the end is exclusive."""
 
     file: str
     line: int
@@ -95,7 +141,7 @@ class Location(NamedTuple):
 
 
 class Related(NamedTuple):
-    """A second place that belongs to a finding, and what is to be seen there."""
+    """A further location that a finding points at, with a message about it."""
 
     location: Location
     message: str
@@ -111,7 +157,7 @@ class LoweredReference(NamedTuple):
 
 
 class InstanceCounts(NamedTuple):
-    """In how many environments and matrix instances of a profile a finding occurs, and in which."""
+    """How many variants of a profile (``hit`` of ``of``) have the finding, and the ids of those."""
 
     hit: int
     of: int
@@ -119,8 +165,10 @@ class InstanceCounts(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A stretch of a file that becomes ``text``; lines and columns as in Location, ``start`` and ``end`` are
-    0-based offsets in code points."""
+    """Replaces a range of a file by ``text``.
+
+    Lines and columns are as in Location; ``start`` and ``end`` are 0-based offsets in code points.
+    """
 
     file: str
     line: int
@@ -133,9 +181,9 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """How to repair a finding, or with ``refused`` why podplan does not.
+    """The repair of a finding, or in ``refusal_reason`` why podplan does not make it.
 
-    The edits of a ``secret`` one are never shown: a report has it without any.
+    If ``contains_secret``, no report shows the edits.
     """
 
     title: str
@@ -146,10 +194,11 @@ class Fix(NamedTuple):
 
 
 class StableIdentity(NamedTuple):
-    """What a finding hangs on in its document, by which it is known again wherever its line has moved to.
+    """Identifies a finding independently of its line, for baselines and fingerprints.
 
-    ``named`` is apiVersion, kind, namespace and name of the document, None where it is no mapping. ``path``
-    is as people write it, and ``value`` is what counts of the value there: of a ``secret`` one nothing.
+    ``object_id`` has apiVersion, kind, namespace and name of the document; it is None if the document is no
+    mapping. ``path`` is formatted for people. ``value`` is the part of the value there that identifies the
+    finding, and None if it ``contains_secret``.
     """
 
     object_id: dict[str, Any] | None
@@ -159,11 +208,11 @@ class StableIdentity(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A Problem with everything that a report needs; see docs/findings.md for the JSON form.
+    """A Diagnostic with everything that a report needs; see docs/findings.md for the JSON form.
 
-    ``anchor`` is its place in the document that ``location.path`` leads into, None for a fault of the text.
-    A ``suppressed`` finding was silenced, for a ``reason`` that somebody gave. ``about`` are the files of the
-    documents that it is about: a fault in a base may be that of a profile.
+    ``identity`` is None for syntax errors. A ``suppressed`` finding has the ``reason`` of its suppression.
+    ``subject_files`` are the files of the documents that it is about: a finding located in a base profile may
+    be about a profile that extends it.
     """
 
     rule: str
@@ -186,7 +235,8 @@ class Finding(NamedTuple):
 
 
 def relocate_diagnostic(diagnostic: Diagnostic, relocate_path: Callable[[Path], Path]) -> Diagnostic:
-    """``problem`` with every path of it put elsewhere, as where it is about a part of a document."""
+    """Return ``diagnostic`` with all its paths mapped by ``relocate_path``, such as from a part of a
+    document to the whole."""
     return diagnostic._replace(
         path=relocate_path(diagnostic.path),
         related=tuple((relocate_path(at), said) for at, said in diagnostic.related),
@@ -200,12 +250,12 @@ def _relocate_fix(fix: DocumentFix, relocate_path: Callable[[Path], Path]) -> Do
 
 
 def to_json_pointer(path: Path) -> str:
-    """``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
+    """Format ``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def value_at(data: Any, path: Path) -> Any:
-    """What stands at ``path`` in plain data; None where nothing does."""
+    """Return the value at ``path`` in plain data, or None if the path does not exist."""
     for step in path:
         if isinstance(data, dict):
             data = data.get(step)

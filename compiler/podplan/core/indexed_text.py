@@ -1,4 +1,4 @@
-"""Text that varies from replica to replica, or has a piece for each of them, written out on request."""
+"""Text that depends on the index of the replica, or that lists all replicas; expanded on request."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class IndexDigits(NamedTuple):
     offset: int = 0
 
     def number_at(self, index: int) -> int:
-        """The number for an index."""
+        """Return the number for an index."""
         number = index // self.divisor
         return (number % self.modulus if self.modulus else number) + self.offset
 
     def range_of(self, start: int, replicas: int) -> tuple[int, int]:
-        """The first and the last number for so many indexes."""
+        """Return the first and the last number for so many indexes."""
         last = start + replicas - 1
         if self.modulus and last // self.divisor - start // self.divisor >= self.modulus - 1:
             return self.offset, self.offset + self.modulus - 1
@@ -33,16 +33,16 @@ class IndexDigits(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """Text that depends on the index of the replica; a number n among the parts stands for index + n."""
+    """Text that depends on the index of the replica; a number n among ``parts`` is replaced by index + n."""
 
     parts: tuple[str | int | IndexDigits, ...]
 
     def text_at(self, index: int) -> str:
-        """The text of the replica with this index, from 0."""
+        """Return the text of the replica with this index, from 0."""
         return "".join([_write_part(part, index) for part in self.parts])
 
     def spread(self, width: int) -> Indexed:
-        """The text for an index that counts ``width`` parts of each replica."""
+        """Return the text for an index that counts ``width`` parts of each replica."""
         return Indexed(
             tuple(IndexDigits(width, 0, part) if isinstance(part, int) else part for part in self.parts)
             if width > 1
@@ -50,7 +50,7 @@ class Indexed(NamedTuple):
         )
 
     def find_index(self, text: str) -> int | None:
-        """The index whose text this is; None where there is none."""
+        """Return the index whose text this is; None if there is none."""
         match = re.fullmatch(
             "".join(
                 re.escape(part) if isinstance(part, str) else rf"(\d{{1,{MAX_INDEX_DIGITS}}})"
@@ -80,19 +80,19 @@ class Digest(NamedTuple):
     text: Indexed
 
     def text_at(self, index: int) -> str:
-        """The digest of the replica with this index."""
+        """Return the digest of the replica with this index."""
         from hashlib import sha1
 
         return sha1(self.text.text_at(index).encode(), usedforsecurity=False).hexdigest()
 
     def folded_text(self, start: int = 0, replicas: int = 1) -> str:
-        """The digest of a single replica, else what it is of."""
+        """Return the digest of a single replica, else what it is of."""
         if replicas == 1:
             return self.text_at(start)
         return f"sha1({Listing((self.text,)).folded_text(start, replicas)})"
 
     def spread(self, width: int) -> Digest:
-        """The digest for an index that counts ``width`` parts of each replica."""
+        """Return the digest for an index that counts ``width`` parts of each replica."""
         return Digest(self.text.spread(width))
 
 
@@ -105,7 +105,7 @@ class RepeatedLine(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Text that has a piece for every replica, such as a hostfile; written out only on request.
+    """Text with a line for every replica, such as a hostfile; expanded only on request.
 
     An ``Indexed`` piece depends on the index of the replica that gets the text.
     """

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: a run uses few of all that there are."""
+"""Regular expressions that are compiled on first use, because a run uses few of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from podplan.core.typing import Any, cast
 
 
 def compile_lazily(text: str, flags: int = 0) -> re.Pattern[str]:
-    """What ``re.compile`` gives, as far as its methods go, without the time that compiling takes."""
+    """Return an object with the methods of ``re.compile(text, flags)`` that compiles on first use."""
     return cast("re.Pattern[str]", _LazyPattern(text, flags))
 
 
@@ -17,7 +17,7 @@ class _LazyPattern:
         self._text, self._flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
-        """A method of the pattern, which is an attribute of this from now on."""
+        """Compile, and cache the method of the pattern as an attribute of this object."""
         attribute = getattr(re.compile(self._text, self._flags), name)
         setattr(self, name, attribute)
         return attribute

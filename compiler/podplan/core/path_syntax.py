@@ -1,4 +1,4 @@
-"""Paths as people write them: ``spec.containers[worker].env[RANK].value``, or a JSON Pointer."""
+"""Paths in text: ``spec.containers[worker].env[RANK].value``, or a JSON Pointer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
-# What an entry of a list is called by, in this order of preference.
+# Keys that identify a list entry, in order of preference.
 ENTRY_NAME_KEYS = ("name", "type", "mountPath", "containerPort", "port", "key")
 _STEP_PATTERN = compile_lazily(r"\.?([^.\[\]\"]+)|\.?\"([^\"]*)\"|\[\"([^\"]*)\"\]|\[([^\]]*)\]")
 
 
 class FieldNotFound(Exception):
-    """A path that leads nowhere; the message says where it ends and what there is."""
+    """A path that does not exist; the message says where it ends and what exists there."""
 
 
 def resolve_path(data: Any, text: str) -> Path:
-    """The path in ``data`` that ``text`` stands for.
+    """Resolve ``text`` to a path in ``data``.
 
     Steps are keys after dots, ``["a.key"]``, indexes in brackets, or the name of a list entry in brackets.
-    Raises NoSuchField.
+    Raises FieldNotFound: if the path does not exist.
     """
     path: Path = ()
     value = data
@@ -40,9 +40,10 @@ EntryNameCounts = dict[tuple[int, str], Counter[str]]
 
 
 def format_path(data: Any, path: Path, name_counts: EntryNameCounts | None = None) -> str:
-    """A path as people write it; entries of lists go by name where they have one that is unique.
+    """Format a path for people; list entries are identified by name if they have a unique one.
 
-    Who shows many paths of the same data hands in ``names``, empty at first, where those of lists are kept.
+    To format many paths of the same data, pass the same ``name_counts``, empty at first: it caches the names
+    in each list.
     """
     name_counts = {} if name_counts is None else name_counts
     text = ""
@@ -75,7 +76,7 @@ def _format_entry(entries: Any, index: int, name_counts: EntryNameCounts) -> str
 
 
 def _count_names(entries: list[Any], key: str, name_counts: EntryNameCounts) -> Counter[str]:
-    """How many entries of a list have which name."""
+    """Count the names of the entries of a list under ``key``."""
     counts = name_counts.get((id(entries), key))
     if counts is None:
         counts = Counter(str(entry.get(key)) for entry in entries if isinstance(entry, dict))
@@ -84,7 +85,7 @@ def _count_names(entries: list[Any], key: str, name_counts: EntryNameCounts) -> 
 
 
 def split_steps(text: str) -> list[str]:
-    """The steps of a path with dots and brackets. Raises FieldNotFound."""
+    """Split a path with dots and brackets into steps. Raises FieldNotFound: if it is malformed."""
     steps: list[str] = []
     end = 0
     for match in _STEP_PATTERN.finditer(text):
@@ -98,18 +99,18 @@ def split_steps(text: str) -> list[str]:
 
 
 def split_pointer(text: str) -> list[str]:
-    """The steps of a JSON Pointer (RFC 6901) that is not the root."""
+    """Split a JSON Pointer (RFC 6901) that is not the root into steps."""
     return [step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/")]
 
 
 def find_step(value: Any, step: str) -> str | int | None:
-    """The key or index below ``value`` that a step stands for; None where there is none."""
+    """Return the key or index below ``value`` that ``step`` means, or None."""
     if isinstance(value, dict):
         return step if step in value else None
     if not isinstance(value, list):
         return None
     for key in ENTRY_NAME_KEYS:
-        # Of entries with one name the last counts, as for the env of a container.
+        # Of entries with the same name the last wins, as for the env of a container.
         for index in range(len(value) - 1, -1, -1):
             if isinstance(value[index], dict) and str(value[index].get(key)) == step:
                 return index
@@ -127,7 +128,7 @@ def _describe_children(value: Any) -> str:
 
 
 def index_by_key(entries: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], int]:
-    """The index of each entry by its key; of entries with one key, each has a number besides."""
+    """Map the key of each entry to its index; entries with equal keys are numbered."""
     indexes: dict[tuple[Any, ...], int] = {}
     seen: Counter[tuple[Any, ...]] = Counter()
     for index, entry in enumerate(entries):

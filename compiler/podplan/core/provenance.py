@@ -1,15 +1,15 @@
-"""Where every value came from.
+"""Provenance: where every value came from.
 
-Each step of the pipeline builds its result as a *marked tree*: dicts and lists that read like the
-document they make, with a mark wherever a value comes from somewhere. ``split`` turns the tree into
-a ``Doc``: plain data, and beside it the origin of every part. Three marks suffice:
+Each step of the pipeline builds its result as a *traced tree*: dicts and lists shaped like the resulting
+document, with an origin at every value. ``build_traced_document`` turns the tree into a ``TracedDocument``:
+plain data, and separately the origin of every part. There are three ways to give an origin:
 
 * a ``Cursor`` as a leaf is copied, with everything below it;
-* ``at(why, value)`` stands because of a place or of a fact;
-* ``computed(function, *cursors)`` is worked out from the values at some places.
+* ``attribute_to(cause, value)`` attributes a value to a place or a behavior;
+* ``compute_traced(function, *cursors)`` computes a value from the values at some places.
 
-Whatever is below a mark inherits it, and a value without any mark is a ``TypeError``: to forget
-where a value came from is loud. ``trace`` walks back from a document to the file.
+Everything below a traced value inherits its origin, and a value without any origin is a ``TypeError``, so a
+missing origin cannot go unnoticed. ``trace_to_source`` walks back from a document to the file.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 ReplicaText = Indexed | Digest | Listing | ListedTexts
-# Makes a NamedTuple of all its fields; its class does so through a call of Python, and origins are many.
+# Constructs a NamedTuple from all its fields without the Python call of its class: there are many origins.
 _new_tuple = tuple.__new__
 
 
 class Behavior(NamedTuple):
-    """Something a controller, a launcher or Kubernetes does, and how well that is known.
+    """A behavior of a controller, a launcher or Kubernetes, with its evidence.
 
-    ``basis`` is documented (prose, reference or observed output), anchored (at least two open systems
-    agree) or assumed (one reasonable choice). ``value`` is the default that the fact gives, if any;
-    configuration may replace the value of a fact under its ``id``. ``choices`` are all the values that it may
-    have, if it may not have any; ``words`` are those that may stand in braces in it, and are filled in.
+    ``basis`` is documented (prose, reference or observed output), anchored (at least two open systems agree)
+    or assumed (one reasonable choice). ``value`` is the default, if the behavior has one; configuration may
+    replace it under ``id``. ``choices`` are the allowed values; empty means any. ``placeholders`` are the
+    names that may be in braces in the value, which are filled in.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Behavior(NamedTuple):
 
 
 class Flag(NamedTuple):
-    """A command-line flag or configuration key that gave a value, such as ``--set params.lr=0.1``."""
+    """A command-line flag or configuration key that set a value, such as ``--set params.lr=0.1``."""
 
     name: str
 
@@ -60,11 +60,11 @@ class DocumentPath(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Why a part of a document is what it is.
+    """Why a part of a document has its value.
 
-    ``how`` is "copied" (what is below follows), "computed" or "because". The first of ``places`` is where a
-    person would edit; the others had a part in it. ``overrides`` are places whose values lost to this one,
-    the most recent loser first.
+    ``derivation`` is "copied" (with everything below), "computed" or "because". The first of ``sources`` is
+    where a person would edit; the others contributed. ``overridden`` are the places whose values this one
+    replaced, the most recently replaced first.
     """
 
     derivation: str
@@ -75,11 +75,11 @@ class Origin(NamedTuple):
 
 
 class TracedDocument:
-    """One document of one step: plain data, and where its parts came from.
+    """One document of one step: plain data, and the origins of its parts.
 
-    A document read from a file has a ``source`` and no origins. Any other has origins by path; a part
-    without an origin of its own has that of its nearest ancestor. ``varies`` tells how the document
-    differs from replica to replica (see ``Indexed`` and ``Listing``).
+    A document from a file has a ``source`` and no origins. Any other has origins by path; a part without an
+    entry has the origin of its nearest ancestor. ``replica_texts`` has the text that differs from replica to
+    replica, by path (see ``Indexed`` and ``Listing``).
     """
 
     __slots__ = ("data", "name", "origins", "replica_texts", "source")
@@ -104,11 +104,11 @@ class TracedDocument:
 
 
 class Cursor:
-    """A place together with its value. As a leaf of a marked tree it means: copied from there.
+    """A path in a document together with its value. As a leaf of a traced tree it means: copied from there.
 
-    Using a cursor itself as a value (``==``, ``+``, truth, formatting, iteration) is a ``TypeError``.
-    A cursor may point at something that is not written: then ``exists`` is false, ``value`` is None,
-    and as a leaf it drops its key. An explicit null counts as not written, as in Kubernetes.
+    Using a cursor itself as a value (``==``, ``+``, truth, formatting, iteration) is a ``TypeError``. A
+    cursor may point at a missing field: then ``exists`` is false, ``value`` is None, and as a leaf it drops
+    its key. An explicit null counts as missing, as in Kubernetes.
     """
 
     __slots__ = ("doc", "path", "value")
@@ -123,7 +123,7 @@ class Cursor:
         return self.value is not None
 
     def get(self, *steps: str | int) -> Cursor:
-        """The place below, whether it is written or not."""
+        """Return the cursor below, whether the field exists or not."""
         value = self.value
         for step in steps:
             value_type = value.__class__
@@ -142,7 +142,7 @@ class Cursor:
         return child
 
     def fields(self) -> dict[str, Cursor]:
-        """The keys of a mapping with their places; empty when this is not a mapping. Nulls are left out."""
+        """Return a cursor for each key of a mapping without nulls; empty if this is not a mapping."""
         if not isinstance(self.value, dict):
             return {}
         return {
@@ -152,13 +152,13 @@ class Cursor:
         }
 
     def entries(self) -> list[Cursor]:
-        """The entries of a list; empty when this is not a list."""
+        """Return a cursor for each entry of a list; empty if this is not a list."""
         if not isinstance(self.value, list):
             return []
         return [Cursor(self.doc, (*self.path, i), value) for i, value in enumerate(self.value)]
 
     def value_or(self, value: Any) -> Any:
-        """The plain value, or ``value`` where nothing is written."""
+        """Return the plain value, or ``value`` if the field is missing."""
         return self.value if self.value is not None else value
 
     @property
@@ -177,7 +177,7 @@ class Cursor:
 
 
 class Traced(NamedTuple):
-    """A value with its origin, inside a marked tree."""
+    """A value with its origin, inside a traced tree."""
 
     value: Any
     origin: Origin
@@ -187,7 +187,8 @@ Cause = Cursor | Behavior | Flag
 
 
 def attribute_to(cause: Cause | tuple[Cause, ...], value: Any, overridden: tuple[Cursor, ...] = ()) -> Traced:
-    """``value`` stands because of ``why``; ``over`` are the places whose values it replaces."""
+    """Return ``value`` with ``cause`` as its origin; ``overridden`` are the places whose values it
+    replaces."""
     return _new_tuple(
         Traced, (value, _build_origin("because", cause if cause.__class__ is tuple else (cause,), overridden))
     )
@@ -199,7 +200,8 @@ def compute_traced(
     behavior: Behavior | None = None,
     overridden: tuple[Cursor, ...] = (),
 ) -> Traced:
-    """``function`` of the values at ``cursors``; the first cursor is where a person would edit."""
+    """Return ``function`` applied to the values at ``cursors``; the first cursor is where a person would
+    edit."""
     causes: tuple[Cause, ...] = (*cursors, behavior) if behavior else cursors
     return Traced(function(*(c.value for c in cursors)), _build_origin("computed", causes, overridden))
 
@@ -210,16 +212,16 @@ def copy_traced(
     via: tuple[Cursor, ...] = (),
     behavior: Behavior | None = None,
 ) -> Traced:
-    """``cursor`` with everything below it, where it replaces what stood at the places ``over``.
+    """Return the value at ``cursor`` with everything below it, replacing the values at ``overridden``.
 
-    ``because`` are places that led there, such as a name that was looked up; so is a ``fact``.
+    ``via`` are places that led there, such as a name that was looked up; ``behavior`` is a further cause.
     """
     causes: tuple[Cause, ...] = (cursor, *via, behavior) if behavior else (cursor, *via)
     return Traced(cursor.value, _build_origin("copied", causes, overridden))
 
 
 def apply_default(cursor: Cursor, behavior: Behavior, value: Any = None) -> Cursor | Traced:
-    """What is written at ``cursor``, else the value that ``fact`` gives (or ``value``)."""
+    """Return ``cursor`` if the field exists, else ``value`` or the default of ``behavior``."""
     if cursor.exists:
         return cursor
     return attribute_to((behavior, cursor), behavior.value if value is None else value)
@@ -247,10 +249,10 @@ def root_cursor(doc: TracedDocument) -> Cursor:
 
 
 def build_traced_document(tree: Any, name: str, index: int = 0) -> TracedDocument:
-    """The document that a marked tree describes.
+    """Build the document that a traced tree describes.
 
-    Index-dependent leaves get their text for ``index`` and are noted in ``varies``; listings get their
-    folded text. Raises TypeError for a value that no mark covers.
+    Text that depends on the index is evaluated for ``index`` and recorded in ``replica_texts``; listings are
+    written folded. Raises TypeError: for a value without an origin.
     """
     doc = TracedDocument(name, None, origins={}, replica_texts={})
     doc.data = _strip_origins(tree, (), False, doc, index)
@@ -258,7 +260,8 @@ def build_traced_document(tree: Any, name: str, index: int = 0) -> TracedDocumen
 
 
 def _strip_origins(node: Any, path: Path, has_origin: bool, doc: TracedDocument, index: int) -> Any:
-    """The plain data of a part of a marked tree, whose origins and variations are noted in ``doc``."""
+    """Return the plain data of a part of a traced tree, recording its origins and its indexed text in
+    ``doc``."""
     node_type = node.__class__
     while node_type is Traced:
         doc.origins[path] = node.origin
@@ -291,9 +294,9 @@ def _strip_origins(node: Any, path: Path, has_origin: bool, doc: TracedDocument,
 
 
 def find_origin(doc: TracedDocument, path: Path) -> tuple[Origin, Path]:
-    """The origin that covers ``path`` and the rest of the path below it.
+    """Return the origin that covers ``path``, and the rest of the path below it.
 
-    Raises LookupError for a document from a file, which has no origins.
+    Raises LookupError: for a document from a file, which has no origins.
     """
     for cut in range(len(path), -1, -1):
         origin = doc.origins.get(path[:cut])
@@ -303,7 +306,7 @@ def find_origin(doc: TracedDocument, path: Path) -> tuple[Origin, Path]:
 
 
 class TraceStep(NamedTuple):
-    """One document on the way back to the file. ``origin`` is None at the file itself."""
+    """One document on the path back to the file; ``origin`` is None at the file itself."""
 
     doc: TracedDocument
     path: Path
@@ -311,9 +314,9 @@ class TraceStep(NamedTuple):
 
 
 def trace_to_source(doc: TracedDocument, path: Path) -> list[TraceStep]:
-    """The way from ``path`` in ``doc`` back to the line that somebody wrote, along the first places.
+    """Trace ``path`` in ``doc`` back to the line in a file, following the first source of each origin.
 
-    The last step is a document of a file, or one whose origin is a fact or a flag alone.
+    The last step is a document of a file, or one whose origin is only a behavior or a flag.
     """
     steps: list[TraceStep] = []
     while doc.source is None:
@@ -328,7 +331,7 @@ def trace_to_source(doc: TracedDocument, path: Path) -> list[TraceStep]:
 
 
 def iter_origins_below(doc: TracedDocument, path: Path) -> Iterator[tuple[Path, Origin]]:
-    """The origins noted at ``path`` and below it, in document order."""
+    """Yield the origins recorded at ``path`` and below it, in document order."""
     depth = len(path)
     for origin_path, origin in doc.origins.items():
         if origin_path[:depth] == path:

@@ -1,4 +1,4 @@
-"""Sequences that are made again when one of their elements is asked for, so that nobody has to keep them."""
+"""Random access to sequences that are regenerated on request instead of kept in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podplan.core.typing import Any
 class Replay:
     """Elements of sequences by the key of the sequence and their number.
 
-    They are mostly asked for in their order: then the next one is made where the last one was.
+    Elements are mostly requested in order: then the iterator continues where it stopped.
     """
 
     def __init__(self, make: Callable[[Any], Iterator[Any]], most_open: int) -> None:
@@ -19,7 +19,7 @@ class Replay:
         self._open: dict[Hashable, tuple[Iterator[Any], int]] = {}
 
     def element(self, key: Hashable, number: int) -> Any:
-        """The element of that number, from 0, which must be there."""
+        """Return the element with this 0-based number, which must exist."""
         elements, there = self._open.pop(key, (None, 0))
         if elements is None or there > number:
             elements, there = self._make(key), 0

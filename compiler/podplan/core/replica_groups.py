@@ -1,4 +1,4 @@
-"""Lowered objects, folded: one template for all replicas of a type that differ only in their index."""
+"""Replica groups: one template for all lowered objects that differ only in their index."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from podplan.core.provenance import (
 )
 from podplan.core.typing import Any, NamedTuple
 
-CONFIGURED_BASIS = "configured"  # the basis of a fact whose value the configuration gives
+CONFIGURED_BASIS = "configured"  # the basis of a behavior whose value the configuration sets
 
 
 class ReplicaGroup(NamedTuple):
-    """Equal objects but for the index: ``doc`` is the one at index ``start``, and there are ``replicas``.
+    """Objects that are equal except for the index: ``doc`` is the one at index ``start``, of ``replicas`` in
+    all.
 
-    ``role`` is the replica type, or "" for an object that the job has only once. ``training`` is the index of
-    the container that trains, for Pods.
+    ``replica_type`` is "" for an object that exists once per job. ``training_container_index`` is the index
+    of the training container, for Pods.
     """
 
     doc: TracedDocument
@@ -43,12 +44,12 @@ class ReplicaGroup(NamedTuple):
 
 
 class LoweringOptions(NamedTuple):
-    """What lowering may be told besides the CR.
+    """Options of lowering besides the CR.
 
-    ``uid`` is the metadata.uid to name children by, where the CR itself has none. ``resumed`` lowers a
-    paused job as it will be when it goes on. ``behavior_values`` replaces the values of behaviors by their
-    id, and below the name of a kind or of an API group for these alone; ``kind`` and ``group`` are those of
-    the CR that is lowered.
+    ``uid`` is the metadata.uid that children are named by, if the CR itself has none. ``resumed`` lowers a
+    paused job as if it were resumed. ``behavior_values`` replaces the values of behaviors by id, and below
+    the name of a kind or an API group for that one alone; ``kind`` and ``group`` are those of the CR that is
+    lowered.
     """
 
     uid: str = ""
@@ -62,7 +63,7 @@ class LoweringOptions(NamedTuple):
         return str(self.behavior_values.get(self.group, {}).get("version", default))
 
     def resolve_behavior(self, behavior: Behavior) -> Behavior:
-        """``fact`` with the value that the configuration gives it, if it does."""
+        """Return ``behavior`` with the value from the configuration, if that sets one."""
         if not self.behavior_values:
             return behavior
         for section in (self.kind, self.group):
@@ -77,7 +78,7 @@ class LoweringOptions(NamedTuple):
         )
 
     def first_configured(self, behavior: Behavior, *others: Behavior) -> Behavior:
-        """The first of several facts that the configuration gives a value, else ``fact``."""
+        """Return the first of several behaviors that the configuration sets, else ``behavior``."""
         if not self.behavior_values:
             return behavior
         resolved = [self.resolve_behavior(one) for one in (behavior, *others)]
@@ -88,7 +89,7 @@ UID_FLAG = Flag("--uid")
 
 
 def build_group(tree: Traced, replica_type: str = "", start: int = 0, replicas: int = 1) -> ReplicaGroup:
-    """The group whose object at index ``start`` a marked tree describes."""
+    """Build the group whose object at index ``start`` a traced tree describes."""
     kind, metadata = tree.value["kind"], tree.value["metadata"]
     name = metadata["name"] if "name" in metadata else metadata["generateName"]
     text = name.value if isinstance(name, Traced) else name
@@ -99,25 +100,25 @@ def build_group(tree: Traced, replica_type: str = "", start: int = 0, replicas: 
 
 
 def find_name_path(doc: TracedDocument) -> Path:
-    """The path of the name of an object, or of the beginning of a name that the API server completes."""
+    """Return the path of the name of an object, or of the start of a name that the API server completes."""
     return ("metadata", "name" if "name" in doc.data["metadata"] else "generateName")
 
 
 def find_object_name(doc: TracedDocument) -> str:
-    """The name of an object, or the beginning of a name that the API server completes."""
+    """Return the name of an object, or the beginning of a name that the API server completes."""
     metadata = doc.data["metadata"]
     return str(metadata.get("name") or metadata.get("generateName", ""))
 
 
 def find_name_text(doc: TracedDocument) -> ReplicaText | None:
-    """How the name of an object depends on its index; None where it does not."""
+    """Return how the name of an object depends on its index; None if it does not."""
     return doc.replica_texts.get(find_name_path(doc))
 
 
 def expand_group(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
-    """The objects of a group in full, in order of their index.
+    """Yield the objects of a group in full, in order of their index.
 
-    Raises LimitExceeded when there are more than ``MAX_EXPANDED_REPLICAS``, or as many lines in a text.
+    Raises LimitExceeded: for more than ``MAX_EXPANDED_REPLICAS`` replicas, or as many lines in a text.
     """
     replica_count = max(
         [group.replicas, *(_count_listed_replicas(text) for text in group.doc.replica_texts.values())]
@@ -128,7 +129,7 @@ def expand_group(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
 
 
 def require_expandable(subject: str, replicas: int) -> None:
-    """Raises LimitExceeded where there are more replicas than are written out."""
+    """Raises LimitExceeded: if there are more replicas than podplan writes out."""
     if replicas > MAX_EXPANDED_REPLICAS:
         message = (
             f"{subject} is about {replicas} replicas, too many to write them all out; "
@@ -145,7 +146,7 @@ def _count_listed_replicas(text: ReplicaText) -> int:
 
 
 def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
-    """The object that ``doc`` stands for at one index; parts that do not vary are shared."""
+    """Return the object of ``doc`` at one index; parts that do not depend on the index are shared."""
     data: dict[str, Any] = dict(doc.data)
     copies: dict[Path, Any] = {(): data}
     for path, text in doc.replica_texts.items():
@@ -154,7 +155,7 @@ def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
 
 
 def _set_path(copies: dict[Path, Any], path: Path, value: str | list[str]) -> None:
-    """Sets ``path`` in the tree whose root copy is ``copies[()]``, copying each container once on the way."""
+    """Set ``path`` in the tree whose root copy is ``copies[()]``, copying each container on the path once."""
     for cut in range(1, len(path)):
         if path[:cut] not in copies:
             parent = copies[path[: cut - 1]]
@@ -167,7 +168,7 @@ def _copy_shallow(container: Any) -> Any:
 
 
 def fold_group(group: ReplicaGroup) -> dict[str, Any]:
-    """The object of a group with the index written as a range, such as ``train-worker-{0..31}``."""
+    """Return the object of a group with the index written as a range, such as ``train-worker-{0..31}``."""
     data: dict[str, Any] = dict(group.doc.data)
     copies: dict[Path, Any] = {(): data}
     for path, text in group.doc.replica_texts.items():

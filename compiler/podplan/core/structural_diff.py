@@ -1,6 +1,6 @@
-"""Where two documents differ: maps by key, lists by what identifies their entries.
+"""Structural diff of two documents: mappings by key, lists by what identifies their entries.
 
-What counts as a difference depends on who compares; ``DiffRules`` states it.
+``DiffRules`` states what counts as a difference.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from podplan.core.typing import Any, NamedTuple
 
 
 class Absent:
-    """The one value of what is not there."""
+    """The type of ABSENT, which marks a missing value."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -24,9 +24,9 @@ EntryIndexes = dict[tuple[Any, ...], int]
 
 
 class Change(NamedTuple):
-    """A part that differs: its path and value in both documents, ABSENT where one has none.
+    """A part that differs: its path and value in both documents, ABSENT if a document lacks it.
 
-    On the side that lacks the part, the path ends with the step that it has on the other side. With
+    In the document that lacks the part, the path ends with the step that it has in the other. With
     ``order_only`` both are lists with the same entries in another order, and the values are their names.
     """
 
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def is_same_data(left: Any, right: Any) -> bool:
-    """Whether two pieces of data are the same as JSON: 1, 1.0, true and "1" all differ."""
+    """Whether two values are equal as JSON: 1, 1.0, true and "1" all differ."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(is_same_data(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
@@ -47,17 +47,18 @@ def is_same_data(left: Any, right: Any) -> bool:
 
 
 def index_by_place(old: list[Any], new: list[Any]) -> tuple[EntryIndexes, EntryIndexes]:
-    """Pairs the first entries of two lists, the second ones, and so on."""
+    """Pair the entries of two lists by their index."""
     return index_by_key(old, ()), index_by_key(new, ())
 
 
 class DiffRules(NamedTuple):
     """What counts as a difference.
 
-    ``index_entries`` gives the keys of the entries of two lists at a path; entries with one key are compared,
-    and with None the lists are values. ``is_equal`` compares values. Lists for which ``is_ordered`` differ by
-    their order too. A part that only one side has is no difference where ``is_ignored``, which also gets the
-    map or list that has it; where ``expands``, its own parts are reported instead of the whole.
+    ``index_entries`` returns the keys of the entries of two lists at a path; entries with equal keys are
+    compared; without it, lists are compared as values. ``is_equal`` compares values. Lists for which
+    ``is_ordered`` is true differ by their order, too. A part that only one document has is no difference if
+    ``is_ignored``, which also gets the mapping or list that contains it; if ``expands``, its children are
+    reported instead of the whole.
     """
 
     index_entries: Callable[[Path, list[Any], list[Any]], tuple[EntryIndexes, EntryIndexes] | None]
@@ -68,7 +69,10 @@ class DiffRules(NamedTuple):
 
 
 def iter_changes(old: Any, new: Any, rules: DiffRules) -> Iterator[Change]:
-    """The parts that differ, in the order of ``old``, then what is new. A null in a map counts as absent."""
+    """Yield the parts that differ, in the order of ``old``, then the new ones.
+
+    A null in a mapping counts as absent.
+    """
     yield from _compare_values(rules, Change((), (), old, new))
 
 
@@ -128,7 +132,7 @@ def _compare_lists(
 
 
 def count_common_ends(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
-    """How many entries two lists have in common at their beginning, and behind that at their end."""
+    """Return how many entries two lists have in common at the start, and after that at the end."""
     shorter = min(len(old), len(new))
     start = next((number for number in range(shorter) if old[number] != new[number]), shorter)
     remaining = shorter - start

@@ -1,4 +1,4 @@
-"""What somebody probably meant who wrote a name that is not there."""
+"""Suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _MAX_LISTED = 8
 
 
 def suggest_name(word: str, candidates: Iterable[str]) -> str:
-    """The known name that ``word`` was probably meant to be, or ""; case does not count."""
+    """Return the candidate that ``word`` was probably meant to be, or ""; case is ignored."""
     return _find_closest(word[:_MAX_LENGTH].lower(), tuple(sorted(candidates)[:_MAX_CANDIDATES]))
 
 
-@lru_cache(maxsize=256)  # who writes a name wrong in one entry does so in all of them
+@lru_cache(maxsize=256)  # a misspelt name is often repeated in many entries
 def _find_closest(word: str, names: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
@@ -26,13 +26,14 @@ def _find_closest(word: str, names: tuple[str, ...]) -> str:
 
 
 def suggest_phrase(word: str, candidates: Iterable[str]) -> str:
-    """``; did you mean "x"?`` with the known name nearest to ``word``, or ""."""
+    """Return ``; did you mean "x"?`` with the candidate nearest to ``word``, or ""."""
     suggestion = suggest_name(word, candidates)
     return f'; did you mean "{suggestion}"?' if suggestion else ""
 
 
 def suggest_or_list(word: str, candidates: Iterable[str]) -> str:
-    """``; did you mean "x"?`` or, without such a name, ``; there is a, b``; "" where nothing is known."""
+    """Return ``; did you mean "x"?``, or without such a name ``; there is a, b``, or "" without
+    candidates."""
     names = sorted(candidates)
     if not names:
         return ""

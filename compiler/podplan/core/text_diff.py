@@ -1,8 +1,8 @@
-"""Where two lists of lines differ, in time that grows with their lengths.
+"""Line diff of two texts in time that grows with their lengths.
 
-difflib takes the square of them where every other line differs, and the cube at worst. Here lines that each
-list has once are the anchors, as in Bram Cohen's patience diff (https://bramcohen.livejournal.com/73318.html),
-and difflib has the little that stands between them.
+difflib is quadratic if every other line differs, and cubic at worst. Here lines that occur once in each list
+are the anchors, as in Bram Cohen's patience diff (https://bramcohen.livejournal.com/73318.html), and difflib
+compares only the lines between them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from itertools import pairwise
 
 from podplan.core.typing import NamedTuple
 
-MAX_COMPARED_PAIRS = 4_096  # pairs of lines of two stretches without an anchor: others differ as a whole
+MAX_COMPARED_PAIRS = 4_096  # pairs of lines between two anchors; longer ranges are reported as replaced
 MAX_ANCHOR_ROUNDS = 20  # of anchors between anchors
 
 
 class DiffRange(NamedTuple):
-    """Lines ``start`` to ``end`` (0-based, the end exclusive), in whose place ``new_start`` to ``new_end``
-    are."""
+    """Lines ``start`` to ``end`` (0-based, end exclusive) that lines ``new_start`` to ``new_end`` replace."""
 
     start: int
     end: int
@@ -29,7 +28,7 @@ class DiffRange(NamedTuple):
 
 
 def iter_diff_ranges(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffRange]:
-    """The stretches that differ, in order; what is between two of them is the same in both lists."""
+    """Yield the ranges that differ, in order; the lines between two of them are equal in both lists."""
     stack = [(DiffRange(0, len(before), 0, len(after)), MAX_ANCHOR_ROUNDS)]
     while stack:
         whole, rounds = stack.pop()
@@ -61,7 +60,7 @@ def iter_unified_diff(
     line_end: str = "\n",
     context_lines: int = 3,
 ) -> Iterator[str]:
-    """The lines of a unified diff, as difflib writes them; those of its own have ``end`` at their end."""
+    """Yield the lines of a unified diff as difflib writes them; header lines end with ``line_end``."""
     for number, hunk in enumerate(_group_hunks(iter_diff_ranges(before, after), 2 * context_lines)):
         if number == 0:
             yield from (f"--- {labels[0]}{line_end}", f"+++ {labels[1]}{line_end}")
@@ -79,7 +78,7 @@ def iter_unified_diff(
 
 
 def _trim_common_lines(diff_range: DiffRange, before: Sequence[str], after: Sequence[str]) -> DiffRange:
-    """A stretch without the lines that are the same at its beginning and at its end."""
+    """Return a range without the lines that are equal at its start and at its end."""
     start, end, new_start, new_end = diff_range
     while start < end and new_start < new_end and before[start] == after[new_start]:
         start, new_start = start + 1, new_start + 1
@@ -95,7 +94,8 @@ def _count_pairs(diff_range: DiffRange) -> int:
 def _find_anchors(
     diff_range: DiffRange, before: Sequence[str], after: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """The places in both lists of lines that are once in each: as many as follow on one another in both."""
+    """Return the positions in both lists of lines that occur once in each, the longest sequence in the
+    same order in both."""
     old, new = before[diff_range.start : diff_range.end], after[diff_range.new_start : diff_range.new_end]
     old_counts, new_counts = Counter(old), Counter(new)
     new_positions = {
@@ -110,9 +110,9 @@ def _find_anchors(
 
 
 def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest choice of pairs, in their order, whose second numbers rise."""
-    ends: list[int] = []  # the least second number that a choice of each length ends with
-    numbers: list[int] = []  # which pair that is
+    """Return the longest subsequence of pairs whose second numbers increase."""
+    ends: list[int] = []  # the smallest second number at the end of a subsequence of each length
+    numbers: list[int] = []  # the number of that pair
     predecessors: list[int] = []  # the pair before each pair
     for number, (_, place) in enumerate(pairs):
         length = bisect_left(ends, place)
@@ -139,7 +139,7 @@ def _compare_lines(diff_range: DiffRange, before: Sequence[str], after: Sequence
 
 
 def _group_hunks(diff_ranges: Iterator[DiffRange], max_gap: int) -> Iterator[list[DiffRange]]:
-    """Stretches with at most so many lines between them, together."""
+    """Group ranges with at most ``max_gap`` lines between them."""
     hunk: list[DiffRange] = []
     for diff_range in diff_ranges:
         if hunk and diff_range.start - hunk[-1].end > max_gap:
@@ -151,6 +151,6 @@ def _group_hunks(diff_ranges: Iterator[DiffRange], max_gap: int) -> Iterator[lis
 
 
 def _format_range(start: int, end: int) -> str:
-    """Such as ``3,2``: the first line, 1-based, and how many; of none the line before, of one only that."""
+    """Format a range of a hunk header, such as ``3,2``: first line (1-based) and count."""
     length = end - start
     return str(start + 1) if length == 1 else f"{start + 1 if length else start},{length}"

@@ -1,6 +1,6 @@
-"""What a message repeats of a text that somebody wrote, and that may have megabytes."""
+"""Truncation of untrusted text in messages."""
 
 
 def truncate(text: str, max_length: int) -> str:
-    """``text`` in at most ``longest`` characters: where it has more, its beginning and "…"."""
+    """Return ``text`` in at most ``max_length`` characters; a longer text ends with "…"."""
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -1,7 +1,7 @@
-"""What annotations need of ``typing``, which costs a cold start more than reading a file does.
+"""Names for annotations without importing ``typing``, which takes longer at start-up than reading a file.
 
-Annotations are never evaluated, so that at run time most names need to mean nothing. To type checkers each is
-what it is called; ``NamedTuple`` has everything but the types of its fields at run time too.
+Annotations are never evaluated, so at run time most names need no meaning. Type checkers see the names of the
+standard library; ``NamedTuple`` also works at run time, except for the types of its fields.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ else:
     Any = IO = BinaryIO = Literal = NoReturn = Protocol = object
 
     def TypeVar(_name, **_):  # noqa: N802
-        """An annotation, and so nothing."""
+        """Return nothing useful: annotations are not evaluated."""
 
     def cast(_type, value):
-        """The value."""
+        """Return ``value``."""
         return value
 
-    # collections.namedtuple takes 200 µs for a class, most of it to compile ``__new__``. Here one is compiled
-    # for each number of fields, and a class takes 12 µs: a cold check makes 170, a tenth of its time.
+    # collections.namedtuple takes 200 µs per class, most of it to compile ``__new__``. Here one ``__new__``
+    # is compiled for each number of fields, and a class takes 12 µs: a cold check creates 170, a tenth of its
+    # time.
     _MAX_FIELDS = 64
     _widest = namedtuple("_widest", [f"f{number}" for number in range(_MAX_FIELDS)])
     _GETTERS = [vars(_widest)[field] for field in _widest._fields]
@@ -73,7 +74,7 @@ else:
             return tuple(self)
 
     class _Fields(type):
-        """Makes a named tuple of a class with annotated fields."""
+        """Metaclass that turns a class with annotated fields into a named tuple."""
 
         def __new__(cls, name, bases, body):
             if not bases:
@@ -86,4 +87,4 @@ else:
             return type(name, (_Record,), body)
 
     class NamedTuple(metaclass=_Fields):
-        """The base of classes with fields, as ``typing.NamedTuple``."""
+        """Base of classes with fields, as ``typing.NamedTuple``."""

@@ -1,1 +1,1 @@
-"""podplan inside other programs: Argo CD, GitHub Actions, editors."""
+"""podplan in other programs: Argo CD, GitHub Actions, editors."""

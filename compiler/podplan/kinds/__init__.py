@@ -1,1 +1,1 @@
-"""Kinds of job: ``registry`` lists them, ``spec`` has what they answer, and each has a package."""
+"""Kinds of job: ``registry`` lists them, ``spec`` describes their properties, and each kind has a package."""

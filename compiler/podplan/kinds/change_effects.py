@@ -1,8 +1,8 @@
-"""What a change of a CR does under the same name: to a job that runs, and to one that is done.
+"""The effect of a change of a CR on a job of the same name that exists.
 
-A GitOps tool that applies a CR patches it; it does not delete and make it anew, unless with Replace=true
-(https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/). So what becomes of a change is up to the
-controller: each kind has rules by field.
+A GitOps tool that applies a CR patches it; it does not delete and re-create it, except with Replace=true
+(https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/). So the controller decides about the
+effect: each kind has rules by field.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ UNKNOWN = Behavior(
 
 
 class ChangeRule(NamedTuple):
-    """What a change at ``path`` or below it does.
+    """The effect of a change at ``path`` or below it.
 
-    ``paused_behavior`` is set where a job that is paused takes up the change in place instead.
+    ``paused_behavior`` is set if a paused job takes over the change in place instead.
     """
 
     path: Path
@@ -51,7 +51,8 @@ class ChangeRule(NamedTuple):
 
 
 class ChangeRules(NamedTuple):
-    """The rules of a kind, of which the first counts that is about a path, and where a CR is paused."""
+    """The rules of a kind, of which the first that matches a path applies, and the path of the pause
+    field."""
 
     rules: tuple[ChangeRule, ...] = ()
     pause_path: Path = ()
@@ -64,7 +65,7 @@ _DEFAULT_RULES = (
 
 
 class FieldEffect(NamedTuple):
-    """What the change at one path of a CR does, and the fact that says so."""
+    """The effect of the change at one path of a CR, and the behavior that states it."""
 
     path: Path
     level: EffectLevel
@@ -72,11 +73,11 @@ class FieldEffect(NamedTuple):
 
 
 class ChangeEffect(NamedTuple):
-    """What a change of a CR does under the same name, by the strongest of its effects.
+    """The effect of a change of a CR under the same name, by the strongest of its effects.
 
-    ``how`` is "none" (nothing that runs is another), "in-place" (the controller takes it up in the job that
-    there is) or "re-run" (only a job made anew has it: that one starts again, and until then the old one
-    goes on as it was). ``effects`` are in the order of the CR; without any, the two are equal.
+    ``level`` is "none" (nothing that runs changes), "in-place" (the controller updates the existing job) or
+    "re-run" (only a re-created job has the change; until then the old one runs on unchanged).
+    ``field_effects`` are in the order of the CR; without any, the two CRs are equal.
     """
 
     level: EffectLevel
@@ -84,16 +85,15 @@ class ChangeEffect(NamedTuple):
 
     @property
     def decisive_effects(self) -> tuple[FieldEffect, ...]:
-        """The effects that make the change what it is."""
+        """The effects with the level of the whole change."""
         return tuple(effect for effect in self.field_effects if effect.level == self.level)
 
 
 def compute_change_effect(old: Any, new: Any, paths: Iterable[Path] | None = None) -> ChangeEffect:
-    """What becomes of a job whose CR ``old`` is applied again as ``new``, of one kind and name.
+    """Compute the effect of applying ``new`` over ``old``, of the same kind and name.
 
-    ``paths`` are those that differ, where they are known already; else the two are compared value by value.
-    Of a job that is paused on either side, Pods are made from the new CR. One that the API server names is
-    another job each time.
+    ``paths`` are the paths that differ, if the caller knows them; else the two are compared. If the job is
+    paused in either CR, its Pods are created from the new one. A CR with generateName is a new job each time.
     """
     rules = _load_rules(new)
     is_paused = _is_paused(old, rules.pause_path) or _is_paused(new, rules.pause_path)
@@ -110,13 +110,13 @@ def compute_change_effect(old: Any, new: Any, paths: Iterable[Path] | None = Non
 
 
 def has_generated_name(cr: Any) -> bool:
-    """Whether the API server gives a CR its name, another one each time."""
+    """Whether the API server generates the name of a CR, a different one each time."""
     metadata = cr.get("metadata") if isinstance(cr, dict) else None
     return isinstance(metadata, dict) and bool(metadata.get("generateName")) and not metadata.get("name")
 
 
 def _load_rules(cr: Any) -> ChangeRules:
-    """The rules of the kind of a CR, or of its family for a kind that podplan does not lower."""
+    """Return the rules of the kind of a CR, or of its family for a kind that podplan does not lower."""
     cr = cr if isinstance(cr, dict) else {}
     kind = find_kind(cr.get("apiVersion"), cr.get("kind"))
     if kind is not None:
@@ -136,7 +136,7 @@ def _is_paused(cr: Any, pause_path: Path) -> bool:
 
 
 def _find_field_effect(rules: ChangeRules, path: Path, is_paused: bool) -> FieldEffect:
-    """What the change at ``path`` of a CR does, by the first rule whose path it begins with."""
+    """Return the effect of the change at ``path``, by the first rule whose path is a prefix of it."""
     rule = next(rule for rule in (*rules.rules, *_DEFAULT_RULES) if path[: len(rule.path)] == rule.path)
     if is_paused and rule.paused_behavior is not None:
         return FieldEffect(path, "in-place", rule.paused_behavior)
@@ -144,7 +144,8 @@ def _find_field_effect(rules: ChangeRules, path: Path, is_paused: bool) -> Field
 
 
 def iter_changed_paths(old: Any, new: Any) -> Iterator[Path]:
-    """The paths at which two documents differ, as far down as maps lead; what is absent is an empty map."""
+    """Yield the paths at which two documents differ, as deep as mappings go; an absent value is an empty
+    mapping."""
     return (change.new_path for change in iter_changes(old, new, _DIFF_RULES))
 
 

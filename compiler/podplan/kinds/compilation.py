@@ -1,4 +1,4 @@
-"""From a resolved profile to the CR that it stands for."""
+"""Compiles a resolved profile to a CR."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METADATA_FIELD_ORDER = ("name", "generateName", "namespace", "labels", "annotati
 
 
 class CompileResult(NamedTuple):
-    """The CR, or None where the profile cannot be compiled; the paths of ``problems`` are in the profile."""
+    """The CR, or None if the profile cannot be compiled; the paths of ``diagnostics`` are in the profile."""
 
     cr: TracedDocument | None
     diagnostics: list[Diagnostic]
@@ -31,11 +31,10 @@ class CompileResult(NamedTuple):
 def compile_profile(
     profile: TracedDocument, inventory: TracedDocument | None, gitops_tool: str = "none"
 ) -> CompileResult:
-    """The CR of a resolved profile: one without extends, params, environments, matrix and expressions.
+    """Compile a resolved profile: one without extends, params, environments, matrix and expressions.
 
-    It says what the profile says: no default of a controller is written out, and the annotations for the
-    tool ``gitops`` are all that is added. Each path of it traces to the profile, the inventory or a named
-    fact.
+    The CR states what the profile states: no default of a controller is written out, and only annotations for
+    ``gitops_tool`` are added. Each path of it traces to the profile, the inventory or a behavior.
     """
     profile_cursor = root_cursor(profile)
     job_kind = profile_cursor.get("spec", "job")
@@ -78,7 +77,7 @@ def _build_cr(
 
 
 def _build_metadata(metadata_cursor: Cursor, gitops_tool: str) -> Any:
-    """The metadata of the profile, the name first even where a base gave the labels."""
+    """Return the metadata of the profile, with the name first even if a base profile gave the labels."""
     if not isinstance(metadata_cursor.value, dict):
         return metadata_cursor
     fields = {key: drop_nulls(value) for key, value in metadata_cursor.fields().items()}
@@ -95,7 +94,7 @@ def _find_name(profile_cursor: Cursor) -> Any:
 
 
 def _find_kinds_with_field(field: str, in_role: bool) -> Iterable[str]:
-    """The kinds that have a field."""
+    """Return the kinds that have a field."""
     specs = ((name, load_spec(kind)) for name, kind in COMPILED_KINDS.items())
     return (name for name, spec in specs if field in (spec.role_fields if in_role else spec.profile_fields))
 

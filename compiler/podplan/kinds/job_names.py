@@ -1,4 +1,4 @@
-"""What the children of a job are named after."""
+"""The names that the children of a job are derived from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podplan.kinds.registry import find_kind, load_spec
 
 
 class JobNames(NamedTuple):
-    """The name of a job, what the names of its children begin with, and whether that depends on a uid."""
+    """The name of a job, the base name of its children, and whether that depends on a uid."""
 
     name: str
     base_name: str
@@ -19,7 +19,7 @@ class JobNames(NamedTuple):
 
 
 def compute_job_names(cr: Cursor, options: LoweringOptions) -> JobNames:
-    """The names of the children of a CR that its schema accepts."""
+    """Compute the names for the children of a CR that fits its schema."""
     kind = find_kind(cr.value["apiVersion"], cr.value["kind"])
     load: Callable[[Any, Any], JobNames] | None = load_spec(kind).load_job_names if kind else None
     if load is not None:

@@ -1,4 +1,4 @@
-"""Which facts are settings: those of lowering that have a value, which the configuration may replace."""
+"""Lowering options: the behaviors with a value, which the configuration may replace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
 from podplan.kinds.registry import FAMILIES, Family
 
-# Words that a setting must have, or what it is about is lost.
+# Placeholders that an option must contain; without them the text is the same for all replicas, or incomplete.
 REQUIRED_WORDS = {
     "pod.name": "index",
     "service.name": "index",
@@ -29,7 +29,7 @@ WORD_PATTERN = compile_lazily(r"\{([a-z]+(?:-[a-z]+)*)\}")
 
 @cache
 def list_lowering_options() -> dict[str, Behavior]:
-    """The settings of lowering by their id, in order of the id."""
+    """Return the lowering options by id, sorted."""
     options = [
         fact for fact in iter_behaviors() if fact.value is not None and not fact.id.startswith("profile.")
     ]
@@ -38,14 +38,14 @@ def list_lowering_options() -> dict[str, Behavior]:
 
 @cache
 def list_status_behavior_ids() -> frozenset[str]:
-    """The ids of the facts about what controllers report, which change nothing that is lowered."""
+    """Return the ids of the behaviors about status, which do not affect lowered objects."""
     return frozenset(
         fact.id for family in FAMILIES for fact in _iter_in_modules(family.status_behavior_modules)
     )
 
 
 def list_fixed_behaviors() -> list[Behavior]:
-    """The uncertain facts of lowering that no setting changes, in order of their id."""
+    """Return the uncertain behaviors of lowering that are no options, sorted by id."""
     fixed_behaviors = [
         fact for fact in iter_behaviors() if fact.value is None and fact.basis in ("anchored", "assumed")
     ]
@@ -53,7 +53,7 @@ def list_fixed_behaviors() -> list[Behavior]:
 
 
 def find_unknown_word(behavior: Behavior, value: Any) -> str | None:
-    """The first word in braces that a setting does not fill in; None where all are known."""
+    """Return the first unknown placeholder in the value of an option, or None."""
     if not behavior.placeholders:
         return None
     words = (word for text in _iter_texts(value) for word in WORD_PATTERN.findall(text))
@@ -61,7 +61,7 @@ def find_unknown_word(behavior: Behavior, value: Any) -> str | None:
 
 
 def explain_missing_word(behavior: Behavior, value: Any) -> str | None:
-    """What a setting must have and has not, in words; None where nothing is lacking."""
+    """Return a sentence about what the value of an option lacks, or None."""
     required_word = REQUIRED_WORDS.get(behavior.id, "")
     if required_word == "index" and not str(value).endswith("{index}"):
         return "end in {index}, or all replicas have one name"
@@ -82,7 +82,7 @@ def _iter_texts(value: Any) -> Iterator[str]:
 
 
 def iter_behaviors() -> Iterator[Behavior]:
-    """The behaviors of all families and of compiling, each once, also those that stand in tables."""
+    """Yield the behaviors of all families and of compiling, each once, including those in tables."""
     names = (name for family in FAMILIES for name in _list_modules(family))
     yield from {fact.id: fact for fact in _iter_in_modules((*names, _COMPILE_MODULE))}.values()
 

@@ -1,6 +1,6 @@
-"""The kinds of job that podplan knows, by group, version and kind: one line each.
+"""The kinds of job that podplan knows, by group, version and kind.
 
-Each kind is a package with the modules ``spec`` (a ``KindSpec``: what the rest of podplan may ask about it),
+Each kind is a package with the modules ``spec`` (a ``KindSpec``: its properties for the rest of podplan),
 ``compile``, ``lower`` and ``decompile``. They are imported only when a document of the kind is checked.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class GroupVersionKind(NamedTuple):
-    """What identifies a kind: two API groups may have kinds of one name."""
+    """The identity of a kind; two API groups may have kinds of the same name."""
 
     group: str
     version: str
@@ -31,23 +31,22 @@ class GroupVersionKind(NamedTuple):
 
     @property
     def qualified_name(self) -> str:
-        """The kind as ``group/version/Kind``, which no other kind shares."""
+        """The kind as ``group/version/Kind``, which is unique."""
         return f"{self.api_version}/{self.kind}"
 
 
 class Family(NamedTuple):
     """The kinds of one API group and version.
 
-    ``packages`` are the kinds that podplan lowers. Of those in ``not_lowered`` it says that they are not
-    checked. Those in ``unchecked`` belong to the group and are no jobs. ``owns_group`` is false for a group
-    in which others have kinds too, such as batch: there an unknown kind is no mistake.
-    ``behavior_modules`` define what several controllers do when they create objects, and
-    ``status_behavior_modules`` what becomes of a job that runs; what one controller does is in the module
-    ``behaviors`` of its kind. ``change_rules_module`` says what a change does to the kinds in
-    ``not_lowered``. The kinds of a family that ``is_common`` are in most repositories, whatever these are
-    about: only documents that clearly are of such a kind count as jobs. ``operator_versions`` are those of
-    the operator that a configuration may state, the default first. ``not_compiled`` are the kinds that no
-    profile becomes.
+    ``packages`` are the kinds that podplan lowers. Those in ``not_lowered`` are reported as not checked.
+    Those in ``unchecked`` belong to the group and are no jobs. ``owns_group`` is false for a group that
+    others define kinds in too, such as batch: there an unknown kind is no mistake. ``behavior_modules``
+    define what several controllers do when they create objects, and ``status_behavior_modules`` what they do
+    with running jobs; the behaviors of one controller are in the module ``behaviors`` of its kind.
+    ``change_rules_module`` has the change rules of the kinds in ``not_lowered``. ``operator_versions`` are
+    those of the operator that a configuration may state, the default first. The kinds of a family that
+    ``is_common`` are in most repositories, whatever these are about: only documents that clearly are of such
+    a kind count as jobs. ``not_compiled`` are the kinds that no profile compiles to.
     """
 
     group: str
@@ -80,7 +79,7 @@ class Family(NamedTuple):
         return kind.api_version == self.api_version and kind.kind in self.not_compiled
 
     def has_job_kind(self, kind: object) -> bool:
-        """Whether ``kind``, or the kind in its List, is a job of this family."""
+        """Whether ``kind``, or the kind in its List, is a job kind of this family."""
         return isinstance(kind, str) and kind.removesuffix("List") in self.job_kinds
 
 
@@ -159,9 +158,9 @@ PACKAGES: dict[GroupVersionKind, str] = {
     for family in FAMILIES
     for kind, package in family.packages.items()
 }
-DECLARED_PACKAGE = "podplan.kinds.declared"  # of all kinds that a WorkloadMapping declares
+DECLARED_PACKAGE = "podplan.kinds.declared"  # the package of all kinds that a WorkloadMapping declares
 _JOB_KINDS = [kind for family in FAMILIES for kind in family.job_kinds]
-# The kinds that podplan lowers, by the name that users write: the kind alone where only one family has it.
+# The kinds that podplan lowers, by the name that users write: the bare kind if only one family has it.
 KINDS_BY_NAME: dict[str, GroupVersionKind] = {
     kind.kind if _JOB_KINDS.count(kind.kind) == 1 else kind.qualified_name: kind for kind in PACKAGES
 }
@@ -184,12 +183,12 @@ _BARE_NAMES = frozenset(kind for family in FAMILIES if not family.is_common for 
 
 
 def name_of(kind: GroupVersionKind) -> str:
-    """The name of a kind as users write it: ``group/version/Kind`` where the bare one is ambiguous."""
+    """Return the name of a kind as users write it: ``group/version/Kind`` if the bare one is ambiguous."""
     return _NAME_BY_KIND[kind]
 
 
 def find_family(api_version: object, kind: object = None) -> Family | None:
-    """The family of an apiVersion, also where its version is wrong or missing.
+    """Return the family of an apiVersion, also if its version is wrong or missing.
 
     Of several versions of a group, the one that has ``kind``.
     """
@@ -203,12 +202,13 @@ def find_family(api_version: object, kind: object = None) -> Family | None:
 
 
 def list_families_with(kind: object) -> list[Family]:
-    """The families that have a job of this kind, or of the kind in this List."""
+    """Return the families that have a job of this kind, or of the kind in this List."""
     return [family for family in FAMILIES if family.has_job_kind(kind)]
 
 
 def family_of(data: Mapping[str, Any]) -> Family:
-    """The family of a CR: by its group, else by its kind and the nearest group, else the first."""
+    """Return the family of a CR: by its group, else by its kind and the most similar group, else the
+    first."""
     api_version, kind = data.get("apiVersion"), data.get("kind")
     if family := find_family(api_version, kind):
         return family
@@ -222,14 +222,14 @@ def family_of(data: Mapping[str, Any]) -> Family:
 
 
 def resource_label(api_version: object, kind: object) -> str:
-    """The kind of an object in a label that names one object: with its group where several groups have it."""
+    """Return the kind of an object for labels: with its group if several groups have it."""
     group = api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
     groups = {family.group for family in list_families_with(kind)}
     return f"{kind}.{group}" if len(groups) > 1 and group in groups else str(kind)
 
 
 def find_kind(api_version: object, kind: object) -> GroupVersionKind | None:
-    """The kind of a CR that podplan lowers; None for any other document."""
+    """Return the kind of a CR that podplan lowers; None for any other document."""
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
     group, _, version = api_version.rpartition("/")
@@ -243,26 +243,31 @@ def is_kind_name(kind: object) -> bool:
 
 
 def iter_kinds_named(name: object) -> Iterator[GroupVersionKind]:
-    """The kinds that a name means: those of all groups for a bare kind, one for ``group/version/Kind``."""
+    """Yield the kinds that a name means: those of all groups for a bare kind, one for
+    ``group/version/Kind``."""
     return (known for known in PACKAGES if name in (known.kind, known.qualified_name))
 
 
 def load_module(kind: GroupVersionKind, part: str) -> ModuleType:
-    """The module ``part`` (spec, compile, decompile or lower) of a kind; KeyError for an unknown kind."""
+    """Import the module ``part`` (spec, compile, decompile or lower) of a kind.
+
+    Raises KeyError: if it is unknown.
+    """
     return import_module(f"{PACKAGES[kind]}.{part}")
 
 
 def load_spec(kind: GroupVersionKind) -> KindSpec:
-    """What the rest of podplan may ask about a kind; KeyError for an unknown kind."""
+    """Return the KindSpec of a kind. Raises KeyError: if it is unknown."""
     spec: KindSpec = load_module(kind, "spec").SPEC
     return spec
 
 
 def lower_cr(cr: TracedDocument, references: References, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects that the controller creates for a CR that satisfies its schema, folded.
+    """Lower a CR that fits its schema to the objects that its controller creates, as replica groups.
 
-    ``references`` are the documents that it refers to; at () it has the WorkloadMapping of a declared kind.
-    Raises KeyError for a CR of an unknown kind.
+    ``references`` are the documents that it refers to; () is the WorkloadMapping of a declared kind.
+
+    Raises KeyError: for a CR of an unknown kind.
     """
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
     if kind is None and () not in references:

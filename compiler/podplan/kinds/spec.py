@@ -1,11 +1,11 @@
-"""What the rest of podplan may ask about a kind of job: one value per kind, in the kind's package."""
+"""The properties of a kind of job: one KindSpec per kind, in the package of the kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import Behavior, Cursor, DocumentPath, Path, TracedDocument
+from podplan.core.provenance import Behavior, Cursor, Path, TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class ReplicaTypesField(NamedTuple):
     """A field of a CR with replica types.
 
     ``form`` is "list" (each entry has its ``type``), "map" (by type) or "entry" (the field is one replica
-    type, called like the field).
+    type, with the name of the field).
     """
 
     path: Path
@@ -30,7 +30,7 @@ class ReplicaTypesField(NamedTuple):
 
 
 class ReplicaTypeEntry(NamedTuple):
-    """A replica type of a CR: its name, the path of what describes it, and that as written."""
+    """A replica type of a CR: its name, the path of its entry, and the entry as written."""
 
     type: str
     path: Path
@@ -38,10 +38,11 @@ class ReplicaTypeEntry(NamedTuple):
 
 
 class ProposedOptions(NamedTuple):
-    """The lowering options of a kind that the real objects of a job can tell (podplan cluster-diff).
+    """The lowering options of a kind that can be derived from the objects of a real job (podplan
+    cluster-diff).
 
     ``training_containers`` name containers. ``launch_arguments`` are the options of the launcher, and
-    ``launch_flags`` its flags with the placeholders that their values are. ``env`` are the variables that the
+    ``launch_flags`` its flags with the placeholders of their values. ``env`` are the variables that the
     controller sets: the first option whose condition, a path in the CR, is true, or that has none.
     ``hostfile_line`` is a line of the hostfile. ``shell_launcher`` is the launcher that a shell starts.
     """
@@ -55,10 +56,10 @@ class ProposedOptions(NamedTuple):
 
 
 class CleanUp(NamedTuple):
-    """The field below ``spec`` that says what becomes of replicas when the job ends.
+    """The field below ``spec`` that controls the clean-up of replicas when the job ends.
 
-    ``leaving_value`` is its default, by which replicas run on; ``ending_value`` is what to write instead, as
-    text.
+    ``leaving_value`` is its default, by which replicas continue to run; ``ending_value`` is what to write
+    instead, as text.
     """
 
     field: tuple[str, ...]
@@ -67,9 +68,9 @@ class CleanUp(NamedTuple):
 
 
 class RequiredReplicaType(NamedTuple):
-    """A replica type that a job needs: ``effect`` is what happens without replicas of it.
+    """A replica type that a job needs; ``effect`` is what happens without replicas of it.
 
-    ``is_defaulted`` if the controller creates it where the CR does not state it.
+    ``is_defaulted`` if the controller creates it when the CR does not state it.
     """
 
     effect: str
@@ -79,7 +80,7 @@ class RequiredReplicaType(NamedTuple):
 class Reference(NamedTuple):
     """A document that a CR refers to, and the path in the CR where its name is written.
 
-    An empty ``namespace`` is for any: the object has none, or the reference does not say it.
+    An empty ``namespace`` matches any: the object has none, or the reference does not state it.
     """
 
     group: str
@@ -89,31 +90,29 @@ class Reference(NamedTuple):
     path: Path
 
 
-# A problem of a CR with the documents that it refers to, and places in these, each with a label.
-PlacedDiagnostic = tuple[Diagnostic, tuple[tuple[DocumentPath, str], ...]]
 # The documents that a CR refers to, by the path in it where their names are written.
 References = Mapping[Path, Cursor]
 
 
 def list_no_references(_: Mapping[str, Any]) -> tuple[Reference, ...]:
-    """The references of a kind whose CRs have all that a controller needs."""
+    """Return no references, for kinds whose CRs are self-contained."""
     return ()
 
 
 class KindSpec(NamedTuple):
-    """The answers of one kind. What only some commands ask is a function, so that others do not load it.
+    """The properties of one kind. Those that only some commands need are functions, so that others do not
+    load them.
 
-    ``plural`` is its name in URLs of the API server and in admission rules.
-    ``option_prefix`` begins the names of the lowering options that only this kind has.
-    ``dialects`` are the forms of one kind and version, each with the fields of ``spec`` that tell it; empty
-    for a kind with one form. ``superseded_dialect`` is the one that ``migrate`` rewrites.
-    ``training_container`` has as value the name by which the controller finds the container that trains;
-    None where the first container trains.
-    ``traits`` are names of podplan.kinds.traits.
-    ``launcher_container`` is the name of the container of the launcher replica.
-    ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh keys first.
-    ``list_references`` gives the documents that a CR of the kind refers to; the loader resolves them.
-    ``validate_references`` gives the problems of a CR with these documents.
+    ``plural`` is its name in URLs of the API server and in admission rules. ``option_prefix`` begins the
+    names of the lowering options that only this kind has. ``dialects`` are the shapes of one kind and
+    version, each with the fields of ``spec`` that identify it; empty for a kind with one shape.
+    ``superseded_dialect`` is the one that ``podplan migrate`` rewrites. The value of ``training_container``
+    is the name by which the controller finds the training container; None if the first container trains.
+    ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
+    launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
+    keys first. ``main_replica_types`` are those whose replica decides over the job. ``list_references``
+    returns the documents that a CR refers to; the loader resolves them. ``validate_references`` yields the
+    diagnostics of a CR together with these documents, with their places in ``related_places``.
     ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
@@ -122,8 +121,8 @@ class KindSpec(NamedTuple):
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
 
-    # The form of a CR: the file in schemas/ if it is not called like the kind, the problems that no schema
-    # can state (of the CR, in a dialect), the rule for unknown fields, and where things are.
+    # The form of a CR: the file in schemas/ if its name is not the kind, the diagnostics that no schema can
+    # express (of the CR, in a dialect), the rule for unknown fields, and paths.
     schema: str = ""
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
@@ -135,39 +134,39 @@ class KindSpec(NamedTuple):
     run_mode_path: Path = ()
     elastic_path: Path = ()
 
-    # The fields of a profile, and of a role in it, that this kind has besides those of every kind.
+    # Fields of a profile, and of its roles, that this kind has besides the common ones.
     profile_fields: frozenset[str] = frozenset()
     role_fields: frozenset[str] = frozenset()
 
-    # What is lowered: the labels of children with the name of their job and of their PodGroup, the API of
-    # PodGroups that podplan has a schema of, how the controller names children, and what a cluster tells
-    # about the options.
+    # Lowering: the labels of children with the names of their job and of their PodGroup, the API of PodGroups
+    # that podplan has a schema of, the names of children, and the options that real objects reveal.
     owner_label: str = ""
     pod_group_label: str = ""
     pod_group_api_version: str = ""
     load_job_names: Callable[[Cursor, LoweringOptions], JobNames] | None = None
     proposed_options: ProposedOptions = ProposedOptions()
 
-    # The life of a job: how it ends and what it reports, and what a change of its CR does. A kind without
-    # the first has no ``podplan status``; without the second every change of the spec is a re-run.
+    # Status and changes. A kind without status rules has no ``podplan status``; without change rules every
+    # change of the spec is a re-run.
     load_status_rules: Callable[[], StatusRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
 
-    # What policies ask.
+    # Properties that policies select by.
     traits: frozenset[str] = frozenset()
     launcher_container: Behavior | None = None
     reserved_mounts: tuple[Behavior, ...] = ()
     clean_up: CleanUp | None = None
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
+    main_replica_types: tuple[str, ...] = ()
 
-    # Documents beside the CR.
+    # Referenced documents.
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
     declaration: TracedDocument | None = None
-    validate_references: Callable[[Cursor, References], Iterator[PlacedDiagnostic]] | None = None
+    validate_references: Callable[[Cursor, References], Iterator[Diagnostic]] | None = None
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:
-    """The replica types of a CR, in the order written; those that are no mappings are left out."""
+    """Yield the replica types of a CR, in the order written, without those that are no mappings."""
     for field in spec.replica_types:
         value: Any = cr
         for step in field.path:

@@ -1,4 +1,4 @@
-"""What a controller is taken to do with a job that runs, as values: see tools/status for what they decide."""
+"""The behaviors of a controller for a running job, as values; tools/status evaluates them."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class StatusBehaviors(NamedTuple):
 
 
 class StatusRules(NamedTuple):
-    """How one kind decides about its replicas and itself.
+    """How the controller of one kind decides about its replicas and the job.
 
-    ``behaviors`` are those that its family shares. ``leader`` is the replica that decides over the job:
-    "first", a replica type, or "" where rules do. ``restart_policy_path`` leads from a replica spec to its
-    restart policy, None for a kind without restarts. ``restart_limit_path`` is where the restarts are
-    granted: in the CR when ``shares_restarts``, else in the replica spec. ``failed_message`` is what the
-    conditions say of a failure, with ``reports_replica_failure`` also ReplicaFailure; ``finished_message`` is
-    what that says of success, if it has words of its own. ``elastic_condition_path`` must be true for
-    elastic bounds to count. With ``deletes_workers_only``, clean-up never deletes the leader.
+    ``behaviors`` are those that its family shares. ``leader`` is the deciding replica: "first", a replica
+    type, or "" if rules decide. ``restart_policy_path`` leads from a replica spec to its restart policy, None
+    for a kind without restarts. ``restart_limit_path`` leads to the limit on restarts: in the CR with
+    ``shares_restarts``, else in the replica spec. ``failed_message`` is the message of the conditions after a
+    failure, with ``reports_replica_failure`` also of ReplicaFailure; ``finished_message`` is its message
+    after success, if it differs. ``elastic_condition_path`` must be true for elastic bounds to apply. With
+    ``deletes_workers_only``, clean-up never deletes the leader.
     """
 
     behaviors: StatusBehaviors

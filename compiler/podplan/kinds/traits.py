@@ -1,7 +1,7 @@
-"""Traits: what kinds have in common, by name; policies and checks ask for a trait, never for a kind.
+"""Traits: properties of kinds, by name; policies and checks select by trait, never by kind.
 
-A kind lists its traits in its ``KindSpec``. A trait states one property of the CR or of its controller, which
-a policy may need or may not apply to. A new kind gets every rule whose traits it has.
+A kind lists its traits in its ``KindSpec``. A trait states one property of the CR or of its controller on
+which a policy depends. A new kind gets every rule whose traits it has.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TRAITS: Mapping[str, str] = {
-    # What the CR states.
+    # Traits of the CR.
     "training": "The Pods of a job may train one model together, so that ranks, rendezvous and GPUs matter",
     "pod-templates": "The CR has the Pod templates of its replicas",
     "replica-types": "The CR has replica types, each with a number of replicas and a Pod template",
@@ -22,9 +22,13 @@ TRAITS: Mapping[str, str] = {
     "env-expressions": "The controller replaces variables such as $(rank) in commands and values of env",
     "elastic": "The CR can state bounds within which the number of replicas changes (elastic)",
     "scaling-weights": "Replica types can state their share of the replicas of an elastic job",
-    # What starts the training.
+    "scheduling-policy": "The CR can state its gang in runPolicy.schedulingPolicy",
+    "suspend": "The CR can suspend the job (runPolicy.suspend)",
+    "manager-unchecked": "A controller leaves jobs alone that runPolicy.managedBy gives to an unknown one",
+    # Traits of the launch.
     "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",
     "torch-env": "The controller sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in each Pod",
+    "address-of-main-replica": "Without a main replica or elasticPolicy the Pods get no address to meet at",
     "torchrun-by-controller": "The controller can start torchrun in each Pod (torchrunConfig)",
     "deepspeed-by-controller": "The controller writes the deepspeed command line, from the section config",
     "colossalai-by-controller": "The controller writes the colossalai run command line",
@@ -35,10 +39,14 @@ TRAITS: Mapping[str, str] = {
     "ssh": "The controller gives the Pods ssh keys and starts sshd in them",
     "ssh-mount-path": "The CR can state where the ssh keys are mounted (ssh.authMountPath)",
     "launched-over-ssh": "A launcher that the controller starts reaches the other replicas over ssh",
-    # What happens when a replica ends.
+    # Traits of the end of a replica.
     "restarts-by-controller": "The controller restarts replicas that fail",
     "shared-retries": "One number limits the restarts of all replicas together (runPolicy.backoffLimit)",
     "restart-limit": "Each replica type limits its restarts itself (restartPolicy.limit)",
     "exit-code-restarts": "A restart policy ExitCode restarts replicas by their exit codes",
+    "exit-code-unlimited": "A restart policy ExitCode restarts replicas without a limit",
+    "exit-code-waits": "With a restart policy ExitCode a failed replica is neither restarted nor reported",
+    "negative-retries-fail": "A negative runPolicy.backoffLimit fails the job before it has Pods",
+    "succeeds-without-main": "A main replica type with replicas: 0 makes the job succeed at once",
     "template-restart-policy-ignored": "The restart policy inside a Pod template has no effect",
 }

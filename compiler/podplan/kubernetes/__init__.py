@@ -1,8 +1,8 @@
-"""Kubernetes' own objects, checked as the API server checks them, without one.
+"""Offline validation of built-in Kubernetes objects, as the API server validates them.
 
-A schema gives the verdict on structure; what fails it is explained field by field. Rules that span fields
-follow in plain Python. Supported are Pod, Service, ConfigMap and Secret of 1.24 to 1.37, any
-definition of theirs by name, and the two platform kinds that lowering makes besides.
+A schema decides about the structure; an object that fails it is explained field by field. Rules across fields
+follow in plain Python. Supported are Pod, Service, ConfigMap and Secret of 1.24 to 1.37, any of their
+definitions by name, and the two platform kinds that lowering also creates.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _RELAXED_SERVICE_NAMES_SINCE = 36  # KEP-5311: from 1.36 on a Service name may b
 
 
 def supported_versions() -> tuple[str, ...]:
-    """The Kubernetes versions that have schemas, oldest first."""
+    """Return the Kubernetes versions that have schemas, oldest first."""
     return schemas.SUPPORTED_VERSIONS
 
 
 def supported_kinds() -> list[tuple[str, str]]:
-    """The (apiVersion, kind) pairs that ``check`` knows."""
+    """Return the (apiVersion, kind) pairs that ``validate_object`` supports."""
     return [
         *(("v1", kind) for kind in _CORE_KINDS),
         *((group, kind) for kind, group in _PLATFORM_GROUPS.items()),
@@ -55,9 +55,9 @@ def has_schema(api_version: object, kind: object) -> bool:
 
 
 def validate_object(obj: object, version: str = DEFAULT_VERSION) -> list[Diagnostic]:
-    """The problems for which an API server of ``version`` refuses ``obj``; empty when it is accepted.
+    """Return the diagnostics for which an API server of ``version`` rejects ``obj``; empty if it accepts it.
 
-    ``obj`` is plain data of any shape. Raises ValueError for a version that has no schemas.
+    ``obj`` is plain data of any shape. Raises ValueError: for a version without schemas.
     """
     minor_version = schemas.parse_minor_version(version)
     if not isinstance(obj, dict):
@@ -75,7 +75,7 @@ def validate_object(obj: object, version: str = DEFAULT_VERSION) -> list[Diagnos
 def validate_pod_template(
     template: object, version: str = DEFAULT_VERSION, *, partial: bool = False, only_structure: bool = False
 ) -> list[Diagnostic]:
-    """The problems of a PodTemplateSpec inside another object; paths begin at the template.
+    """Return the diagnostics of a PodTemplateSpec inside another object; paths begin at the template.
 
     ``partial`` allows a template without containers, for one that a controller completes. With
     ``only_structure`` the rules that span fields are left to its Pods.
@@ -93,16 +93,18 @@ def validate_pod_template(
 
 
 def validate_definition(name: str, value: object, version: str = DEFAULT_VERSION) -> list[Diagnostic]:
-    """The problems of a value under one definition, such as "EnvVar", "ServicePort" or "ObjectMeta".
+    """Return the diagnostics of a value under one definition, such as "EnvVar", "ServicePort" or
+    "ObjectMeta".
 
-    Raises ValueError for an unknown version and KeyError for a definition that it does not have.
+    Raises ValueError: for an unknown version. Raises KeyError: for a definition that it does not have.
     """
     minor_version = schemas.parse_minor_version(version)
     return _validate(name, value, version, lambda data: _validate_definition_rules(name, data, minor_version))
 
 
 def validate_metadata(metadata: object, version: str = DEFAULT_VERSION) -> list[Diagnostic]:
-    """The problems of the metadata of a custom resource, which has a name; paths begin at the metadata."""
+    """Return the diagnostics of the metadata of a custom resource, which needs a name; paths begin at the
+    metadata."""
     from podplan.kubernetes.metadata import validate_object_meta
 
     return _validate(
@@ -114,7 +116,7 @@ def validate_metadata(metadata: object, version: str = DEFAULT_VERSION) -> list[
 
 
 def _validate(name: str, value: object, version: str, check_rules: Any) -> list[Diagnostic]:
-    """Structure first, then ``rules`` on the data without nulls; each problem once."""
+    """Validate the structure, then call ``check_rules`` on the data without nulls; each diagnostic once."""
     diagnostics: list[Diagnostic] = []
     if not _is_valid(name, value, version):
         from podplan.kubernetes import nulls, structure
@@ -128,8 +130,11 @@ def _validate(name: str, value: object, version: str, check_rules: Any) -> list[
 
 
 def _is_valid(name: str, value: object, version: str) -> bool:
-    """Whether the structure is right. Walk and validator agree; the first documents are walked, since
-    building the validator costs as much as a dozen walks, and loading its library as fifty."""
+    """Whether the structure is valid.
+
+    Walker and validator agree. The first documents are walked, because building the validator costs as much
+    as a dozen walks, and loading its library as fifty.
+    """
     walk_count = _walk_counts[name, version] = _walk_counts.get((name, version), 0) + 1
     if walk_count > _MAX_WALKS:
         return schemas.is_valid(name, value, version)
@@ -176,7 +181,7 @@ def _validate_template(template: dict[str, Any], minor_version: int) -> Iterator
 
 
 def _validate_definition_rules(name: str, value: dict[str, Any], minor_version: int) -> Iterator[Diagnostic]:
-    """The rules across fields that belong to a definition by itself."""
+    """Yield the diagnostics of the rules across fields of a single definition."""
     from podplan.kubernetes import containers, environment, metadata, pods, resources, services
 
     if name == "ObjectMeta":
@@ -197,7 +202,7 @@ def _validate_definition_rules(name: str, value: dict[str, Any], minor_version: 
 
 
 def _collect_claims(value: dict[str, Any]) -> set[str]:
-    """The claims that ResourceRequirements name: by themselves they cannot be wrong."""
+    """Return the claims that ResourceRequirements name: without the Pod they cannot be checked."""
     from podplan.kubernetes.accessors import get_entries, get_text
 
     return {get_text(claim, "name") for _, claim in get_entries(value, "claims")}

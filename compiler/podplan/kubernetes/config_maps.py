@@ -1,6 +1,6 @@
-"""ConfigMaps and Secrets: their size, their encoding, the keys that a type of Secret needs.
+"""ConfigMaps and Secrets: size, encoding, and the keys that a type of Secret requires.
 
-No message shows a value.
+No message contains a value.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _SERVICE_ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
 
 
 def validate_config_map(obj: dict[str, Any]) -> Iterator[Diagnostic]:
-    """The problems of a ConfigMap."""
+    """Yield the diagnostics of a ConfigMap."""
     plain_values, encoded_values = get_mapping(obj, "data"), get_mapping(obj, "binaryData")
     for key in encoded_values:
         if key in plain_values:
-            message = f'key "{key}" is in data and in binaryData'
+            message = f'key "{key}" is in both data and binaryData'
             yield Diagnostic(
                 "SCHEMA007", message, ("binaryData", key), related=((("data", key), "the other"),)
             )
@@ -36,7 +36,7 @@ def validate_config_map(obj: dict[str, Any]) -> Iterator[Diagnostic]:
 
 
 def validate_secret(obj: dict[str, Any]) -> Iterator[Diagnostic]:
-    """The problems of a Secret. What is under stringData wins over data, as when it is stored."""
+    """Yield the diagnostics of a Secret; stringData overrides data, as when it is stored."""
     stored = yield from _decode_values(get_mapping(obj, "data"), ("data",))
     stored |= _encode_values(get_mapping(obj, "stringData"))
     yield from _validate_size([*stored.values()], ("data",))
@@ -54,7 +54,7 @@ def _validate_secret_type(
         elif "docker" in secret_type and not _is_json(stored[key]):
             path: Path = ("stringData" if key in get_mapping(obj, "stringData") else "data", key)
             yield Diagnostic(
-                "SCHEMA006", f'key "{key}" of a Secret of type {secret_type} must hold JSON', path
+                "SCHEMA006", f'key "{key}" of a Secret of type {secret_type} must contain JSON', path
             )
     if secret_type == "kubernetes.io/basic-auth" and not stored.keys() & {"username", "password"}:
         message = f'a Secret of type {secret_type} needs the key "username" or "password"'
@@ -70,7 +70,7 @@ def _validate_secret_type(
 def _validate_size(contents: list[bytes], path: Path) -> Iterator[Diagnostic]:
     size = sum(map(len, contents))
     if size > MAX_DATA_BYTES:
-        message = f"the values have {size} bytes in all; at most {MAX_DATA_BYTES} are allowed"
+        message = f"the values have {size} bytes in total; at most {MAX_DATA_BYTES} are allowed"
         yield Diagnostic("SCHEMA005", message, path)
 
 
@@ -81,7 +81,7 @@ def _encode_values(values: dict[str, Any]) -> dict[str, bytes]:
 
 
 def _decode_values(values: dict[str, Any], path: Path) -> Generator[Diagnostic, None, dict[str, bytes]]:
-    """Yield a problem for each value that is not base64; return what the values hold."""
+    """Yield a diagnostic for each value that is not base64; return the decoded values."""
     decoded: dict[str, bytes] = {}
     for key, value in values.items():
         content = _decode_base64(value) if isinstance(value, str) else b""
@@ -96,7 +96,7 @@ def _decode_base64(value: str) -> bytes | None:
     from binascii import Error, a2b_base64
 
     try:
-        # Go skips line breaks within base64 and nothing else.
+        # Go ignores line breaks in base64, and nothing else.
         return a2b_base64(value.replace("\n", "").replace("\r", "").encode("ascii"), strict_mode=True)
     except (Error, UnicodeEncodeError):
         return None

@@ -1,4 +1,4 @@
-"""The containers of a Pod: names, ports, mounts and what must fit together in each of them."""
+"""The containers of a Pod: names, ports, mounts, and constraints inside each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RESTARTABLE_ONLY = ("lifecycle", "livenessProbe", "readinessProbe", "startupPro
 
 
 def validate_containers(spec: dict[str, Any], path: Path, minor_version: int) -> Iterator[Diagnostic]:
-    """The problems of the containers of a PodSpec, each by itself and together."""
+    """Yield the diagnostics of the containers of a PodSpec, individually and together."""
     volumes = {get_text(volume, "name"): volume for _, volume in get_entries(spec, "volumes")}
     claims = {get_text(claim, "name") for _, claim in get_entries(spec, "resourceClaims")}
     grace_period = (
@@ -52,7 +52,7 @@ def validate_containers(spec: dict[str, Any], path: Path, minor_version: int) ->
 def validate_unique_name(
     name: str, path: Path, first_paths: dict[str, Path], noun: str
 ) -> Iterator[Diagnostic]:
-    """The problem of a name that ``seen`` already holds; adds it to ``seen`` otherwise."""
+    """Yield a diagnostic if ``first_paths`` already has the name; otherwise add it there."""
     if not name:
         return
     if name in first_paths:
@@ -112,11 +112,11 @@ def _validate_mounts(
         if "subPathExpr" in mount and get_text(mount, "subPath") and get_text(mount, "subPathExpr"):
             yield Diagnostic(
                 "SCHEMA009",
-                "subPath and subPathExpr may not stand together; keep one of them",
+                "subPath and subPathExpr exclude each other; keep one of them",
                 (*mount_path, "subPathExpr"),
             )
         if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
-            message = "mountPropagation Bidirectional is for privileged containers only"
+            message = "mountPropagation Bidirectional requires a privileged container"
             yield Diagnostic("SCHEMA009", message, (*mount_path, "mountPropagation"))
         if mount.get("recursiveReadOnly") in ("IfPossible", "Enabled"):
             yield from _validate_recursive_read_only(mount, mount_path)
@@ -131,7 +131,7 @@ def _validate_recursive_read_only(mount: dict[str, Any], path: Path) -> Iterator
     if mount.get("readOnly") is not True:
         yield Diagnostic("SCHEMA009", "recursiveReadOnly needs readOnly: true", field_path)
     if mount.get("mountPropagation") not in (None, "None"):
-        yield Diagnostic("SCHEMA009", "recursiveReadOnly allows no mountPropagation but None", field_path)
+        yield Diagnostic("SCHEMA009", "recursiveReadOnly allows only mountPropagation None", field_path)
 
 
 def _validate_devices(
@@ -145,14 +145,14 @@ def _validate_devices(
         if name and name not in volumes:
             yield diagnose_unknown_volume(name, volumes, (*device_path, "name"))
         elif name and not volumes[name].keys() & {"persistentVolumeClaim", "ephemeral"}:
-            message = f'volume "{name}" is no block device; it needs a persistentVolumeClaim'
+            message = f'volume "{name}" is not a block device; it needs a persistentVolumeClaim'
             yield Diagnostic("SCHEMA009", message, (*device_path, "name"))
         if not target:
             yield Diagnostic("SCHEMA003", "devicePath is empty", (*device_path, "devicePath"))
         elif ".." in target.split("/"):
             yield Diagnostic(
                 "SCHEMA006",
-                f"devicePath {names.format_value(target)} may not hold '..'",
+                f"devicePath {names.format_value(target)} must not contain '..'",
                 (*device_path, "devicePath"),
             )
         elif target in mount_paths:
@@ -167,15 +167,15 @@ def _validate_devices(
 
 
 def diagnose_unknown_volume(name: str, volumes: dict[str, Any], path: Path) -> Diagnostic:
-    """``name`` is none of the volumes of the Pod."""
+    """Build the diagnostic for ``name``, which is none of the volumes of the Pod."""
     volume_names = [volume for volume in volumes if volume]
     hint = suggest_phrase(name, volume_names)
     help = f"the volumes are: {', '.join(volume_names)}" if volume_names and not hint else ""
-    return Diagnostic("SCHEMA008", f"no volume {names.format_value(name)} in this Pod{hint}", path, help=help)
+    return Diagnostic("SCHEMA008", f"the Pod has no volume {names.format_value(name)}{hint}", path, help=help)
 
 
 def validate_ip_address(address_text: str, path: Path) -> Iterator[Diagnostic]:
-    """The problem of a text that should be an IP address; the empty text is fine."""
+    """Yield a diagnostic if a text is no IP address; the empty text is valid."""
     if address_text:
         from ipaddress import ip_address
 
@@ -183,7 +183,9 @@ def validate_ip_address(address_text: str, path: Path) -> Iterator[Diagnostic]:
             ip_address(address_text)
         except ValueError:
             yield Diagnostic(
-                "SCHEMA006", f"{format_label(path)} {names.format_value(address_text)} is no IP address", path
+                "SCHEMA006",
+                f"{format_label(path)} {names.format_value(address_text)} is not an IP address",
+                path,
             )
 
 
@@ -200,7 +202,7 @@ def _validate_init_container(container: dict[str, Any], path: Path) -> Iterator[
         return
     for field in _RESTARTABLE_ONLY:
         if field in container:
-            message = f"an init container has a {field} only with restartPolicy: Always"
+            message = f"an init container may have a {field} only with restartPolicy: Always"
             yield Diagnostic("SCHEMA009", message, (*path, field))
 
 
@@ -222,7 +224,7 @@ def _validate_host_ports(spec: dict[str, Any], path: Path) -> Iterator[Diagnosti
             if host_port:
                 key = (get_text(port, "protocol") or "TCP", get_text(port, "hostIP"), host_port)
                 if key in host_ports:
-                    message = f"host port {host_port} ({key[0]}) is taken twice"
+                    message = f"host port {host_port} ({key[0]}) is used twice"
                     reported_path = (
                         (*port_path, "hostPort") if "hostPort" in port else (*port_path, "containerPort")
                     )

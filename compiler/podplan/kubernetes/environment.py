@@ -1,4 +1,4 @@
-"""Environment variables of a container: one source each, and references that Kubernetes knows."""
+"""Environment variables of a container: one source each, and references that Kubernetes supports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BINARY_DIVISORS = tuple(quantities.UNITS_PER_ONE * 2**n for n in (10, 20, 30, 4
 
 
 def validate_environment(container: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of ``env`` and ``envFrom`` of a container."""
+    """Yield the diagnostics of ``env`` and ``envFrom`` of a container."""
     for index, variable in get_entries(container, "env"):
         if "valueFrom" in variable:
             yield from _validate_value_from(variable, (*path, "env", index, "valueFrom"))
@@ -51,7 +51,9 @@ def validate_environment(container: dict[str, Any], path: Path) -> Iterator[Diag
         if not references:
             yield Diagnostic("SCHEMA003", "envFrom needs a configMapRef or a secretRef", source_path)
         elif len(references) > 1:
-            yield Diagnostic("SCHEMA009", "envFrom takes configMapRef or secretRef, not both", source_path)
+            yield Diagnostic(
+                "SCHEMA009", "envFrom must have configMapRef or secretRef, not both", source_path
+            )
 
 
 def _validate_value_from(variable: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
@@ -62,14 +64,14 @@ def _validate_value_from(variable: dict[str, Any], path: Path) -> Iterator[Diagn
     if get_text(variable, "value") and given_sources:
         related = (((*path[:-1], "value"), "the value"),)
         yield Diagnostic(
-            "SCHEMA009", "value and valueFrom may not stand together; keep one of them", path, related=related
+            "SCHEMA009", "value and valueFrom exclude each other; keep one of them", path, related=related
         )
     elif not given_sources:
         yield Diagnostic("SCHEMA003", f"valueFrom needs one of {', '.join(VALUE_SOURCES[:-1])}", path)
     elif len(given_sources) > 1:
         yield Diagnostic(
             "SCHEMA009",
-            f"valueFrom takes one source, not {len(given_sources)} ({', '.join(given_sources)})",
+            f"valueFrom must have one source, not {len(given_sources)} ({', '.join(given_sources)})",
             path,
         )
     if "fieldRef" in source:
@@ -83,7 +85,8 @@ def _validate_value_from(variable: dict[str, Any], path: Path) -> Iterator[Diagn
 def validate_field_reference(
     reference: dict[str, Any], allowed: tuple[str, ...], path: Path
 ) -> Iterator[Diagnostic]:
-    """The problem of a ``fieldRef`` that names none of ``allowed`` and no single label or annotation."""
+    """Yield a diagnostic if a ``fieldRef`` names neither one of ``allowed`` nor a single label or
+    annotation."""
     field = get_text(reference, "fieldPath")
     if not field or field in allowed:
         return
@@ -105,9 +108,9 @@ def validate_field_reference(
 def validate_resource_reference(
     reference: dict[str, Any], path: Path, containers: set[str] | None
 ) -> Iterator[Diagnostic]:
-    """The problems of a ``resourceFieldRef``.
+    """Yield the diagnostics of a ``resourceFieldRef``.
 
-    ``containers`` are the names that containerName may hold; None inside a container, which is its own.
+    ``containers`` are the valid values of containerName; None inside a container, which is the default.
     """
     resource = get_text(reference, "resource")
     match = _RESOURCE_PATTERN.match(resource)
@@ -120,7 +123,7 @@ def validate_resource_reference(
         yield Diagnostic("SCHEMA003", "resourceFieldRef of a volume needs a containerName", path)
     elif containers is not None and name not in containers:
         yield Diagnostic(
-            "SCHEMA008", f"no container {names.format_value(name)} in this Pod", (*path, "containerName")
+            "SCHEMA008", f"the Pod has no container {names.format_value(name)}", (*path, "containerName")
         )
     divisor_units = quantities.parse_quantity(reference.get("divisor"))
     if match is not None and divisor_units:

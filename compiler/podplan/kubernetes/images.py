@@ -1,7 +1,7 @@
 """Image references, as the kubelet and container runtimes parse them.
 
-The grammar is that of https://pkg.go.dev/github.com/distribution/reference. The API server takes any text
-without blanks around it; the kubelet leaves a Pod with another one in InvalidImageName
+The grammar is that of https://pkg.go.dev/github.com/distribution/reference. The API server accepts any text
+without surrounding blanks; the kubelet leaves a Pod with an invalid reference in InvalidImageName
 (https://kubernetes.io/docs/concepts/containers/images/#image-names).
 """
 
@@ -23,7 +23,7 @@ _SCHEME = compile_lazily(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def fault(image: str) -> str:
-    """What is wrong with an image reference, as the end of a sentence; "" for a reference."""
+    """Return why an image reference is invalid, as the end of a sentence; "" if it is valid."""
     scheme = _SCHEME.match(image)
     if scheme is not None:
         return f"begins with the scheme {scheme[0]}, which a reference does not have"
@@ -55,7 +55,7 @@ def fault(image: str) -> str:
 
 
 def _split_domain(name: str) -> tuple[str, str]:
-    """The registry and the rest; a first part in lower case without a dot or a colon is no registry."""
+    """Split off the registry; a lower-case first part without a dot or a colon is no registry."""
     first, slash, rest = name.partition("/")
     is_domain = slash and ("." in first or ":" in first or first == "localhost" or first.lower() != first)
     return (first, rest) if is_domain else ("", name)

@@ -1,4 +1,4 @@
-"""What identifies the entries of a list of Kubernetes, by the name of its field."""
+"""The keys that identify the entries of Kubernetes lists, by the name of the field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MERGE_KEYS: dict[str, tuple[str, ...]] = {
     "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
     "ports": ("containerPort", "protocol"),
 }
-# What identifies an entry to people who compare two versions of an object.
+# The key that identifies an entry when two versions of an object are compared.
 IDENTITY_KEYS = {
     **MERGE_KEYS,
     "ownerReferences": ("kind", "name"),

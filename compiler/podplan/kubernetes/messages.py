@@ -1,6 +1,6 @@
-"""What is wrong with a value, in words: Problems, and what to call a value at a path.
+"""Diagnostics about a value, and names for the value at a path.
 
-For the structure of any object, and for those who check more than that.
+Used for the structure of any object, and by further rules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TYPE_NAMES = {
     "boolean": "true or false",
     "null": "null",
 }
-# The entries of lists that people know by their names.
+# Entries of lists that are identified by name.
 _ENTRY_NOUNS = {
     "containers": "container",
     "initContainers": "init container",
@@ -29,7 +29,7 @@ _ENTRY_NOUNS = {
     "volumes": "volume",
 }
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
-# What stands for a value that only its author knows, in what to write.
+# Placeholders in examples, for values that only the author knows.
 _IMAGE = "REGISTRY/NAME:TAG"
 _EXAMPLES = {
     "containers": f"[{{name: NAME, image: {_IMAGE}}}]",
@@ -43,7 +43,7 @@ _LAST_WORD = compile_lazily(r"[A-Z]*[a-z]*$")
 
 
 def describe_type(value: object) -> str:
-    """What a value is, for a person, without showing it."""
+    """Return the type of a value in words, without the value."""
     if isinstance(value, bool):
         return "a boolean"
     for name, types in PYTHON_TYPES.items():
@@ -53,7 +53,7 @@ def describe_type(value: object) -> str:
 
 
 def format_label(path: Path) -> str:
-    """What to call the value at ``path``: its key, with the index where it is an entry of a list."""
+    """Return a name for the value at ``path``: its key, with the index for an entry of a list."""
     tail = ""
     for step in reversed(path):
         if isinstance(step, str):
@@ -63,7 +63,7 @@ def format_label(path: Path) -> str:
 
 
 def format_entry_name(path: Path, value: object) -> str:
-    """What to call ``value`` at ``path``: a container by name or number, anything else by its key."""
+    """Return a name for ``value`` at ``path``: a container by name or number, anything else by its key."""
     noun = _ENTRY_NOUNS.get(str(path[-2])) if len(path) > 1 and isinstance(path[-1], int) else None
     if noun is None:
         return format_label(path)
@@ -72,14 +72,14 @@ def format_entry_name(path: Path, value: object) -> str:
 
 
 def diagnose_wrong_type(value: object, expected: str | list[str], path: Path) -> Diagnostic:
-    """``value`` is of none of the ``wanted`` types, by their names in JSON Schema."""
+    """Build the diagnostic of a value with none of the ``expected`` types, which are names of JSON Schema."""
     allowed = [expected] if isinstance(expected, str) else expected
     help, fix = "", None
     if "string" in allowed and isinstance(value, int | float):
-        help = "put the value in quotes"
+        help = "add quotes around the value"
         fix = build_quote_fix(path)
     elif isinstance(value, str) and not isinstance(expected, list) and expected in ("integer", "boolean"):
-        help = "take the quotes away"
+        help = "remove the quotes"
         fix = build_unquote_fix(value, expected, path)
     expected_names = " or ".join(TYPE_NAMES[name] for name in allowed)
     message = f"{format_entry_name(path, value)} must be {expected_names}, not {describe_type(value)}"
@@ -89,9 +89,10 @@ def diagnose_wrong_type(value: object, expected: str | list[str], path: Path) ->
 def diagnose_missing_field(
     name: str, path: Path, value: object = None, schema: Schema | None = None
 ) -> Diagnostic:
-    """The field ``name`` is not there; ``path`` leads to the mapping that lacks it, which is ``value``.
+    """Build the diagnostic of a missing field ``name``; ``path`` leads to the mapping ``value`` that lacks
+    it.
 
-    ``schema`` is what the field should be.
+    ``schema`` is the schema of the field.
     """
     location = f" in {format_entry_name(path, value)}" if path else ""
     message = f'required field "{name}" is missing{location}'
@@ -99,7 +100,7 @@ def diagnose_missing_field(
 
 
 def _format_example(name: str, path: Path, schema: Schema) -> str:
-    """A field as people write it, with capitals for what only they know."""
+    """Return an example of a field, with capitals for values that only the author knows."""
     if name == "image" and _CONTAINERS.intersection(path[-2:]):
         return f"image: {_IMAGE}"
     if "const" in schema or "enum" in schema:
@@ -110,17 +111,17 @@ def _format_example(name: str, path: Path, schema: Schema) -> str:
 
 
 def diagnose_unknown_field(key: str, fields: list[str], path: Path, is_required: bool = False) -> Diagnostic:
-    """``key`` is none of ``fields``: the nearest of them, or all, for the reader.
+    """Build the diagnostic of ``key``, which is none of ``fields``, with a suggestion or the list of them.
 
-    ``lacks``: the nearest is required, and is not there. The API server refuses the object then. Otherwise it
-    drops the field for clients that do not ask it to refuse, and the job runs without it: to rename the field
-    changes that job.
+    ``is_required``: the suggested field is required and missing. Then the API server rejects the object, so
+    renaming is safe. Otherwise it drops the field, unless the client requests strict validation, and the job
+    runs without it: renaming changes that job.
     """
     field_path = (*path, key)
     suggestion = suggest_field(key, fields)
     message = f"unknown field {names.format_value(key)}"
     if suggestion:
-        fix = DocumentFix(f'call it "{suggestion}"', "rename", field_path, suggestion, safe=is_required)
+        fix = DocumentFix(f'rename it to "{suggestion}"', "rename", field_path, suggestion, safe=is_required)
         return Diagnostic(
             "SCHEMA001", f'{message}; did you mean "{suggestion}"?', field_path, on_key=True, fix=fix
         )
@@ -131,14 +132,16 @@ def diagnose_unknown_field(key: str, fields: list[str], path: Path, is_required:
 
 
 def suggest_field(key: str, fields: list[str]) -> str:
-    """The field that the unknown ``key`` was probably meant to be, or "": a slip, or its last word alone."""
+    """Return the field that an unknown ``key`` was probably meant to be: a typo, or its last word alone;
+    or ""."""
     ending = key[:1].upper() + key[1:]
     matching_fields = [field for field in fields if field.endswith(ending)]
     return suggest_name(key, fields) or (matching_fields[0] if len(matching_fields) == 1 else "")
 
 
 def diagnose_not_allowed(value: object, allowed: list[str], path: Path) -> Diagnostic:
-    """``value`` is none of the allowed texts ("" among them means that the field may be left empty)."""
+    """Build the diagnostic of a value that is none of ``allowed`` ("" among them means that it may be
+    empty)."""
     choices = [choice for choice in allowed if choice]
     listed = ", ".join(choices[:-1]) + " or " + choices[-1] if len(choices) > 1 else choices[0]
     suggestion = suggest_name(value, choices) if isinstance(value, str) and len(choices) > 1 else ""
@@ -149,7 +152,7 @@ def diagnose_not_allowed(value: object, allowed: list[str], path: Path) -> Diagn
 
 
 def diagnose_out_of_range(value: float, minimum: int | None, maximum: int | None, path: Path) -> Diagnostic:
-    """A number outside ``low`` to ``high``; an end that is None is open."""
+    """Build the diagnostic of a number outside ``minimum`` to ``maximum``; None is unbounded."""
     if maximum is None or (maximum >= 2**31 - 1 and minimum is not None and value < minimum):
         bounds = f"at least {minimum}"
     elif minimum is None or (minimum <= -(2**31) and value > maximum):
@@ -168,7 +171,7 @@ def diagnose_out_of_range(value: float, minimum: int | None, maximum: int | None
 
 
 def _in_octal(value: float) -> str:
-    """How to write a mode that was meant in octal; "" for a number whose digits are none."""
+    """Return how to write a mode that was meant in octal; "" if its digits are not octal."""
     digits = str(value)
     if not digits.isdecimal() or set(digits) & set("89") or int(digits, 8) > HIGHEST_MODE:
         return ""
@@ -176,14 +179,14 @@ def _in_octal(value: float) -> str:
 
 
 def build_quote_fix(path: Path) -> DocumentFix:
-    """The word at ``path`` as a string."""
-    return DocumentFix("put it in quotes", "quote", path, safe=True)
+    """Build the fix that quotes the scalar at ``path``."""
+    return DocumentFix("add quotes", "quote", path, safe=True)
 
 
 def build_unquote_fix(value: str, expected_type: str, path: Path) -> DocumentFix | None:
-    """The string at ``path`` as the number or boolean that it spells, if it does."""
+    """Build the fix that unquotes the number or boolean in the string at ``path``, or None."""
     if expected_type == "boolean" and value in ("true", "false"):
-        return DocumentFix("take the quotes away", "set", path, value == "true", safe=True)
+        return DocumentFix("remove the quotes", "set", path, value == "true", safe=True)
     if expected_type in ("integer", "number") and value.isascii() and value.isdigit() and len(value) < 16:
-        return DocumentFix("take the quotes away", "set", path, int(value), safe=True)
+        return DocumentFix("remove the quotes", "set", path, int(value), safe=True)
     return None

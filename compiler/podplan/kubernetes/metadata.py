@@ -1,4 +1,4 @@
-"""What the API server asks of ``metadata`` beyond its schema."""
+"""Constraints on ``metadata`` beyond its schema."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MAX_ANNOTATION_BYTES = 256 * 1024
 def validate_object_meta(
     metadata: dict[str, Any], path: Path, name_form: str = "", required: bool = False
 ) -> Iterator[Diagnostic]:
-    """The problems of an ObjectMeta whose name must have ``form`` (no check when empty)."""
+    """Yield the diagnostics of an ObjectMeta whose name must have ``name_form`` (no check if empty)."""
     name, prefix = get_text(metadata, "name"), get_text(metadata, "generateName")
     if name and name_form:
         yield from validate_name(name, name_form, (*path, "name"))
     elif prefix and name_form:
-        # The server adds five characters, so the prefix itself may end in "-".
+        # The server appends five characters, so the prefix itself may end in "-".
         yield from validate_name(prefix, name_form, (*path, "generateName"), prefix.rstrip("-") or prefix)
     elif required and not prefix and metadata.get("name", "") == "":
         yield diagnose_missing_field("name", path)
@@ -30,9 +30,9 @@ def validate_object_meta(
 
 
 def validate_name(name: str, form: str, path: Path, checked_part: str = "") -> Iterator[Diagnostic]:
-    """The problem of a name that does not have ``form`` (a key of ``names.FORMS``).
+    """Yield a diagnostic if a name does not have ``form`` (a key of ``names.FORMS``).
 
-    ``looked_at`` is the part of the name that must have it, when that is not the whole.
+    ``checked_part`` is the part of the name that must have it, if not the whole.
     """
     mismatch = names.explain_mismatch(form, checked_part or name)
     if mismatch:
@@ -51,7 +51,7 @@ def _validate_annotations(metadata: dict[str, Any], path: Path) -> Iterator[Diag
         if isinstance(part, str)
     )
     if size > MAX_ANNOTATION_BYTES:
-        message = f"annotations have {size} bytes in all; at most {MAX_ANNOTATION_BYTES} are allowed"
+        message = f"annotations have {size} bytes in total; at most {MAX_ANNOTATION_BYTES} are allowed"
         yield Diagnostic("SCHEMA005", message, (*path, "annotations"))
 
 
@@ -61,8 +61,8 @@ def _validate_owner_references(metadata: dict[str, Any], path: Path) -> Iterator
         if owner.get("controller") is True:
             controller_path = (*path, "ownerReferences", index, "controller")
             if first_controller is not None:
-                message = "an object can have one controller; two ownerReferences say controller: true"
+                message = "an object can have one controller, but two ownerReferences set controller: true"
                 related = ((first_controller, "the first controller"), (controller_path, "the second"))
-                # The API server blames the list, since either entry may be the wrong one.
+                # The API server reports the list, since either entry may be wrong.
                 yield Diagnostic("SCHEMA009", message, controller_path[:-2], related=related)
             first_controller = first_controller or controller_path

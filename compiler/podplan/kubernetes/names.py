@@ -1,8 +1,8 @@
-"""The forms that Kubernetes demands of names, keys and other short texts.
+"""The forms that Kubernetes requires of names, keys and other short texts.
 
-Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and .../labels/,
-RFC 1123 and RFC 6335. The schemas under schemas/kubernetes/ hold the same patterns; the build tool
-takes them from here.
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and .../labels/, RFC 1123 and
+RFC 6335. The schemas in schemas/kubernetes/ have the same patterns: tools/kubernetes_schemas.py takes them
+from here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from podplan.core.typing import NamedTuple
 
 
 class NameForm(NamedTuple):
-    """A form of text: every pattern must match somewhere in it (they carry their own anchors).
+    """A form of text: every pattern must match somewhere in it (patterns have their own anchors).
 
-    ``patterns`` mean the same to Python and to Rust's regex, apart from the final ``$``. ``wants`` ends
-    the sentence that says what is wrong with a text.
+    ``patterns`` mean the same in Python and in Rust's regex, except for the final ``$``. ``requirement`` ends
+    the sentence about a text without the form.
     """
 
     patterns: tuple[str, ...]
@@ -39,22 +39,24 @@ NAME_FORMS: dict[str, NameForm] = {
     "dns-label": NameForm(
         (f"^{_LABEL}$",),
         63,
-        "may hold only lower-case letters, digits and '-', with a letter or digit at both ends",
+        "may contain only lower-case letters, digits and '-', with a letter or digit at both ends",
     ),
     "dns-1035-label": NameForm(
         ("^[a-z](?:[-a-z0-9]*[a-z0-9])?$",),
         63,
-        "may hold only lower-case letters, digits and '-', with a letter first and a letter or digit last",
+        "may contain only lower-case letters, digits and '-', with a letter first and a letter or digit last",
     ),
     "dns-subdomain": NameForm(
         (f"^{_SUBDOMAIN}$",),
         253,
-        "may hold only lower-case letters, digits, '-' and '.', each part with a letter or digit at its ends",
+        "may contain only lower-case letters, digits, '-' and '.', "
+        "each part with a letter or digit at its ends",
     ),
     "dns-name": NameForm(
         (rf"^{_SUBDOMAIN}\.?$",),
         254,
-        "may hold only lower-case letters, digits, '-' and '.', each part with a letter or digit at its ends",
+        "may contain only lower-case letters, digits, '-' and '.', "
+        "each part with a letter or digit at its ends",
     ),
     "dns-search": NameForm(
         (r"^(?:\.|[_a-z0-9](?:[-_a-z0-9]*[_a-z0-9])?(?:\.[_a-z0-9](?:[-_a-z0-9]*[_a-z0-9])?)*\.?)$",),
@@ -64,13 +66,13 @@ NAME_FORMS: dict[str, NameForm] = {
     "label-value": NameForm(
         (f"^(?:{_NAME_PART})?$",),
         63,
-        "may hold only letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+        "may contain only letters, digits, '-', '_' and '.', with a letter or digit at both ends",
         min_length=0,
     ),
     "qualified-name": NameForm(
         (f"^(?:{_SUBDOMAIN}/)?{_NAME_PART}$", _SHORT_PREFIX),
         317,
-        "may hold only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
+        "may contain only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
     ),
     "annotation-key": NameForm(
         (
@@ -78,30 +80,30 @@ NAME_FORMS: dict[str, NameForm] = {
             _SHORT_PREFIX,
         ),
         317,
-        "may hold only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
+        "may contain only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
     ),
     "env-name": NameForm(
         (r"^[-._a-zA-Z][-._a-zA-Z0-9]*$", r"^(?:[^.]|\.[^.])"),
         1_000_000,
-        "may hold only letters, digits, '-', '_' and '.', not a digit first (Kubernetes before 1.32)",
+        "may contain only letters, digits, '-', '_' and '.', not a digit first (Kubernetes before 1.32)",
     ),
-    "relaxed-env-name": NameForm(("^[ -<>-~]+$",), 1_000_000, "may hold only printable ASCII without '='"),
+    "relaxed-env-name": NameForm(("^[ -<>-~]+$",), 1_000_000, "may contain only printable ASCII without '='"),
     "data-key": NameForm(
         (r"^[-._a-zA-Z0-9]+$", r"^(?:[^.]|\.[^.])"),
         253,
-        "may hold only letters, digits, '-', '_' and '.', and may not be '.' or begin with '..'",
+        "may contain only letters, digits, '-', '_' and '.', and may not be '.' or begin with '..'",
     ),
     "port-name": NameForm(
         ("^[a-z0-9]+(?:-[a-z0-9]+)*$", "[a-z]"),
         15,
-        "may hold only lower-case letters, digits and single '-' between them, with at least one letter",
+        "may contain only lower-case letters, digits and single '-' between them, with at least one letter",
     ),
     "sysctl": NameForm(
         (rf"^(?:{_SYSCTL_PART}[./])*{_SYSCTL_PART}$",),
         253,
-        "may hold only lower-case letters, digits, '-' and '_' in parts divided by '.' or '/'",
+        "may contain only lower-case letters, digits, '-' and '_' in parts divided by '.' or '/'",
     ),
-    "header-name": NameForm(("^[-A-Za-z0-9]+$",), 1_000_000, "may hold only letters, digits and '-'"),
+    "header-name": NameForm(("^[-A-Za-z0-9]+$",), 1_000_000, "may contain only letters, digits and '-'"),
     "quantity": NameForm(
         (rf"^{_SPACE}*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_QUANTITY_SUFFIX}?{_SPACE}*$",),
         1_000_000,
@@ -133,7 +135,7 @@ _MAX_SHOWN_LENGTH = 60
 
 
 def matches_form(form: str, text: str) -> bool:
-    """Whether ``text`` has the form of that name (a key of ``FORMS``)."""
+    """Whether ``text`` has the form (a key of ``FORMS``)."""
     return _matches_form_cached(form, text) if len(text) <= _MAX_SHOWN_LENGTH else _matches_form(form, text)
 
 
@@ -146,11 +148,11 @@ def _matches_form(form: str, text: str) -> bool:
 
 _matches_form_cached = lru_cache(maxsize=512)(
     _matches_form
-)  # the same labels and names are in all objects of a job
+)  # labels and names repeat in all objects of a job
 
 
 def explain_mismatch(form: str, text: str) -> str:
-    """What is wrong with ``text``, for a person, or "" when it has the form."""
+    """Return why ``text`` does not have the form, or "" if it has."""
     name_form = NAME_FORMS[form]
     if len(text) < name_form.min_length:
         return "is empty"
@@ -162,7 +164,7 @@ def explain_mismatch(form: str, text: str) -> str:
 
 
 def format_value(value: object) -> str:
-    """A value as it may stand in a message: quoted, cut when long."""
+    """Format a value for a message: quoted and truncated."""
     if isinstance(value, str):
         shortened = value if len(value) <= _MAX_SHOWN_LENGTH else value[:_MAX_SHOWN_LENGTH] + "…"
         return (

@@ -1,4 +1,4 @@
-"""Nulls as the API server reads them: a null field is not written, a null entry is the zero of its type."""
+"""Nulls as the API server reads them: a null field is missing, a null entry is the zero value of its type."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from podplan.kubernetes.schemas import Schema, resolve_reference
 
 
 def remove_null_fields(value: Any) -> Any:
-    """Plain data without the nulls in its mappings, as in a CR; those that are entries of a list stay."""
+    """Return plain data without nulls in mappings, as in a CR; null entries of lists stay."""
     if isinstance(value, dict):
         return {key: remove_null_fields(below) for key, below in value.items() if below is not None}
     return [remove_null_fields(entry) for entry in value] if isinstance(value, list) else value
 
 
 def remove_nulls(schema: Schema, value: Any, version: str) -> Any:
-    """An object of Kubernetes without its nulls: fields are left out, entries are the zero of their type.
+    """Return an object of Kubernetes without nulls: fields are removed, entries become the zero value of
+    their type.
 
-    ``schema`` says of which type an entry of a list or a map is, with the definitions of ``version``.
+    ``schema`` has the type of an entry of a list or a mapping, with the definitions of ``version``.
     """
     schema = resolve_reference(schema, version)
     if isinstance(value, dict):

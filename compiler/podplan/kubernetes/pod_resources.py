@@ -1,4 +1,4 @@
-"""Resources of the Pod as a whole, beside those of its containers.
+"""Resources of the Pod as a whole, besides those of its containers.
 
 Source: https://kubernetes.io/docs/tasks/configure-pod-container/assign-pod-level-resources/ and the defaults
 and validation of the API server, pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go of
@@ -22,23 +22,21 @@ Amounts = dict[str, int]
 
 
 def is_supported(resource: str) -> bool:
-    """Whether the resources of a Pod may have ``resource``."""
+    """Whether the resources of a Pod may contain ``resource``."""
     return resource in _POD_RESOURCES or resources.is_huge_page(resource)
 
 
 def validate_pod_resources(spec: dict[str, Any], path: Path, minor_version: int) -> Iterator[Diagnostic]:
-    """The problems of ``resources`` of a PodSpec, by itself and against its containers."""
+    """Yield the diagnostics of ``resources`` of a PodSpec, individually and against its containers."""
     pod_resources = get_mapping(spec, "resources")
     if "resources" not in spec or minor_version < ENABLED_SINCE:
         return
     resources_path = (*path, "resources")
     if get_text(get_mapping(spec, "os"), "name") == "windows":
-        yield Diagnostic(
-            "SCHEMA009", "a Windows Pod takes no resources for the Pod as a whole", resources_path
-        )
+        yield Diagnostic("SCHEMA009", "a Windows Pod cannot have resources at the Pod level", resources_path)
         return
     if isinstance(pod_resources.get("claims"), list):
-        message = "resource claims belong to containers, not to the Pod as a whole"
+        message = "resource claims belong to containers, not to the Pod"
         yield Diagnostic("SCHEMA009", message, (*resources_path, "claims"), help=_HELP)
     supported_amounts: dict[str, Any] = {}
     for section in ("limits", "requests"):
@@ -47,14 +45,16 @@ def validate_pod_resources(spec: dict[str, Any], path: Path, minor_version: int)
             name: amount for name, amount in amounts.items() if not _is_container_only(name)
         }
         for name in amounts.keys() - supported_amounts[section].keys():
-            message = f"a Pod as a whole has only cpu, memory and huge pages, no {names.format_value(name)}"
+            message = (
+                f"resources of a Pod can only be cpu, memory and huge pages, not {names.format_value(name)}"
+            )
             yield Diagnostic("SCHEMA004", message, (*resources_path, section, name), on_key=True, help=_HELP)
     yield from resources.validate_amounts(supported_amounts, resources_path)
     yield from _validate_against_containers(spec, supported_amounts, resources_path)
 
 
 def _is_container_only(name: object) -> bool:
-    """Whether only containers can have a resource, such as nvidia.com/gpu."""
+    """Whether only containers may have a resource, such as nvidia.com/gpu."""
     return isinstance(name, str) and ("/" in name or name == "ephemeral-storage")
 
 
@@ -73,7 +73,7 @@ def _validate_against_containers(
             if needed_amount > requests[name]:
                 yield _diagnose_insufficient(spec, pod_resources, name, "requests", path)
         elif name in limits and not resources.is_huge_page(name) and needed_amount > limits[name]:
-            # The server takes the sum of the containers for the request of the Pod.
+            # The server defaults the request of the Pod to the sum of its containers.
             yield _diagnose_insufficient(spec, pod_resources, name, "limits", path)
     for name, needed_amount in aggregate_containers(spec, "limits").items():
         if resources.is_huge_page(name) and name in limits and needed_amount > limits[name]:
@@ -113,13 +113,14 @@ def _validate_container_limits(
             if name in limits and amount > limits[name]:
                 limit_path = (*path[:-1], "containers", index, "resources", "limits", name)
                 pod_limit = pod_resources["limits"][name]
-                message = f"limit of {name} is more than the {pod_limit} of the Pod as a whole"
+                message = f"limit of {name} is more than the {pod_limit} of the Pod"
                 related = (((*path, "limits", name), "the limit of the Pod"),)
                 yield Diagnostic("SCHEMA009", message, limit_path, related=related)
 
 
 def compute_requests(spec: dict[str, Any]) -> Amounts:
-    """What the scheduler counts for a Pod, by resource, in 10⁻⁹: for the Pod as a whole, else aggregated."""
+    """Compute what the scheduler counts for a Pod, by resource, in 10⁻⁹: for the Pod as a whole, else
+    aggregated."""
     pod_resources = get_mapping(spec, "resources")
     pod_amounts = {
         name: units
@@ -137,10 +138,10 @@ def compute_requests(spec: dict[str, Any]) -> Amounts:
 
 
 def aggregate_containers(spec: dict[str, Any], section: str) -> Amounts:
-    """What the containers of a Pod have together, by resource, in 10⁻⁹; a request defaults to its limit.
+    """Aggregate what the containers of a Pod use, by resource, in 10⁻⁹; a request defaults to its limit.
 
-    Containers and sidecars run side by side. Init containers run one by one before them, each beside the
-    sidecars that precede it; the larger one counts
+    Containers and sidecars run at the same time. Init containers run one by one before them, each with the
+    sidecars that precede it; the larger sum counts
     (https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers).
     """
     total: Amounts = {}

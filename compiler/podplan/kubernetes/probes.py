@@ -1,4 +1,4 @@
-"""Probes and lifecycle hooks: one handler each, ports that exist, thresholds that make sense."""
+"""Probes and lifecycle hooks: one handler each, ports that exist, consistent thresholds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def validate_probes(container: dict[str, Any], path: Path, grace_period: int) -> Iterator[Diagnostic]:
-    """The problems of the probes and the lifecycle of a container; ``grace`` is the Pod's grace period."""
+    """Yield the diagnostics of the probes and the lifecycle of a container; ``grace_period`` is that of
+    the Pod."""
     for name in PROBES:
         if name in container:
             yield from _validate_probe(name, get_mapping(container, name), (*path, name))
@@ -35,7 +36,7 @@ def _validate_probe(name: str, probe: dict[str, Any], path: Path) -> Iterator[Di
         message = f"successThreshold of a {name} must be 1, not {threshold}"
         yield Diagnostic("SCHEMA005", message, (*path, "successThreshold"))
     if name == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
-        message = "a readinessProbe has no terminationGracePeriodSeconds"
+        message = "a readinessProbe must not have terminationGracePeriodSeconds"
         yield Diagnostic("SCHEMA009", message, (*path, "terminationGracePeriodSeconds"))
 
 
@@ -55,7 +56,7 @@ def _validate_handlers(
         yield Diagnostic("SCHEMA003", f"{path[-1]} needs one of {', '.join(handler_names)}", path)
     for extra in given_handlers[1:]:
         related = (((*path, given_handlers[0]), "the first handler"),)
-        message = f"{path[-1]} takes one handler; it has {' and '.join(given_handlers)}"
+        message = f"{path[-1]} must have one handler, not {' and '.join(given_handlers)}"
         yield Diagnostic("SCHEMA009", message, (*path, extra), related=related)
     for name in ("httpGet", "tcpSocket"):
         if name in holder:
@@ -63,15 +64,17 @@ def _validate_handlers(
 
 
 def validate_port_reference(port: object, path: Path) -> Iterator[Diagnostic]:
-    """The problem of a port that is given as a number or as the name of a container port."""
+    """Yield a diagnostic for an invalid port: a number or the name of a container port."""
     if isinstance(port, bool):
         return
     if isinstance(port, int):
         if not 1 <= port <= 65535:
             yield Diagnostic("SCHEMA005", f"{path[-1]} must be between 1 and 65535, not {port}", path)
     elif isinstance(port, str) and port.isdecimal():
-        message = f"{path[-1]} {names.format_value(port)} is text, and no port can have that name"
-        yield Diagnostic("SCHEMA006", message, path, help="take the quotes away")
+        message = (
+            f"{path[-1]} {names.format_value(port)} is a string of digits, which is not a valid port name"
+        )
+        yield Diagnostic("SCHEMA006", message, path, help="remove the quotes")
     elif isinstance(port, str):
         mismatch = names.explain_mismatch("port-name", port)
         if mismatch:

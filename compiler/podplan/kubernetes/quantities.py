@@ -1,7 +1,7 @@
 """Kubernetes quantities (cpu: 500m, memory: 16Gi) as exact integers, in units of 10⁻⁹.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/. The API server
-rounds anything finer than 10⁻⁹ away from zero, so integers in that unit lose nothing that it keeps.
+rounds anything finer than 10⁻⁹ away from zero, so integers in that unit are exact.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ UNITS_PER_ONE = 10**9
 
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_MAX_EXPONENT = 64  # a longer exponent says no more than "far out of range"
+_MAX_EXPONENT = 64  # a longer exponent is out of range anyway
 _MAX_LENGTH = 200
 
 
 def parse_quantity(value: object) -> int | None:
-    """A quantity, text or number, in units of 10⁻⁹; None when it is not a quantity."""
+    """Parse a quantity, text or number, into units of 10⁻⁹; None if it is invalid."""
     if isinstance(value, str):
         return _parse_text(value.strip(" \t\r\n"))
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -27,7 +27,7 @@ def parse_quantity(value: object) -> int | None:
 
 
 def suggest_quantity(text: str) -> str:
-    """The quantity that a text in another notation probably means ("16GB" is "16Gi"), or ""."""
+    """Return the quantity that a text in another notation probably means ("16GB" is "16Gi"), or ""."""
     match = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtpe])(i?)b?\s*\Z", text, re.IGNORECASE | re.ASCII)
     return f"{match[1]}{match[2].upper()}i" if match else ""
 
@@ -38,7 +38,7 @@ def is_whole(units: int) -> bool:
 
 
 def format_quantity(units: int, resource: str) -> str:
-    """A parsed quantity as text that loses nothing: cpu in cores, all else in the largest unit that fits."""
+    """Format parsed units exactly: cpu in cores, everything else in the largest unit that fits."""
     if resource == "cpu" or not is_whole(units):
         return f"{-(-units // 10**6)}m" if not is_whole(units) else str(units // UNITS_PER_ONE)
     whole = units // UNITS_PER_ONE

@@ -1,4 +1,4 @@
-"""Where a Pod may run: tolerations, affinity, node selection and topology spread."""
+"""Scheduling of a Pod: tolerations, affinity, node selection and topology spread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def validate_scheduling(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the scheduling fields of a PodSpec."""
+    """Yield the diagnostics of the scheduling fields of a PodSpec."""
     for index, toleration in get_entries(spec, "tolerations"):
         yield from _validate_toleration(toleration, (*path, "tolerations", index))
     if "affinity" in spec:
@@ -41,7 +41,7 @@ def _validate_toleration(toleration: dict[str, Any], path: Path) -> Iterator[Dia
     elif operator in ("", "Equal") and value:
         mismatch = names.explain_mismatch("label-value", value)
         if mismatch:
-            # The API server blames the operator, which asks for the comparison.
+            # The API server reports the operator, which requires a number.
             message = f"value {names.format_value(value)} {mismatch}"
             yield Diagnostic(
                 "SCHEMA006", message, (*path, "operator"), related=(((*path, "value"), "the value"),)
@@ -137,7 +137,7 @@ def _validate_pod_affinity_term(term: dict[str, Any], path: Path) -> Iterator[Di
 
 
 def validate_label_selector(selector: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the expressions of a LabelSelector."""
+    """Yield the diagnostics of the expressions of a LabelSelector."""
     for index, requirement in get_entries(selector, "matchExpressions"):
         requirement_path = (*path, "matchExpressions", index)
         yield from _validate_values(requirement, requirement_path)

@@ -1,8 +1,8 @@
 """The bundled schemas of Kubernetes: one file for all versions, one validator per version and name.
 
-A line of schemas/kubernetes/definitions.tsv is a definition with the minor versions that have it. The
-schema of one name is put together from those lines as text, so that nothing is parsed here that only
-the validator needs.
+A line of schemas/kubernetes/definitions.tsv is a definition with the minor versions that have it. The schema
+of one name is assembled from those lines as text, so that Python does not parse what only the validator
+needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 SUPPORTED_VERSIONS = tuple(f"1.{minor}" for minor in range(24, 38))
 DEFAULT_VERSION = "1.36"
 
-PLATFORM_KINDS = ("PodGroup", "TensorBoard")  # each has a file of its own
+PLATFORM_KINDS = ("PodGroup", "TensorBoard")  # each has a separate file
 
 _REFERENCE = compile_lazily(r'"\$ref":"#/\$defs/(\w+)"')
 
@@ -30,16 +30,19 @@ class _Validator(Protocol):
 
 @cache
 def parse_minor_version(version: str) -> int:
-    """The minor number of a bundled version: 36 for "1.36". Raises ValueError for any other version."""
+    """Return the minor number of a bundled version: 36 for "1.36".
+
+    Raises ValueError: for any other version.
+    """
     if version not in SUPPORTED_VERSIONS:
         raise ValueError(f"no schemas for Kubernetes {version}; there are {', '.join(SUPPORTED_VERSIONS)}")
     return int(version[2:])
 
 
 def is_valid(name: str, value: object, version: str) -> bool:
-    """Whether ``value`` satisfies the definition ``name``; text that is not Unicode never does.
+    """Whether ``value`` fits the definition ``name``; a string that is not valid Unicode never does.
 
-    Raises ValueError for an unknown version and KeyError for an unknown definition.
+    Raises ValueError: for an unknown version. Raises KeyError: for an unknown definition.
     """
     try:
         return build_validator(name, version).is_valid(value)
@@ -49,7 +52,7 @@ def is_valid(name: str, value: object, version: str) -> bool:
 
 @cache
 def build_validator(name: str, version: str) -> _Validator:
-    """The validator of one definition; building it costs a few milliseconds, once."""
+    """Build the validator of one definition, which takes a few milliseconds; cached."""
     import jsonschema_rs
 
     definition_texts: dict[str, str] = {}
@@ -68,19 +71,19 @@ def build_validator(name: str, version: str) -> _Validator:
 
 @cache
 def load_definition(name: str, version: str) -> Schema:
-    """One definition as data. Raises KeyError when the version does not have it."""
+    """Return one definition as data. Raises KeyError: if the version does not have it."""
     schema: Schema = json.loads(_load_definition_text(name, version))
     return schema
 
 
 def resolve_reference(schema: Schema, version: str) -> Schema:
-    """``schema``, or the definition that it refers to (as ``#/$defs/NAME``)."""
+    """Return ``schema``, or the definition that it refers to (as ``#/$defs/NAME``)."""
     reference = schema.get("$ref")
     return schema if reference is None else load_definition(reference.rpartition("/")[2], version)
 
 
 def _load_definition_text(name: str, version: str) -> str:
-    """The JSON text of a definition. Raises KeyError."""
+    """Return the JSON text of a definition. Raises KeyError: if the version does not have it."""
     return (
         _load_platform_text(name)
         if name in PLATFORM_KINDS
@@ -89,7 +92,8 @@ def _load_definition_text(name: str, version: str) -> str:
 
 
 def _load_platform_text(name: str) -> str:
-    """The same of an object of the platform, which refers to Kubernetes as ``kubernetes:NAME``."""
+    """Return the JSON text of an object of the platform, which refers to Kubernetes as
+    ``kubernetes:NAME``."""
     schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
     del schema["$schema"]
     return json.dumps(schema, separators=(",", ":")).replace('"kubernetes:', '"#/$defs/')
@@ -97,7 +101,7 @@ def _load_platform_text(name: str) -> str:
 
 @cache
 def _load_definition_texts(minor_version: int) -> dict[str, str]:
-    """The JSON text of every definition that the minor version has."""
+    """Return the JSON text of every definition that the minor version has."""
     texts_by_name: dict[str, str] = {}
     for line in bundled.read_bundled_file("schemas", "kubernetes", "definitions.tsv").splitlines():
         name, spans, text = line.split("\t", 2)

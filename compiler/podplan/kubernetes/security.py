@@ -37,7 +37,8 @@ _CONTAINER_LINUX_ONLY: tuple[str, ...] = (
 
 
 def validate_pod_security(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the security context of a PodSpec, and of its os with every security context."""
+    """Yield the diagnostics of the security context of a PodSpec, and of its os with every security
+    context."""
     context = get_mapping(spec, "securityContext")
     context_path = (*path, "securityContext")
     if context:
@@ -49,16 +50,16 @@ def validate_pod_security(spec: dict[str, Any], path: Path) -> Iterator[Diagnost
 
 
 def validate_container_security(context: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
-    """The problems of the security context of a container."""
+    """Yield the diagnostics of the security context of a container."""
     yield from _validate_profiles(context, path)
     if context.get("allowPrivilegeEscalation") is not False:
         return
     related = (((*path, "allowPrivilegeEscalation"), "set to false here"),)
     if context.get("privileged") is True:
-        message = "privileged: true needs allowPrivilegeEscalation; it is false"
+        message = "privileged: true needs allowPrivilegeEscalation, which is false"
         yield Diagnostic("SCHEMA009", message, path, related=related)
     if any(name == "CAP_SYS_ADMIN" for _, name in get_texts(get_mapping(context, "capabilities"), "add")):
-        message = "capability CAP_SYS_ADMIN needs allowPrivilegeEscalation; it is false"
+        message = "capability CAP_SYS_ADMIN needs allowPrivilegeEscalation, which is false"
         yield Diagnostic("SCHEMA009", message, path, related=related)
 
 
@@ -90,7 +91,7 @@ def _validate_sysctls(context: dict[str, Any], spec: dict[str, Any], path: Path)
         first_paths.setdefault(name, name_path)
         for field, prefixes in _HOST_SYSCTL_PREFIXES.items():
             if spec.get(field) is True and name.startswith(prefixes):
-                message = f"sysctl {names.format_value(name)} may not be set with {field}: true"
+                message = f"sysctl {names.format_value(name)} must not be set with {field}: true"
                 yield Diagnostic("SCHEMA009", message, name_path, related=(((*path[:-1], field), field),))
 
 
@@ -112,4 +113,4 @@ def _validate_os_fields(spec: dict[str, Any], os_name: str, path: Path) -> Itera
 
 
 def _diagnose_unsupported_field(field: str, os_name: str, path: Path) -> Diagnostic:
-    return Diagnostic("SCHEMA009", f"{field} may not be set when os.name is {os_name}", path)
+    return Diagnostic("SCHEMA009", f"{field} must not be set when os.name is {os_name}", path)

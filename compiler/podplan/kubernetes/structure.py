@@ -1,7 +1,8 @@
-"""Where a value departs from its schema.
+"""Finds where a value does not fit its schema.
 
-The schemas use a small vocabulary (see tools/kubernetes_schemas.py), so a walk over value and schema finds
-every fault with its path. Of a short run it gives the verdict too, and beyond it runs for what failed.
+The schemas use a small vocabulary (see tools/kubernetes_schemas.py), so walking value and schema together
+finds every error with its path. In a short run the walk also decides about validity; in a longer one it only
+explains values that the validator rejects.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ANY_STRING = {"type": "string"}
 
 
 def validate_structure(schema: Schema, value: object, version: str, path: Path = ()) -> Iterator[Diagnostic]:
-    """The problems of ``value`` under ``schema``, in the order of the value; none when it is valid.
+    """Yield the diagnostics of ``value`` under ``schema``, in the order of the value; none if it is valid.
 
     ``value`` is plain data of any shape, without nulls, and ``path`` leads to it; the definitions that the
     schema refers to are those of ``version``. Source: the verdicts of API servers in fixtures/kubernetes/.
@@ -52,7 +53,7 @@ def validate_structure(schema: Schema, value: object, version: str, path: Path =
             )
         items = schema.get("items", {})
         if items == _ANY_STRING and all(type(entry) is str and entry.isascii() for entry in value):
-            return  # such as args, of which there may be hundreds of thousands
+            return  # such as args, which may have hundreds of thousands of entries
         for index, entry in enumerate(value):
             yield from validate_structure(items, entry, version, (*path, index))
     else:
@@ -66,7 +67,7 @@ def _validate_mapping(
     additional = schema.get("additionalProperties", True)
     missing_fields = required_missing = [name for name in schema.get("required", ()) if name not in value]
     if missing_fields and additional is False:
-        # A field under another name is not told as missing too.
+        # A misspelt field is not reported as missing, too.
         misspelt_fields = {
             suggest_field(key, list(fields)) for key in value if isinstance(key, str) and key not in fields
         }
@@ -138,7 +139,7 @@ def _has_type(schema: Schema, value: object) -> bool:
 
 
 def _is_not_unicode(text: object) -> bool:
-    """Whether half of a surrogate pair is in a text: UTF-8 has none, and tells so faster than a loop."""
+    """Whether a text contains half of a surrogate pair; encoding to UTF-8 detects that faster than a loop."""
     if not isinstance(text, str):
         return False
     try:

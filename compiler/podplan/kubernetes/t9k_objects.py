@@ -1,4 +1,4 @@
-"""The objects of the T9k platform that lowering makes beside Kubernetes' own: PodGroup and TensorBoard.
+"""Objects of the T9k platform that lowering creates besides built-in ones: PodGroup and TensorBoard.
 
 Source of the fields: docs/evidence/t9k-common.md#podgroup,
 docs/evidence/t9k-pytorchtrainingjob.md#tensorboard-fields.
@@ -15,7 +15,7 @@ from podplan.kubernetes.accessors import get_mapping
 
 
 def validate_t9k_object(obj: dict[str, Any]) -> Iterator[Diagnostic]:
-    """The problems of a PodGroup or a TensorBoard that its schema cannot tell."""
+    """Yield the diagnostics of a PodGroup or a TensorBoard beyond its schema."""
     if isinstance(obj.get("metadata"), dict):
         yield from metadata.validate_object_meta(
             obj["metadata"], ("metadata",), "dns-subdomain", required=True

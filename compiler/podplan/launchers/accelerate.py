@@ -1,4 +1,4 @@
-"""accelerate launch: how many processes on how many machines, and where they meet.
+"""Parses ``accelerate launch``: the number of processes and machines, and the rendezvous.
 
 Source: https://huggingface.co/docs/accelerate/package_reference/cli, and accelerate 1.15 itself.
 """
@@ -154,10 +154,10 @@ _EXCLUSIVE_FLAGS = ("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp")
 
 
 class AccelerateCommand(NamedTuple):
-    """What an accelerate line asks for; None is what is not given, or not known offline.
+    """A parsed accelerate command line; None is not given, or unknown offline.
 
-    What is not given comes from ``config_file``, or from the one in the home directory if there is one.
-    ``processes`` are those of all machines together.
+    Options that are not given come from ``config_file``, or from the one in the home directory if it exists.
+    ``processes`` is the total of all machines.
     """
 
     command_line: CommandLine
@@ -173,7 +173,7 @@ class AccelerateCommand(NamedTuple):
 
 
 def parse_accelerate(words: tuple[Word, ...], launcher_word: Word) -> AccelerateCommand:
-    """An accelerate line after ``launch``."""
+    """Parse an accelerate command line after ``launch``."""
     command_line = parse_command_line(GRAMMAR, words, launcher_word)
     given_flags = find_flags(GRAMMAR, command_line)
     command = AccelerateCommand(
@@ -193,7 +193,7 @@ def parse_accelerate(words: tuple[Word, ...], launcher_word: Word) -> Accelerate
 
 
 def _find_conflicts(command: AccelerateCommand) -> list[CommandLineError]:
-    """Options that do not go together."""
+    """Return the errors of options that exclude each other."""
     options = command.command_line.options
     errors: list[CommandLineError] = []
     modes = [name for name in _EXCLUSIVE_FLAGS if name in command.flags]

@@ -1,4 +1,4 @@
-"""Command lines of launchers as Python's argparse reads them.
+"""Parses command lines of launchers as Python's argparse does.
 
 https://docs.python.org/3/library/argparse.html, and the answers of the real parsers in fixtures/launchers/.
 """
@@ -16,28 +16,28 @@ from podplan.launchers.words import CommandLineError, Word
 
 _NEGATIVE_NUMBER = compile_lazily(r"-\d+\Z|-\d*\.\d+\Z")
 
-# Measured with 3.10 to 3.13.0: argparse refuses what it cannot tell apart even behind the script.
+# Measured with 3.10 to 3.13.0: argparse rejects ambiguous options even after the script.
 OLD_PYTHON_CONDITION = "Python up to 3.13.0"
 
 
 def parse_command_line(grammar: OptionGrammar, words: Sequence[Word], launcher_word: Word) -> CommandLine:
-    """The command line of a launcher after its own name; ``start`` is the word that names it."""
+    """Parse the command line of a launcher after its name; ``launcher_word`` is the word that names it."""
     return _CommandLineParser(grammar, words, launcher_word).parse_line()
 
 
 @cache
 def index_spellings(grammar: OptionGrammar) -> dict[str, OptionSpec]:
-    """The options of a launcher by each of their spellings."""
+    """Return the options of a launcher by each of their spellings."""
     help_option = OptionSpec(("--help", "-h"), "flag")
     return {spelling: known for known in (*grammar.options, help_option) for spelling in known.spellings}
 
 
 class _ParseStopped(Exception):
-    """The parser gives up at a word."""
+    """Raised where the real parser would stop with an error."""
 
 
 class _CommandLineParser:
-    """One pass over the words; it ends at the script, or where argparse gives up."""
+    """One pass over the words; it ends at the script, or where argparse stops."""
 
     def __init__(self, grammar: OptionGrammar, words: Sequence[Word], launcher_word: Word) -> None:
         self.grammar = grammar
@@ -74,9 +74,7 @@ class _CommandLineParser:
             else:
                 index = self._parse_option(option, index)
         self._parse_positional(index)
-        script_hint = (
-            ", and no script stands before it" if unknown_words and not self._looks_like_script() else ""
-        )
+        script_hint = ", and no script precedes it" if unknown_words and not self._looks_like_script() else ""
         for word in unknown_words:
             spelling = word.text.partition("=")[0]
             self._add_error(word, f'{self.grammar.launcher} has no option "{spelling}"{script_hint}')
@@ -84,7 +82,8 @@ class _CommandLineParser:
             self._add_error(self.launcher_word, f"{self.grammar.launcher} needs a script to run")
 
     def _looks_like_script(self) -> bool:
-        """Whether the word in the place of the script looks like one, and not like the value of an option."""
+        """Whether the word in the position of the script looks like a script, and not like the value of an
+        option."""
         if self.script is None:
             return False
         name = self.script.base_name
@@ -93,7 +92,7 @@ class _CommandLineParser:
         )
 
     def _parse_positional(self, index: int) -> None:
-        """The script and everything behind it; argparse drops a ``--`` on either side of the script."""
+        """Parse the script and everything after it; argparse drops a ``--`` on either side of the script."""
         rest = list(self.words[index:])
         if rest and rest[0].text == "--":
             rest.pop(0)
@@ -109,7 +108,7 @@ class _CommandLineParser:
                 self._add_ambiguity(word, OLD_PYTHON_CONDITION)
 
     def _classify_word(self, word: Word) -> _OptionMatch | None:
-        """What argparse takes a word for: an option, an unknown one, or None for a positional."""
+        """Classify a word as argparse does: an option, an unknown one, or None for a positional."""
         text = word.text
         if len(text) < 2 or text[0] != "-" or text == "--":
             return None
@@ -129,7 +128,7 @@ class _CommandLineParser:
         return _OptionMatch(None, text, None)
 
     def _find_candidates(self, word: Word) -> list[_OptionMatch]:
-        """The options that a word may be short for; one where it is written in full."""
+        """Return the options that a word may abbreviate; only one if it is written in full."""
         text = word.text
         if len(text) < 2 or text[0] != "-" or text == "--" or text in self.spellings:
             return []
@@ -150,7 +149,7 @@ class _CommandLineParser:
         return candidates
 
     def _parse_option(self, option: _OptionMatch, index: int) -> int:
-        """Takes an option with its value; the index of the word after it."""
+        """Parse an option with its value; return the index of the word after it."""
         spec, flag = option.spec, self.words[index]
         assert spec is not None
         if spec.kind == "flag":
@@ -172,7 +171,7 @@ class _CommandLineParser:
         return index + 1
 
     def _parse_flag(self, option: _OptionMatch, index: int) -> int:
-        """Takes a flag; short ones may stand together, ``-mq``."""
+        """Parse a flag; short ones may be combined, ``-mq``."""
         flag, explicit = self.words[index], option.explicit_value
         while option.spec is not None and option.spec.kind == "flag":
             self.options[option.spec.name] = ParsedOption(option.spec.name, None, flag, flag)
@@ -182,7 +181,7 @@ class _CommandLineParser:
                 return index + 1
             short = f"-{explicit[:1]}"
             if option.spelling.startswith("--") or short not in self.spellings or not explicit:
-                self._add_error(flag, f'{option.spelling} takes no value, so not "{explicit}"')
+                self._add_error(flag, f'{option.spelling} takes no value, but has "{explicit}"')
                 raise _ParseStopped
             option = _OptionMatch(self.spellings[short], short, explicit[1:] or None)
             explicit = option.explicit_value
@@ -194,12 +193,12 @@ class _CommandLineParser:
         return word.text != "--" and self._classify_word(word) is None
 
     def _validate_value(self, spec: OptionSpec, spelling: str, value: str, word: Word) -> None:
-        """The type and the choices of a value."""
+        """Validate the type and the choices of a value."""
         if not is_valid_value(spec.kind, value):
             number_prefix = "whole " if spec.kind == "int" else ""
-            self._add_error(word, f'{spelling} takes a {number_prefix}number, not "{value}"')
+            self._add_error(word, f'{spelling} must be a {number_prefix}number, not "{value}"')
         elif spec.choices and value not in spec.choices:
-            self._add_error(word, f'{spelling} takes {", ".join(spec.choices)}; not "{value}"')
+            self._add_error(word, f'{spelling} must be one of {", ".join(spec.choices)}, not "{value}"')
 
     def _add_ambiguity(self, word: Word, condition: str = "") -> None:
         candidates = self._find_candidates(word)
@@ -207,7 +206,9 @@ class _CommandLineParser:
         if len(spellings) == 1:
             spellings = [found.spelling for found in candidates]
         abbreviation = word.text.partition("=")[0]
-        self._add_error(word, f'"{abbreviation}" may be short for {" or ".join(spellings)}', condition)
+        self._add_error(
+            word, f'"{abbreviation}" is an ambiguous abbreviation of {" or ".join(spellings)}', condition
+        )
 
     def _add_error(self, word: Word, message: str, condition: str = "") -> None:
         self.errors.append(CommandLineError(word, message, condition))

@@ -1,4 +1,4 @@
-"""The options that a launcher knows, as a table, and those that a command line gives it."""
+"""The options of a launcher, as a table, and the options of a parsed command line."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from podplan.launchers.words import CommandLineError, Word
 
 
 class OptionSpec(NamedTuple):
-    """An option that a launcher knows: its spellings, the long one first, and what value it takes."""
+    """An option of a launcher: its spellings, the long one first, and the type of its value."""
 
     spellings: tuple[str, ...]
-    kind: str = "text"  # text, int, float, or flag for one without a value
+    kind: str = "text"  # text, int, float, choices, or flag without a value
     choices: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The long spelling as a name, ``nproc_per_node``."""
+        """The long spelling as an identifier: ``--nproc-per-node`` is ``nproc_per_node``."""
         return self.spellings[0].lstrip("-").replace("-", "_")
 
 
 class OptionGrammar(NamedTuple):
-    """The options of a launcher; ``abbreviated`` where it takes a beginning of a long one for the whole."""
+    """The options of a launcher; with ``allows_abbreviation`` a prefix of a long option is accepted."""
 
     launcher: str
     options: tuple[OptionSpec, ...]
@@ -31,9 +31,9 @@ class OptionGrammar(NamedTuple):
 
 
 class ParsedOption(NamedTuple):
-    """An option as it was given: ``value`` is None for a flag, and for a value that is not ``known``.
+    """An option as given: ``value`` is None for a flag, and for a value that is not ``is_known``.
 
-    ``word`` is where the value stands, ``flag`` where the option does; often both are one word.
+    ``word`` contains the value, ``flag`` the option; often both are one word.
     """
 
     name: str
@@ -52,10 +52,10 @@ class ParsedOption(NamedTuple):
 
 
 class CommandLine(NamedTuple):
-    """A command line read: the last of each option by its name, the script and its arguments.
+    """A parsed command line: the last of each option by name, the script and its arguments.
 
-    ``faults`` is what the real parser refuses. Where the line is not ``sure`` a reference that nobody can
-    resolve may hold more options, and no faults are given.
+    ``errors`` are what the real parser rejects. If the line is not ``is_certain``, an unresolved reference
+    may contain more options, and no errors are reported.
     """
 
     options: dict[str, ParsedOption]
@@ -65,18 +65,19 @@ class CommandLine(NamedTuple):
     is_certain: bool = True
 
     def get_value(self, name: str, default: str | None = None) -> str | None:
-        """What an option was given; ``otherwise`` where it was not, None where nobody knows."""
+        """Return the value of an option; ``default`` if it is not given, None if its value is unknown."""
         option = self.options.get(name)
         return default if option is None else option.value
 
     def get_number(self, name: str, default: int | None = None) -> int | None:
-        """The same as a whole number; None also where it is none."""
+        """Return the value of an option as an integer; None also if it is none."""
         value = self.get_value(name, "" if default is None else str(default))
         return None if value is None else parse_integer(value)
 
 
 def parse_option_table(text: str) -> Iterable[OptionSpec]:
-    """The table of a launcher: a line for each option, its spellings and then its kind, or ``a|b``."""
+    """Parse the table of a launcher: a line for each option with its spellings and its type, or choices
+    ``a|b``."""
     for line in text.split("\n"):
         *spellings, kind = line.split() or [""]
         if not spellings:
@@ -87,7 +88,7 @@ def parse_option_table(text: str) -> Iterable[OptionSpec]:
 
 
 def add_dashed_spellings(specs: Iterable[OptionSpec]) -> Iterable[OptionSpec]:
-    """Every long option with dashes and with underscores."""
+    """Add for every long option the spellings with dashes and with underscores."""
     for spec in specs:
         all_spellings = [
             other for one in spec.spellings for other in (one, one[:2] + one[2:].replace("_", "-"))
@@ -96,14 +97,14 @@ def add_dashed_spellings(specs: Iterable[OptionSpec]) -> Iterable[OptionSpec]:
 
 
 def find_flags(grammar: OptionGrammar, command_line: CommandLine) -> frozenset[str]:
-    """The names of the flags on a line."""
+    """Return the names of the flags on a line."""
     return frozenset(
         known.name for known in grammar.options if known.kind == "flag" and known.name in command_line.options
     )
 
 
 def parse_integer(text: str) -> int | None:
-    """A whole number as Python's ``int`` reads it; None where it refuses."""
+    """Parse an integer as Python's ``int`` does; None if that raises."""
     try:
         return int(text)
     except ValueError:
@@ -111,7 +112,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def is_valid_value(kind: str, text: str) -> bool:
-    """Whether a text is a number of the kind, int or float; any text fits another kind."""
+    """Whether a text is a number of the type int or float; any text is valid for other types."""
     if kind != "float":
         return kind != "int" or parse_integer(text) is not None
     try:

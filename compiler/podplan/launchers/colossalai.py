@@ -1,8 +1,8 @@
-"""colossalai run, whose command line is read by click: options may stand behind the script, too.
+"""Parses ``colossalai run``, whose parser is click: options may also follow the script.
 
 Source: https://github.com/hpcaitech/ColossalAI/tree/main/colossalai/cli/launcher, and the answers of the real
-command in fixtures/launchers/. It passes what it does not know to the script, and it ends with exit code 0
-for most lines that it refuses. On each host it starts torchrun by a line of a shell.
+command in fixtures/launchers/. It passes unknown options to the script, and it exits with code 0 for most
+lines that it rejects. On each host it starts torchrun in a shell.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ OPTION_NAMES = {
     "--extra_launch_args": "extra_launch_args", "--ssh-port": "ssh_port", "-m": "module",
 }  # fmt: skip
 _NUMBER_OPTIONS = ("num_nodes", "nproc_per_node", "master_port", "ssh_port")
-# The options of torchrun that colossalai run gives itself, before those of --extra_launch_args.
+# The options of torchrun that colossalai run sets itself, before those of --extra_launch_args.
 TORCHRUN_OPTIONS_GIVEN = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port")
-_REPLACEABLE_OPTIONS = ("master_addr", "master_port")  # by a piece of --extra_launch_args of that name
+_REPLACEABLE_OPTIONS = ("master_addr", "master_port")  # by an option of that name in --extra_launch_args
 LOCALHOST = "127.0.0.1"
 DEFAULT_MASTER_PORT = "29500"
 
 
 class ColossalAICommand(NamedTuple):
-    """What a colossalai run line asks for; None is what is not given, or not known offline.
+    """A parsed colossalai run command line; None is not given, or unknown offline.
 
-    ``extra`` are the pieces of ``--extra_launch_args``, one for each further option of torchrun.
+    ``extra_pieces`` are the parts of ``--extra_launch_args``, one for each further option of torchrun.
     """
 
     command_line: CommandLine
@@ -49,7 +49,7 @@ class ColossalAICommand(NamedTuple):
 
 
 def parse_colossalai(words: tuple[Word, ...], launcher_word: Word) -> ColossalAICommand:
-    """A colossalai line after ``run``."""
+    """Parse a colossalai command line after ``run``."""
     options, other_words, errors, is_certain = _parse_click_options(words)
     asks_for_help = any(word.text == "--help" for word in other_words)
     module = options.get("module")
@@ -64,15 +64,15 @@ def parse_colossalai(words: tuple[Word, ...], launcher_word: Word) -> ColossalAI
         if number is None:
             option = options[name]
             errors.append(
-                CommandLineError(option.word, f"{option.flag.text.partition('=')[0]} takes a whole number")
+                CommandLineError(option.word, f"{option.flag.text.partition('=')[0]} must be an integer")
             )
     if not other_words and module is None:
         errors.append(CommandLineError(launcher_word, "colossalai run needs a script to run"))
     if script is not None and script.is_known and not script.text.endswith(".py"):
-        message = f'colossalai run takes a script that ends in .py, not "{script.text}"; it exits with 0'
+        message = f'colossalai run needs a script that ends in .py, not "{script.text}"; it exits with 0'
         errors.append(CommandLineError(script, message))
     if module is not None and module.value is not None and module.value.endswith(".py"):
-        message = f'-m takes the name of a module, not the file "{module.value}"; it exits with 0'
+        message = f'-m needs the name of a module, not the file "{module.value}"; it exits with 0'
         errors.append(CommandLineError(module.word, message))
     if "nproc_per_node" not in options:
         message = "colossalai run needs --nproc_per_node; it exits with 0 without it"
@@ -105,7 +105,7 @@ def parse_colossalai(words: tuple[Word, ...], launcher_word: Word) -> ColossalAI
 
 
 def split_extra_args(value: Word) -> Iterator[Word]:
-    """The pieces of a value of ``--extra_launch_args``, which colossalai run splits at commas."""
+    """Yield the parts of a value of ``--extra_launch_args``, which colossalai run splits at commas."""
     return (value._replace(text=text) for text in value.text.split(","))
 
 
@@ -116,10 +116,10 @@ def build_torchrun_words(
     host_count: int,
     launcher_word: Word,
 ) -> tuple[Word, ...]:
-    """The words of torchrun in the line that colossalai run starts on ``first``, of so many ``hosts``.
+    """Build the torchrun command that colossalai run starts on ``first_host`` of ``host_count`` hosts.
 
-    ``extra`` are ``found.extra``, or the same pieces with other places. The shell of the host splits the line
-    at blanks, whatever was one word before.
+    ``extra_pieces`` are those of ``command``, or the same with other locations. The shell of the host splits
+    the line at blanks, also inside what was one word before.
     """
     extra_options = {name: (value, word) for name, value, word in map(_split_piece, extra_pieces)}
     given_options = command.command_line.options
@@ -159,7 +159,8 @@ def parse_started_torchrun(
     launcher_word: Word,
     variables: EnvVariables,
 ) -> torchrun.TorchrunCommand:
-    """That line as torchrun reads it; ``variables`` are those of the launcher, which it exports there."""
+    """Parse that command as torchrun does; ``variables`` are those of the launcher, which it exports to
+    the hosts."""
     return torchrun.parse_torchrun(
         build_torchrun_words(command, extra_pieces, first_host, host_count, launcher_word),
         launcher_word,
@@ -173,7 +174,7 @@ def _split_piece(piece: Word) -> tuple[str, str, Word]:
 
 
 def _find_invalid_pieces(extra_pieces: Iterable[Word]) -> Iterator[CommandLineError]:
-    """Pieces of which colossalai run makes no option."""
+    """Yield an error for each part that colossalai run does not turn into an option."""
     for piece in extra_pieces:
         if piece.text.count("=") > 1:
             message = f'--extra_launch_args cannot hold "{piece.text}": an item has one "="'
@@ -184,7 +185,8 @@ def _find_invalid_pieces(extra_pieces: Iterable[Word]) -> Iterator[CommandLineEr
 def _parse_click_options(
     words: tuple[Word, ...],
 ) -> tuple[dict[str, ParsedOption], list[Word], list[CommandLineError], bool]:
-    """Options, all other words in order, faults; as click reads with ``ignore_unknown_options``."""
+    """Return options, other words in order, errors, and certainty, as click with
+    ``ignore_unknown_options``."""
     options: dict[str, ParsedOption] = {}
     other_words: list[Word] = []
     errors: list[CommandLineError] = []
@@ -218,9 +220,9 @@ def _parse_click_options(
 
 
 def _match_option(word: Word) -> tuple[str, Word | None, str]:
-    """The option that a word is, its value in the same word, and letters of it that click does not know.
+    """Match a word to an option: return its spelling, its value in the same word, and unknown letters.
 
-    click looks for the short options among all letters behind one dash: it finds -m in -num_layers.
+    click searches for short options among all letters after one dash: it finds -m in -num_layers.
     """
     spelling, equals, explicit_value = word.text.partition("=")
     if spelling in OPTION_NAMES and len(spelling) > 2:

@@ -1,8 +1,7 @@
-"""The deepspeed launcher: which hosts and slots it uses, and what it refuses.
+"""Parses the deepspeed launcher: the hosts and slots that it uses, and what it rejects.
 
-Source: https://deepspeed.readthedocs.io, docs/evidence/deepspeed-launcher.md, and deepspeed 0.19 itself.
-Options that only
-some releases know are in the table: a newer or an older one refuses them.
+Source: https://deepspeed.readthedocs.io, docs/evidence/deepspeed-launcher.md, and deepspeed 0.19 itself. The
+table includes options that only some releases have; other releases reject them.
 """
 
 from __future__ import annotations
@@ -56,18 +55,18 @@ GRAMMAR = OptionGrammar(
 DEFAULT_HOSTFILE = "/job/hostfile"
 DEFAULT_MASTER_PORT = 29500
 MULTI_NODE_LAUNCHERS = ("pdsh", "openmpi", "mvapich", "slurm", "mpich", "impi")
-# The MPI launchers that choose hosts and slots by themselves.
+# The MPI launchers that select hosts and slots themselves.
 _SELECTING_LAUNCHERS = ("openmpi", "mpich", "mvapich", "impi")
 _SEVERAL_HOSTS_CONDITION = "with more than one host"
 
-# Host to slots; none listed are all of them.
+# Slots by host; an empty list means all slots.
 HostSlots = dict[str, list[int]]
 
 
 class DeepSpeedCommand(NamedTuple):
-    """What a deepspeed line asks for; None is what is not given, or not known offline.
+    """A parsed deepspeed command line; None is not given, or unknown offline.
 
-    ``include`` and ``exclude`` are hosts with their slots, where an empty list stands for all slots.
+    ``include`` and ``exclude`` are hosts with their slots; an empty list means all slots.
     """
 
     command_line: CommandLine
@@ -84,7 +83,7 @@ class DeepSpeedCommand(NamedTuple):
 
 
 def parse_deepspeed(words: tuple[Word, ...], launcher_word: Word) -> DeepSpeedCommand:
-    """A deepspeed line after the name of the program."""
+    """Parse a deepspeed command line after the name of the program."""
     command_line = parse_command_line(GRAMMAR, words, launcher_word)
     errors = list(command_line.errors)
     launcher = command_line.get_value("launcher", "pdsh")
@@ -106,7 +105,7 @@ def parse_deepspeed(words: tuple[Word, ...], launcher_word: Word) -> DeepSpeedCo
 
 
 def _find_conflicts(command: DeepSpeedCommand) -> list[CommandLineError]:
-    """Options that do not go together."""
+    """Return the errors of options that exclude each other."""
     options = command.command_line.options
     errors: list[CommandLineError] = []
 
@@ -120,27 +119,29 @@ def _find_conflicts(command: DeepSpeedCommand) -> list[CommandLineError]:
         add_error("exclude", "--include and --exclude exclude each other")
     for name in counting_options:
         if host_filters:
-            add_error(name, f"--{name} does not go with --{host_filters[0]}")
+            add_error(name, f"--{name} cannot be combined with --{host_filters[0]}")
     if {"module", "no_python"} <= command.flags:
         add_error("no_python", "--no_python and --module exclude each other")
     if "no_ssh" in command.flags and (
         "node_rank" not in options or _is_negative(command.command_line, "node_rank")
     ):
-        add_error("no_ssh", "--no_ssh needs --node_rank, from 0 to the number of hosts less 1")
+        add_error("no_ssh", "--no_ssh needs --node_rank, from 0 to the number of hosts minus 1")
     if "elastic_training" in command.flags and "master_addr" not in options:
         add_error("elastic_training", "--elastic_training needs --master_addr")
     if {"elastic_training", "no_local_rank"} <= command.flags:
-        add_error("no_local_rank", "--elastic_training does not go with --no_local_rank")
+        add_error("no_local_rank", "--elastic_training cannot be combined with --no_local_rank")
     if command.launcher is not None and command.launcher not in MULTI_NODE_LAUNCHERS:
         add_error(
             "launcher",
-            f'--launcher takes {", ".join(MULTI_NODE_LAUNCHERS)}; not "{command.launcher}"',
+            f'--launcher must be one of {", ".join(MULTI_NODE_LAUNCHERS)}, not "{command.launcher}"',
             _SEVERAL_HOSTS_CONDITION,
         )
     if command.launcher in _SELECTING_LAUNCHERS:
         for name in (*host_filters, *counting_options):
             add_error(
-                name, f"--launcher {command.launcher} does not go with --{name}", _SEVERAL_HOSTS_CONDITION
+                name,
+                f"--launcher {command.launcher} cannot be combined with --{name}",
+                _SEVERAL_HOSTS_CONDITION,
             )
     return errors
 
@@ -153,7 +154,7 @@ def _is_negative(command_line: CommandLine, name: str) -> bool:
 def _parse_host_slots(
     command_line: CommandLine, name: str, errors: list[CommandLineError]
 ) -> HostSlots | None:
-    """``NODE[:SLOT,…]@NODE…`` as hosts and their slots."""
+    """Parse ``NODE[:SLOT,…]@NODE…`` into slots by host."""
     option = command_line.options.get(name)
     if option is None or not option.value:
         return None
@@ -162,7 +163,7 @@ def _parse_host_slots(
         host, colon, slot_text = node.partition(":")
         slots = [parse_integer(slot) for slot in slot_text.split(",")] if colon else []
         if None in slots:
-            message = f'--{name} takes HOST:SLOT,SLOT with "@" between hosts, not "{option.value}"'
+            message = f'--{name} must be HOST:SLOT,SLOT with "@" between hosts, not "{option.value}"'
             errors.append(CommandLineError(option.word, message))
             return None
         host_slots[host] = sorted({*host_slots.get(host, []), *(slot for slot in slots if slot is not None)})

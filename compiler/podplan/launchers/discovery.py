@@ -1,8 +1,9 @@
-"""The launchers that a container starts, found in its command and args and in the shell strings there.
+"""Finds the programs that a container starts, in its command and args and in shell strings.
 
-The way of a word: the kubelet replaces ``$(NAME)`` (kubelet.py), a shell splits its string into commands
-(shell.py), wrappers and python are looked behind (wrappers.py), and the launcher's grammar reads the rest.
-Words that a shell makes may be read by another one, so all that a container has are counted together.
+A word is processed in this order: the kubelet expands ``$(NAME)`` (kubelet.py), a shell splits its string
+into commands (shell.py), wrappers and python are skipped (wrappers.py), and the parser of the launcher reads
+the rest. Words from one shell may be read by another, so the limits apply to all words of a container
+together.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from podplan.launchers.wrappers import MAX_WRAPPERS, SHELL_PROGRAMS
 MAX_DEPTH = 4  # of sh -c in sh -c, and of programs that start programs
 MAX_INVOCATIONS = 200
 
-# Programs that train nothing and start nothing: nobody has to look behind them.
+# Programs that neither train nor start other programs.
 _HARMLESS_PROGRAM_TEXT = """
     [ [[ . : alias apk apt apt-get awk cat cd chmod chown clear conda cp curl cut date declare df dnf du echo
     exit export false find free getopts git grep head hostname id ip kill ldconfig let ln local ls mamba
@@ -55,13 +56,13 @@ class Invocation(NamedTuple):
 
     ``launcher`` is ``torchrun``, ``torch.distributed.launch``, ``accelerate``, ``deepspeed``, ``mpirun``,
     ``horovodrun`` or ``colossalai``; ``python`` for a script, module or ``-c`` that python runs alone;
-    ``script`` for a shell script that nobody can look into; ``other`` for any other program. ``word`` names
-    it.
+    ``script`` for a shell script whose content is unknown; ``other`` for any other program. ``program_word``
+    names it.
 
-    ``facts`` is what the launcher's grammar reads, None for the last three. ``variables`` are those of its
-    environment. ``conditional``: it may run never, or more than once. ``before`` and ``after`` are the shell
-    operators around it. ``under`` is the launcher that starts it, as mpirun does. Where the container has no
-    command the image's own is ``assumed`` to run the args.
+    ``parsed`` is the command line as the launcher parses it, None for the last three. ``variables`` are those
+    of its environment. ``is_conditional``: it may never run, or more than once. ``operator_before`` and
+    ``operator_after`` are the shell operators around it. ``started_by`` is the launcher that starts it, such
+    as mpirun. If the container has no command, the entry point of the image ``is_assumed`` to run the args.
     """
 
     launcher: str
@@ -83,17 +84,17 @@ class Invocation(NamedTuple):
 
     @property
     def options(self) -> dict[str, ParsedOption]:
-        """The options on the line, by name."""
+        """The options on the command line, by name."""
         return self.parsed.command_line.options if self.parsed is not None else {}
 
     @property
     def errors(self) -> tuple[CommandLineError, ...]:
-        """What the launcher refuses."""
+        """The errors that the launcher reports."""
         return self.parsed.errors if self.parsed is not None else ()
 
 
 class DiscoveredPrograms(NamedTuple):
-    """The programs that a container starts in order, and the strings that no shell can read."""
+    """The programs that a container starts, in order, and the strings with shell syntax errors."""
 
     invocations: tuple[Invocation, ...]
     syntax_errors: tuple[CommandLineError, ...]
@@ -112,18 +113,18 @@ class _InvocationContext(NamedTuple):
 
 
 class _ContainerSearch:
-    """What grows while a container is looked at, and how much it may still grow."""
+    """The state of the search in one container, and its remaining limits."""
 
     def __init__(self, container: Mapping[str, Any], variable_count: int) -> None:
         self.name = container.get("name")
-        self.variable_count = variable_count  # that nothing has copied yet
+        self.variable_count = variable_count  # reset once they were copied
         self.expanded_texts: dict[Path, kubelet.ExpandedText] = {}
         self.syntax_errors: list[CommandLineError] = []
         self.remaining_words = MAX_COMMAND_WORDS
         self.remaining_text = MAX_COMMAND_TEXT
 
     def count_text(self, word_count: int, text_length: int) -> None:
-        """So many more words and characters. Raises LimitExceeded."""
+        """Count words and characters. Raises LimitExceeded: if there are too many."""
         self.remaining_words -= word_count
         self.remaining_text -= text_length
         if self.remaining_words < 0:
@@ -132,7 +133,10 @@ class _ContainerSearch:
             raise self._build_limit_error("command-text", f"{MAX_COMMAND_TEXT:,} characters")
 
     def count_variables(self) -> None:
-        """The variables, once: what sets one more copies all of them. Raises LimitExceeded."""
+        """Count the variables once, because setting one more copies all.
+
+        Raises LimitExceeded: if there are too many.
+        """
         self.count_text(self.variable_count, 0)
         self.variable_count = 0
 
@@ -143,9 +147,11 @@ class _ContainerSearch:
 
 
 def find_programs(container: Mapping[str, Any]) -> DiscoveredPrograms:
-    """The programs that a container starts: ``command``, ``args``, ``env`` and ``envFrom`` are looked at.
+    """Find the programs that a container starts by ``command``, ``args``, ``env`` and ``envFrom``.
 
-    Paths are those of the container: ``("args", 2)``. Odd values are passed over. Raises LimitExceeded.
+    Paths are relative to the container: ``("args", 2)``. Values of a wrong type are ignored.
+
+    Raises LimitExceeded: if the words or the variables are too many.
     """
     variables = kubelet.resolve_environment(container)
     is_complete = not container.get("envFrom")
@@ -171,7 +177,7 @@ def find_programs(container: Mapping[str, Any]) -> DiscoveredPrograms:
 def _iter_invocations(
     words: tuple[Word, ...], context: _InvocationContext, search: _ContainerSearch
 ) -> Iterator[Invocation]:
-    """The programs that one command line starts."""
+    """Yield the programs that one command line starts."""
     for _ in range(MAX_WRAPPERS):
         wrapped = wrappers.unwrap_command(words) if words else None
         if wrapped is None:
@@ -199,7 +205,7 @@ def _iter_invocations(
 
 
 def _identify_launcher(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, ...]]:
-    """The launcher that the words name, the word that does, and what follows."""
+    """Return the launcher that the words name, the word with the name, and the words after it."""
     program_word, rest = words[0], words[1:]
     python_call = wrappers.parse_python_call(words)
     if python_call is not None:
@@ -259,7 +265,7 @@ def _find_script(
 def _iter_shell_invocations(
     words: tuple[Word, ...], context: _InvocationContext, search: _ContainerSearch
 ) -> Iterator[Invocation]:
-    """``sh -c STRING``, or a shell script."""
+    """Yield the programs of ``sh -c STRING``, or of a shell script."""
     index, takes_string = 1, False
     while index < len(words) and words[index].text[:1] in ("-", "+") and len(words[index].text) > 1:
         text = words[index].text

@@ -1,4 +1,4 @@
-"""How long a command line may take by what it says: sleeps, loops around them, and limits of time."""
+"""The duration of a command line as far as it states one: sleeps, loops with sleeps, and timeouts."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _DO = compile_lazily(r"\bdo\b")
 
 
 class Duration(NamedTuple):
-    """So many seconds a command may take, and the place of what says so."""
+    """The number of seconds that a command may take, and the place that states it."""
 
     seconds: int
     place: Path
 
 
 def durations(process: Process) -> Iterator[Duration]:
-    """What the parts of a process say about how long it may take."""
+    """Yield the durations that the parts of a process state."""
     if process.string is not None:
         total = _of_list(process.string.nodes, process.string)
         if total.seconds:
@@ -55,7 +55,7 @@ def durations(process: Process) -> Iterator[Duration]:
 
 
 def _of_list(nodes: Sequence[Node], string: ShellString) -> Duration:
-    """All that commands in a row take; what follows ``||`` may not run, and nobody waits for a background."""
+    """Add the durations of commands in sequence, without background commands and those after ``||``."""
     found = [
         _of_node(node, string)
         for at, node in enumerate(nodes)
@@ -83,7 +83,7 @@ def _of_node(node: Node, string: ShellString) -> Duration:
 
 
 def _of_process(process: Process, command: SimpleCommand | None) -> Duration:
-    """What a program takes: a sleep, a limit of timeout, or what the string of a shell does."""
+    """Return the duration of a program: a sleep, the limit of timeout, or the string of a shell."""
     limit = _limit(command.words if command is not None else process.words)
     if process.string is not None:
         inner = _of_list(process.string.nodes, process.string)
@@ -97,7 +97,7 @@ def _of_process(process: Process, command: SimpleCommand | None) -> Duration:
 
 
 def _limit(words: Sequence[Word]) -> int:
-    """The seconds after which ``timeout`` ends a command; 0 where there is none."""
+    """Return the seconds after which ``timeout`` ends a command, or 0."""
     names = [word.base_name for word in words]
     if "timeout" not in names:
         return 0
@@ -108,7 +108,7 @@ def _limit(words: Sequence[Word]) -> int:
 
 
 def _rounds(loop: Block, text: str) -> tuple[int, int]:
-    """How often a loop runs at most, and the seconds after which it ends; 0 where that is not known."""
+    """Return the maximum number of rounds of a loop, and the seconds after which it ends; 0 if unknown."""
     if loop.kind == "for":
         return _rounds_of_for(text), 0
     head = _DO.split(text, 1)[0]
@@ -125,7 +125,7 @@ def _rounds(loop: Block, text: str) -> tuple[int, int]:
 
 
 def _step(name: str, text: str) -> int:
-    """By how much a loop raises a counter each time; 0 where it does not."""
+    """Return by how much a loop increments a counter in each round; 0 if it does not."""
     counts = re.search(
         rf"\b{name}=\$\(\(\s*\$?\{{?{name}\}}?\s*\+\s*(\d{{1,5}})\s*\)\)|\b{name}\+=(\d{{1,5}})|{name}\+\+|\+\+{name}"
         rf"|\b{name}=(?:\$\(|`)\s*expr\s+\$\{{?{name}\}}?\s+\+\s+(\d{{1,5}})",
@@ -153,7 +153,7 @@ def _rounds_of_for(text: str) -> int:
 
 
 def _options(words: tuple[Word, ...]) -> Iterator[Duration]:
-    """The values of options that say how long a program waits at most."""
+    """Yield the values of options that limit how long a program waits."""
     for at, word in enumerate(words):
         option = _OPTION.fullmatch(word.text)
         if option is None:

@@ -1,4 +1,4 @@
-"""How the main process of a container ends: never by itself, or at once because it leaves a daemon behind.
+"""The end of the main process of a container: never, or at once because it only starts a daemon.
 
 A container ends with its main process, and a Pod when all its containers have ended
 (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/).
@@ -18,7 +18,7 @@ from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
-# Programs that serve or watch until somebody ends them, whatever their options.
+# Programs that serve or watch until they are stopped, with any options.
 _SERVERS = """
     alertmanager code-server dcgm-exporter dcgm_exporter etcd filebeat fluent-bit fluentbit fluentd gotty
     grafana-server jupyter jupyter-lab jupyter-notebook loki memcached node_exporter nvidia_gpu_exporter
@@ -32,7 +32,11 @@ _MODULES = """
     vllm.entrypoints.openai.api_server
 """
 _ENDLESS_MODULES = frozenset(_MODULES.split())
-# Programs with many commands, and the one that serves.
+# https://www.tensorflow.org/api_docs/python/tf/distribute/Server#join
+_PARAMETER_SERVER = compile_lazily(
+    r"(?:job|job_name|task_type|role|type|replica_type)=(?:ps|parameter_server)"
+)
+# Programs with subcommands, and the subcommand that serves.
 _SERVING_COMMANDS = {
     "aim": "up",
     "lmdeploy": "serve",
@@ -54,7 +58,7 @@ _LEAVES_LOOP = frozenset(("break", "exit", "return", "exec", "kill"))
 # Readers that end a pipeline before the writer does.
 _ENDS_PIPE = compile_lazily(r"(?:head|sed|awk)\Z|grep\Z")
 
-# A program that puts itself into the background, and the option that keeps it in the foreground.
+# Programs that go into the background, and the option that keeps them in the foreground.
 _DAEMONS = {
     "sshd": "-D",
     "nginx": "-g 'daemon off;'",
@@ -64,16 +68,16 @@ _DAEMONS = {
 
 
 class Daemon(NamedTuple):
-    """A program that forks into the background: its words, and what keeps it in the foreground."""
+    """A program that forks into the background: its words, and the option that keeps it in the foreground."""
 
     words: tuple[Word, ...]
     instead: str
 
 
 class Endless(NamedTuple):
-    """Why a process never ends by itself: the words of a program, or of the condition of a ``loop``.
+    """Why a process never ends: the words of a program, or of the condition of a ``loop``.
 
-    ``after_training`` says that a program ran before it that may be a training.
+    ``after_training``: a program that may be a training runs before it.
     """
 
     words: tuple[Word, ...]
@@ -82,12 +86,12 @@ class Endless(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The command as people write it, shortened."""
+        """The command as text, truncated."""
         return truncate(" ".join([self.loop, *(word.text for word in self.words)]).strip(), 60)
 
 
 def endless(process: Process) -> Endless | None:
-    """Why a process never ends by itself; None where it may end."""
+    """Return why a process never ends; None if it may end."""
     if "timeout" in process.wrappers:
         return None
     if process.string is not None:
@@ -96,7 +100,7 @@ def endless(process: Process) -> Endless | None:
 
 
 def only_daemon(process: Process) -> Daemon | None:
-    """The daemon that a process starts before it ends, where it does nothing else."""
+    """Return the daemon that a process starts before it ends, if it does nothing else."""
     found: list[Daemon] = []
     for command, inner in processes.steps(process):
         daemon = _daemon(inner)
@@ -108,7 +112,7 @@ def only_daemon(process: Process) -> Daemon | None:
 
 
 def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
-    """The first endless program of commands in a row that is surely reached and waited for."""
+    """Return the first endless program in a sequence of commands that is certainly reached and waited for."""
     in_background: Endless | None = None
     after_training = False
     for at, node in enumerate(nodes):
@@ -169,7 +173,7 @@ def _is_in_background(nodes: Sequence[Node], at: int) -> bool:
 
 
 def _cut_off(nodes: Sequence[Node], at: int, string: ShellString) -> bool:
-    """Whether a later program of the pipeline ends, and the writer with it."""
+    """Whether a later program of the pipeline ends, and so ends the writer."""
     while nodes[at].operator_after in ("|", "|&") and at + 1 < len(nodes):
         at += 1
         node = nodes[at]
@@ -197,14 +201,24 @@ def _is_endless(process: Process) -> bool:
         return not _SHORT & set(arguments)
     if name == "sshd":
         return _daemon(process) is None and not _only_tests(arguments)
+    if name.startswith("python") and _is_parameter_server(arguments):
+        return True
     if name.startswith("python") and "-m" in arguments:
         module, *rest = arguments[arguments.index("-m") + 1 :] or [""]
         return module in _ENDLESS_MODULES and not _SHORT & set(rest)
     return _is_endless_with(name, arguments)
 
 
+def _is_parameter_server(arguments: Sequence[str]) -> bool:
+    """Whether a script of TensorFlow or the like is told to be a parameter server, which joins for ever."""
+    options = [argument.lower().replace("-", "_").lstrip("_") for argument in arguments]
+    return any(
+        _PARAMETER_SERVER.fullmatch(f"{one}={other}") for one, other in pairwise([*options, ""])
+    ) or any(map(_PARAMETER_SERVER.fullmatch, options))
+
+
 def _is_endless_with(name: str, arguments: Sequence[str]) -> bool:
-    """Whether a program never ends by itself with such options, but does with others."""
+    """Whether a program never ends with these options, but does with others."""
     if _SHORT & set(arguments):
         return False
     if name == "watch":
@@ -224,7 +238,7 @@ def _is_endless_with(name: str, arguments: Sequence[str]) -> bool:
 
 
 def sleep_seconds(arguments: Sequence[str]) -> int:
-    """How long ``sleep`` sleeps; 0 where that is not a whole number."""
+    """Return how many seconds ``sleep`` sleeps; 0 if that is not an integer."""
     matches = [_NUMBER.match(argument) for argument in arguments]
     return sum(
         int(match[1]) * _SECONDS[match[2]] for match in matches if match is not None and len(match[1]) < 10
@@ -232,7 +246,7 @@ def sleep_seconds(arguments: Sequence[str]) -> int:
 
 
 def _daemon(process: Process) -> Daemon | None:
-    """The daemon that a program becomes, None where it stays in the foreground or is no daemon."""
+    """Return the daemon that a program becomes; None if it stays in the foreground or is no daemon."""
     name, arguments = process.name, [word.text for word in process.words[1:]]
     if name == "service" and arguments[1:2] in (["start"], ["restart"]):
         return Daemon(process.words, "the program of the service itself in the foreground")
@@ -261,12 +275,12 @@ def _only_tests(arguments: Sequence[str]) -> bool:
 
 
 def _has_letter(argument: str, letters: str) -> bool:
-    """Whether an argument is a bundle of short options with one of some letters, as -De."""
+    """Whether an argument is a bundle of short options, such as -De, that contains one of ``letters``."""
     if argument[:1] != "-" or argument[1:2] == "-":
         return False
     for letter in argument[1:]:
         if letter in letters:
             return True
-        if letter in "bCcEfghkoPpu":  # what follows is the value of an option
+        if letter in "bCcEfghkoPpu":  # the rest is the value of the option
             return False
     return False

@@ -1,9 +1,9 @@
-"""Command lines as Kubernetes executes them: a list of words for one program, which no shell reads.
+"""Command lines as Kubernetes executes them: a list of words for one program, without a shell.
 
-Quotes, operators, ``$NAME``, ``~`` and patterns of file names mean something only to a shell, and a shell is
-there only where the list starts one. Kubernetes itself replaces ``$(NAME)``: in command, args and values of
-env by all variables, in exec probes by those with a literal value, in lifecycle hooks not at all.
-Sources: https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/,
+Quotes, operators, ``$NAME``, ``~`` and file patterns have a meaning only in a shell, which runs only if the
+list starts one. Kubernetes expands ``$(NAME)`` itself: in command, args and values of env by all variables,
+in exec probes by those with a literal value, in lifecycle hooks not at all. Sources:
+https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/,
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/ (ExecAction), and the kubelet's
 ExpandContainerCommandOnlyStatic and handlerRunner.Run.
 """
@@ -17,28 +17,28 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import MAX_WRAPPERS, SHELL_PROGRAMS, WRAPPERS, unwrap_command
 
-# Programs that hand their words to a shell on another host or for each line of their input.
+# Programs that pass their words to a shell on another host, or for each line of their input.
 _REMOTE_SHELL_PROGRAMS = "ssh pdsh kubectl oc docker podman parallel xargs watch su runuser srun"
-# Launchers that start the workers through ssh, where a shell reads the arguments again.
+# Launchers that start the workers over ssh, where a shell parses the arguments again.
 _SSH_LAUNCHERS = "deepspeed deepspeed.pt ds colossalai"
-# Programs whose arguments are in a language that has $, quotes, patterns or operators of its own.
+# Programs whose arguments are in a language with $, quotes, patterns or operators.
 _OWN_LANGUAGE_TEXT = """
     awk gawk mawk nawk sed perl ruby node php lua tclsh jq yq envsubst find tmux expr test [ [[ gdb psql mysql
     sqlite3 make cmake ninja supervisord
 """
 _RESPLITTING_PROGRAMS = frozenset(f"{_REMOTE_SHELL_PROGRAMS} {_SSH_LAUNCHERS}".split())
 _OWN_LANGUAGE_PROGRAMS = frozenset(_OWN_LANGUAGE_TEXT.split())
-# Options after which some interpreters expect code, and env a line that it splits.
+# Options after which some interpreters expect code, and env a string that it splits.
 _CODE_OPTIONS = frozenset(("-c", "-e", "-r", "-E", "-S", "--command", "--eval", "--exec", "--split-string"))
 
-ExpansionMode = str  # "all", "literal" or "none": the variables by which Kubernetes replaces $(NAME)
+ExpansionMode = str  # "all", "literal" or "none": the variables that Kubernetes expands as $(NAME)
 
 
 class ExecCommand(NamedTuple):
     """A list of words that Kubernetes executes, each with its path below the container.
 
-    ``expansion`` tells which variables Kubernetes replaces in it. Without ``has_program`` the image chooses
-    the program.
+    ``expansion`` states which variables Kubernetes expands. Without ``has_program`` the image defines the
+    program.
     """
 
     texts: tuple[str, ...]
@@ -48,7 +48,8 @@ class ExecCommand(NamedTuple):
 
 
 class ShellCall(NamedTuple):
-    """A shell that a line starts with ``-c``: the numbers of its word, of its script and of what follows."""
+    """A shell that a line starts with ``-c``: the indexes of the shell, of its script and of the words
+    after it."""
 
     program_index: int
     script_index: int
@@ -59,7 +60,7 @@ class ShellCall(NamedTuple):
 
 
 def list_exec_commands(container: Mapping[str, Any]) -> list[ExecCommand]:
-    """The command of a container with its args, and those of its exec probes and lifecycle hooks."""
+    """Return the command of a container with its args, and those of its exec probes and lifecycle hooks."""
     command, args = _list_words(container, ("command",)), _list_words(container, ("args",))
     exec_commands = (
         [_build_exec_command([*command, *args], "all", has_program=bool(command))] if command or args else []
@@ -89,7 +90,7 @@ def _list_words(container: Mapping[str, Any], path: Path) -> list[tuple[str, Pat
 
 
 def find_shell_call(exec_command: ExecCommand) -> ShellCall | None:
-    """The shell that reads a word of the line as a script, wherever in the line it is started."""
+    """Return the shell that runs a word of the line as a script, wherever in the line it starts."""
     texts = exec_command.texts
     for index, text in enumerate(texts):
         if text.rpartition("/")[2] not in SHELL_PROGRAMS:
@@ -101,7 +102,7 @@ def find_shell_call(exec_command: ExecCommand) -> ShellCall | None:
 
 
 def _skip_shell_options(texts: Sequence[str], index: int) -> tuple[int, bool]:
-    """The number of the first word behind the options of a shell, and whether ``-c`` is among them."""
+    """Return the index of the first word after the options of a shell, and whether ``-c`` is among them."""
     takes_script = False
     while (
         index < len(texts)
@@ -121,7 +122,7 @@ def _skip_shell_options(texts: Sequence[str], index: int) -> tuple[int, bool]:
 
 
 def describe_program(exec_command: ExecCommand) -> str:
-    """What the line starts, as people call it."""
+    """Return the name of the program that the line starts, for messages."""
     if not exec_command.has_program:
         return "the entrypoint of the image"
     first_word = next((text.split() for text in exec_command.texts if text.strip()), ["the program"])[0]
@@ -129,10 +130,10 @@ def describe_program(exec_command: ExecCommand) -> str:
 
 
 def iter_literal_words(exec_command: ExecCommand) -> Iterator[int]:
-    """The numbers of the words that a program gets as they are, and that should mean what they say.
+    """Yield the indexes of the words that a program receives literally, and that should be meant so.
 
-    Left out are scripts of shells with what follows them, code for other interpreters, and the arguments of
-    programs with a language of their own or with a shell on the other side.
+    Excluded are scripts of shells with the words after them, code for other interpreters, and the arguments
+    of programs with their own language or with a remote shell.
     """
     texts = exec_command.texts
     shell_call = find_shell_call(exec_command)
@@ -149,7 +150,7 @@ def iter_literal_words(exec_command: ExecCommand) -> Iterator[int]:
 
 
 def _find_first_program(texts: Sequence[str]) -> int:
-    """The number of the first word that is no wrapper and none of its options and values."""
+    """Return the index of the first word that is neither a wrapper nor one of its options and values."""
     for index, text in enumerate(texts):
         is_wrapper_word = text.rpartition("/")[2] in WRAPPERS or text.startswith("-") or "=" in text
         if not (is_wrapper_word or text.isdecimal()):
@@ -158,7 +159,7 @@ def _find_first_program(texts: Sequence[str]) -> int:
 
 
 def find_program_word(exec_command: ExecCommand) -> int | None:
-    """The number of the word that names the program, behind wrappers; None where the line has none."""
+    """Return the index of the word that names the program, after wrappers; None if there is none."""
     if not exec_command.has_program:
         return None
     words = tuple(Word(text, start=at) for at, text in enumerate(exec_command.texts))

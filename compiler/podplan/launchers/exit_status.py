@@ -1,8 +1,8 @@
-"""Whether a shell string ends with the exit status of the program that it is about.
+"""Whether a shell string ends with the exit status of the program that does its work.
 
 A shell ends with the status of its last command, a pipeline with that of its last program, and a list in the
 background with none (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html). ``set -e`` and
-``pipefail`` change that. What cannot be decided counts as visible.
+``pipefail`` change that. An undecided status counts as visible.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
-# Programs that say nothing about a training: they prepare, copy and report.
+# Programs that are no training: they prepare, copy and report.
 _HELPERS = """
     : alias apk apt apt-get awk aws basename cat cd chmod chown clear conda cp curl cut date declare df
     dig dirname disown dmesg dnf du echo env eval exit export find free gcloud getent getopts git gsutil
@@ -28,11 +28,11 @@ _HELPERS = """
     true typeset ulimit umask uname unset unzip wait wc wget which whoami xargs yum zip
 """
 HELPERS = frozenset(_HELPERS.split())
-# Those of them whose own status says whether the work before them is there, and that may end a script.
+# Of those, the programs whose status shows whether the work succeeded, so that they may end a script.
 _TELLING = frozenset(("exit", "find", "return", "stat", "which", "wait", "eval", "source"))
 _CHECKS = frozenset(("[", "[[", "cmp", "diff", "false", "grep", "ls", "test", "exec"))
 TRAINERS = frozenset(("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai"))
-# Scripts that run beside a training: nobody has to wait for them.
+# Scripts that run besides a training: their status is not needed.
 _BESIDE = compile_lazily(
     r"monitor|watch|(?<![a-z])log(?:s|g\w*)?(?![a-z])|metric|export|serve|board|sync|upload|push|notify|heartbeat"
     r"|alert|proxy|sidecar|health"
@@ -41,7 +41,7 @@ _TRAP = compile_lazily(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 
 
 class Hidden(NamedTuple):
-    """A program whose exit status gets lost: its words, ``how`` (a clause), and ``cause``.
+    """A program whose exit status is lost: its words, ``how`` (a clause), and ``cause``.
 
     ``cause`` is "pipe", "alternative", "next", "background" or "wait".
     """
@@ -52,7 +52,7 @@ class Hidden(NamedTuple):
 
 
 class _Exposed(NamedTuple):
-    """A program of a list of nodes, and how its status is lost in it ("" where it is not)."""
+    """A program of a list of nodes, and how its status is lost in it ("" if it is not)."""
 
     process: Process
     how: str = ""
@@ -61,12 +61,13 @@ class _Exposed(NamedTuple):
 
 
 def is_work(process: Process) -> bool:
-    """Whether a process is what a container is there for, and no helper."""
+    """Whether a process is the purpose of its container, and no helper."""
     return bool(process.name) and process.name not in HELPERS and process.name not in _CHECKS
 
 
 def is_training(process: Process) -> bool:
-    """Whether a process is a launcher or a script that may train, by its name, and no monitor or server."""
+    """Whether a process is a launcher or a script that may train, judged by its name, and no monitor or
+    server."""
     name = next(
         (word.base_name for word in process.words[1:] if word.base_name.endswith((".py", ".sh"))),
         process.name,
@@ -76,13 +77,14 @@ def is_training(process: Process) -> bool:
 
 
 def hidden_status(process: Process) -> Hidden | None:
-    """The last program of a process that is no helper, where the process may succeed though it failed."""
+    """Return the last program of a process that is no helper, if the process may succeed although it
+    failed."""
     if process.string is None:
         return None
     found = list(_of_string(process.string))
     last = next((one for one in reversed(found) if not one.in_background), found[-1] if found else None)
     if found and found[-1].cause == "background" and is_training(found[-1].process):
-        last = found[-1]  # it is still running when the shell ends
+        last = found[-1]  # it still runs when the shell ends
     if last is None or not last.how:
         return None
     return Hidden(last.process.words, last.how, last.cause)
@@ -93,7 +95,7 @@ def _of_string(string: ShellString) -> Iterator[_Exposed]:
 
 
 def _of_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
-    """The programs of commands in a row."""
+    """Yield the programs in a sequence of commands."""
     for at, node in enumerate(nodes):
         if isinstance(node, SimpleCommand) and node.words[0].text == "set":
             options = processes.set_options(node.words[1:], options)
@@ -124,7 +126,7 @@ def _of_node(node: Node, options: frozenset[str], string: ShellString) -> Iterat
 
 
 def _parts(block: Block) -> Iterator[list[Node]]:
-    """The lists of commands in a block; what is asked after ``if`` and ``while`` may fail."""
+    """Yield the lists of commands in a block; conditions of ``if`` and ``while`` may fail."""
     asks = block.kind in ("if", "while", "until")
     for name in dict.fromkeys(node.part for node in block.nodes):
         if not (asks and name in ("", "elif")):
@@ -132,13 +134,14 @@ def _parts(block: Block) -> Iterator[list[Node]]:
 
 
 def _replaces_shell(node: Node) -> bool:
-    """Whether the shell becomes the program of a command, so that no later command runs."""
+    """Whether the shell is replaced by the program of a command, so that no later command runs."""
     is_exec = isinstance(node, SimpleCommand) and len(node.words) > 1 and node.words[0].text == "exec"
     return is_exec and node.operator_after != "&"
 
 
 def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: ShellString) -> tuple[str, str]:
-    """How the failure of the node ``at`` is lost in its list, and the cause; two empty texts if it is not."""
+    """Return how the failure of the node ``at`` is lost in its list, and the cause; two empty texts if it
+    is not."""
     end = _end_of_pipeline(nodes, at)
     if end == at and _replaces_shell(nodes[at]):
         return "", ""
@@ -154,9 +157,14 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
             alternative = nodes[start : last + 1]
             if not all(_succeeds(node, string) for node in alternative):
                 return "", ""
-            return f'what follows "||", {_name(alternative[-1], string)}, succeeds', "alternative"
+            return f'the command after "||", {_name(alternative[-1], string)}, succeeds', "alternative"
         only_and = False
     if nodes[last].operator_after == "&":
+        if any(
+            _waits_for_id(command) and command.start > nodes[last].end
+            for command in processes.commands(string.nodes)
+        ):
+            return "", ""
         return _in_background(nodes[last + 1 :], string)
     rest = nodes[last + 1 :]
     if not rest or ("errexit" in options and only_and) or string.status_read >= nodes[last].end:
@@ -167,7 +175,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
 
 
 def _after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
-    """The nodes that run after the one ``at``, where this succeeds."""
+    """Yield the nodes that run after the node ``at`` if that succeeds."""
     is_left_out = False
     for before, node in pairwise(nodes[at:]):
         is_left_out = before.operator_after == "||" or (is_left_out and before.operator_after in ("|", "|&"))
@@ -176,17 +184,21 @@ def _after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
 
 
 def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]:
-    """How the status of a list in the background is lost, by what follows it."""
+    """Return how the status of a list in the background is lost, by the commands after it."""
     waits = [node for node in processes.commands(rest) if node.words[0].text in ("wait", "fg")]
     if any(len(node.words) > 1 or node.words[0].text == "fg" for node in waits):
         return "", ""
     if waits:
-        return "wait without a process id succeeds whatever the processes did", "wait"
+        return "wait without a process id always succeeds", "wait"
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
     if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):
         return "it runs in the background, and nothing waits for it", "background"
     return "it runs in the background, and the shell ends without waiting for it", "background"
+
+
+def _waits_for_id(command: SimpleCommand) -> bool:
+    return command.words[0].text == "wait" and len(command.words) > 1
 
 
 def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:
@@ -196,14 +208,14 @@ def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:
 
 
 def _last_of_list(nodes: Sequence[Node], at: int) -> tuple[Node, int]:
-    """The last node that ``&&``, ``||`` and pipes join to the one ``at``."""
+    """Return the last node that ``&&``, ``||`` and pipes join to the node ``at``, and its index."""
     while nodes[at].operator_after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
         at += 1
     return nodes[at], at
 
 
 def _succeeds(node: Node, string: ShellString) -> bool:
-    """Whether a command usually succeeds, whatever happened before it."""
+    """Whether a command usually succeeds, independent of the commands before it."""
     if isinstance(node, Block):
         return all(_succeeds(inner, string) for inner in node.nodes)
     process = string.process(node)
@@ -220,7 +232,7 @@ def _traps_end(command: SimpleCommand) -> bool:
 
 
 def _name(node: Node, string: ShellString) -> str:
-    """A node as messages name it: the program, and its first argument where that says more."""
+    """Return the name of a node for messages: the program, with its first argument if that helps."""
     if isinstance(node, Block):
         return _name(node.nodes[-1], string) if node.nodes else "a block"
     process = string.process(node)

@@ -1,4 +1,5 @@
-"""From the pieces of a shell word to the words that the program gets: braces, references, splitting."""
+"""Expands the pieces of a shell word to the words that the program receives: braces, references,
+splitting."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from podplan.core.typing import NamedTuple
 from podplan.launchers.tokens import Piece, Token
 from podplan.launchers.words import MAX_ARGUMENTS_LENGTH, Word
 
-MAX_BRACE_WORDS = 1_000  # words that the braces of one word may make
+MAX_BRACE_WORDS = 1_000  # words from the braces of one word
 _BLANKS_PATTERN = compile_lazily(r"([ \t\n]+)")
 _GLOB_PATTERN = compile_lazily(r"[*?\[]")
 _SEQUENCE_PATTERN = compile_lazily(
@@ -18,15 +19,15 @@ _SEQUENCE_PATTERN = compile_lazily(
 )
 _ASSIGNED_TILDE_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=~(?=/|\Z)")
 
-# A piece, or one character of the text that stands outside of quotes.
+# A piece, or one character of unquoted text.
 Atom = Piece | str
 
 
 class ShellScope:
-    """What a shell knows while it reads a string: variables, ``$1`` and so on.
+    """The state of a shell while its string is parsed: variables, ``$1`` and so on.
 
-    The budget ends a string that doubles a variable again and again, or repeats ``$@``; beyond it nothing is
-    known. It is counted as Linux does: the text, its end, and a pointer for each word.
+    The budget stops a string that doubles a variable repeatedly, or repeats ``$@``; when it is used up, every
+    value is unknown. It is counted as Linux does: the text, its terminator, and a pointer for each word.
     """
 
     def __init__(self, variables: dict[str, str | None], positional: Sequence[Word] | None) -> None:
@@ -36,12 +37,12 @@ class ShellScope:
         self._positional_length = sum(len(word.text) + 9 for word in (positional or ())[1:])
 
     def reserve_positional(self) -> bool:
-        """Whether the budget allows for ``$@`` once more, which it then pays."""
+        """Whether the budget allows another expansion of ``$@``, whose size it then deducts."""
         self.budget -= self._positional_length
         return self.budget >= 0
 
     def get_value(self, name: str) -> str | None:
-        """What a name stands for; None where that is not known."""
+        """Return the value of a name; None if it is unknown."""
         positional = self.positional
         if name == "#" and positional is not None:
             return str(len(positional[1:]))
@@ -55,7 +56,7 @@ class ShellScope:
 
 
 class _TextPart(NamedTuple):
-    """A stretch of text; ``splits`` where the shell splits it at blanks."""
+    """A part of a text; with ``may_split`` the shell splits it at blanks."""
 
     text: str
     is_quoted: bool
@@ -64,7 +65,8 @@ class _TextPart(NamedTuple):
 
 
 def expand_token(token: Token, scope: ShellScope, *, braces: bool = True) -> list[Word]:
-    """The words that one written word becomes: often one, none for an empty variable, several for ``$@``."""
+    """Return the words that one written word expands to: often one, none for an empty variable, several
+    for ``$@``."""
     unexpanded_word = Word(token.text, start=token.start, end=token.end)
     expanded_words: list[Word] = []
     for pieces in _expand_braces(token.pieces) if braces else [token.pieces]:
@@ -75,7 +77,8 @@ def expand_token(token: Token, scope: ShellScope, *, braces: bool = True) -> lis
 
 
 def expand_value(pieces: Sequence[Piece], scope: ShellScope) -> str | None:
-    """The value of an assignment or the target of a redirection: not split; None where it is not known."""
+    """Return the value of an assignment or the target of a redirection, which is not split; None if it is
+    unknown."""
     parts = list(_expand_pieces(_expand_tilde(pieces, scope), scope))
     return "".join(part.text for part in parts) if all(part.is_known for part in parts) else None
 
@@ -115,7 +118,7 @@ def _split_fields(pieces: Sequence[Piece], scope: ShellScope, unexpanded_word: W
 
 
 def _expand_pieces(pieces: Sequence[Piece], scope: ShellScope) -> Iterator[_TextPart]:
-    """The pieces with their references replaced where the value is known."""
+    """Yield the pieces with their references replaced by known values."""
     for piece in pieces:
         if piece.name in ("@", "*") and scope.positional is not None and not piece.operator:
             if not scope.reserve_positional():
@@ -146,7 +149,7 @@ def _expand_reference(piece: Piece, scope: ShellScope) -> Iterator[_TextPart]:
             yield part._replace(may_split=not part.is_quoted)
     else:
         scope.budget -= len(value)
-        if scope.budget >= 0 and not piece.is_quoted:  # to split is work, too
+        if scope.budget >= 0 and not piece.is_quoted:  # splitting counts against the budget, too
             scope.budget -= 9 * len(value.split())
         is_known = scope.budget >= 0
         yield _TextPart(
@@ -158,7 +161,7 @@ def _expand_reference(piece: Piece, scope: ShellScope) -> Iterator[_TextPart]:
 
 
 def _expand_tilde(pieces: Sequence[Piece], scope: ShellScope) -> Sequence[Piece]:
-    """``~`` at the start of a word, or of the value assigned, is the home directory."""
+    """Expand ``~`` at the start of a word, or of an assigned value, to the home directory."""
     first_piece = pieces[0] if pieces else Piece("")
     if first_piece.is_quoted or first_piece.name or first_piece.is_opaque or "~" not in first_piece.text:
         return pieces
@@ -186,7 +189,7 @@ def _expand_tilde(pieces: Sequence[Piece], scope: ShellScope) -> Sequence[Piece]
 
 
 def _expand_braces(pieces: tuple[Piece, ...]) -> Iterator[Sequence[Piece] | None]:
-    """The words that ``{a,b}`` and ``{1..3}`` make; None where they are too many."""
+    """Yield the words from ``{a,b}`` and ``{1..3}``; None if there are too many."""
     plain_texts = [piece.text for piece in pieces if _is_plain_piece(piece)]
     if not any("{" in part for part in plain_texts):
         yield pieces
@@ -206,7 +209,7 @@ def _expand_braces(pieces: tuple[Piece, ...]) -> Iterator[Sequence[Piece] | None
 
 
 def _list_alternatives(atoms: Sequence[Atom]) -> list[list[Atom]] | None:
-    """Every way through the braces, in the order of bash; None where there are more than MAX_BRACE_WORDS."""
+    """Return the combinations of all braces, in the order of bash; None for more than MAX_BRACE_WORDS."""
     for start, atom in enumerate(atoms):
         if atom != "{" or (start == 0 and list(atoms[1:2]) == ["}"]):
             continue
@@ -228,9 +231,9 @@ def _list_alternatives(atoms: Sequence[Atom]) -> list[list[Atom]] | None:
 
 
 def _split_braces(atoms: Sequence[Atom], start: int) -> tuple[list[Sequence[Atom]], int]:
-    """What the commas divide between the brace at ``start`` and the one that closes it, and where that is.
+    """Return the parts between the brace at ``start`` and its closing brace, split at commas, and the end.
 
-    As in bash, a brace closes only behind a comma or two dots; before one it is text.
+    As in bash, a brace closes only after a comma or two dots; otherwise it is text.
     """
     parts: list[Sequence[Atom]] = []
     depth, part_start, is_divided = 0, start + 1, False
@@ -253,7 +256,7 @@ def _split_braces(atoms: Sequence[Atom], start: int) -> tuple[list[Sequence[Atom
 
 
 def _list_choices(parts: list[Sequence[Atom]]) -> list[list[list[Atom]] | None] | None:
-    """What may stand in the place of one pair of braces; None where they are only braces."""
+    """Return the alternatives of one pair of braces; None if they are literal braces."""
     if len(parts) > 1:
         return [_list_alternatives(part) for part in parts]
     if not all(isinstance(atom, str) for atom in parts[0]):
@@ -279,18 +282,19 @@ def _list_choices(parts: list[Sequence[Atom]]) -> list[list[list[Atom]] | None] 
 
 
 def _is_plain_piece(piece: Piece) -> bool:
-    """Whether a piece is text outside of quotes."""
+    """Whether a piece is unquoted text."""
     return not (piece.is_quoted or piece.name or piece.is_opaque)
 
 
 def _extends_name(piece: Piece, character: str) -> bool:
-    """Whether ``after`` belongs to the name of a reference: bash looks for names after the braces."""
+    """Whether ``character`` would extend the name of a reference: bash parses names after expanding
+    braces."""
     is_bare_reference = piece.name.isidentifier() and piece.text == f"${piece.name}" and not piece.is_quoted
     return is_bare_reference and character.isascii() and (character.isalnum() or character == "_")
 
 
 def _join_atoms(atoms: Sequence[Atom]) -> list[Piece]:
-    """Characters side by side as one piece again."""
+    """Join adjacent characters to pieces."""
     pieces: list[Piece] = []
     for atom in atoms:
         if isinstance(atom, Piece):

@@ -1,4 +1,4 @@
-"""horovodrun: how many processes on which hosts.
+"""Parses ``horovodrun``: the number of processes, and the hosts.
 
 Source: https://horovod.readthedocs.io/en/stable/running_include.html and its command line of release 0.28.
 """
@@ -58,7 +58,7 @@ GRAMMAR = OptionGrammar(
 
 
 class HorovodrunCommand(NamedTuple):
-    """What a horovodrun line asks for; None is what is not given, or not known offline."""
+    """A parsed horovodrun command line; None is not given, or unknown offline."""
 
     command_line: CommandLine
     processes: int | None
@@ -69,7 +69,7 @@ class HorovodrunCommand(NamedTuple):
 
 
 def parse_horovodrun(words: tuple[Word, ...], launcher_word: Word) -> HorovodrunCommand:
-    """A horovodrun line after the name of the program."""
+    """Parse a horovodrun command line after the name of the program."""
     command_line = parse_command_line(GRAMMAR, words, launcher_word)
     program_words = (command_line.script, *command_line.arguments) if command_line.script is not None else ()
     option_values = (

@@ -1,4 +1,4 @@
-"""Words of a command line that hold more than one option, because nobody splits them."""
+"""Words of a command line that contain several options, because no shell splits them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _GRAMMAR_BY_LAUNCHER: dict[str, OptionGrammar] = {
 
 
 class JoinedWord(NamedTuple):
-    """A word that should be several; ``first`` is the option that it begins with, "" for a plain value."""
+    """A word that should be several; ``first_option`` is the option at its start, "" for a plain value."""
 
     word: Word
     first_option: str
 
 
 def find_unsplit_words(launcher: str, words: tuple[Word, ...], script: Word | None) -> Iterator[JoinedWord]:
-    """The words of a line before its script that hold an option and more."""
+    """Yield the words of a line before its script that contain an option and more."""
     is_known_option = _make_option_test(launcher)
     if is_known_option is None:
         return
-    value_option = ""  # the one that takes the next word for its value
+    value_option = ""  # the option that takes the next word as its value
     for word in words:
         if not word.text.startswith("-") and (word is script or word.text.endswith(".py")):
             return
@@ -52,7 +52,7 @@ def find_unsplit_words(launcher: str, words: tuple[Word, ...], script: Word | No
 
 
 def _make_option_test(launcher: str) -> Callable[[str], bool] | None:
-    """Whether a launcher knows an option by its spelling; None for one without a table."""
+    """Return a test whether a launcher has an option of a given spelling; None for one without a table."""
     if launcher in _GRAMMAR_BY_LAUNCHER:
         return index_spellings(_GRAMMAR_BY_LAUNCHER[launcher]).__contains__
     if launcher == "colossalai":

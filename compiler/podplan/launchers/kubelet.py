@@ -1,6 +1,6 @@
-"""``$(NAME)`` in command, args and env, as the kubelet replaces it.
+"""Expansion of ``$(NAME)`` in command, args and env, as the kubelet does it.
 
-``$$`` stands for one ``$``; a reference to a variable that nobody set stays as it is
+``$$`` is an escaped ``$``; a reference to an unset variable stays unchanged
 (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
 """
 
@@ -16,9 +16,9 @@ from podplan.launchers.words import MAX_ARGUMENT_LENGTH, MAX_ARGUMENTS_LENGTH, E
 class ExpandedText(NamedTuple):
     """A text with its references replaced.
 
-    ``variables`` are the names replaced, in order; ``unresolved`` those that nobody set, whose references
-    the kubelet keeps. ``known`` is false when a value is only known on the cluster; its reference is then
-    kept too. ``steps`` are pairs of offsets, in ``text`` and in what was written, around each reference.
+    ``variables`` are the replaced names, in order; ``unresolved`` are unset ones, whose references the
+    kubelet keeps. ``is_known`` is false if a value is only known in the cluster; its reference is then also
+    kept. ``offset_pairs`` are offsets in ``text`` and in the original, around each reference.
     """
 
     text: str
@@ -29,10 +29,10 @@ class ExpandedText(NamedTuple):
 
 
 def expand_references(text: str, variables: EnvVariables, *, is_complete: bool = True) -> ExpandedText:
-    """``text`` with its references replaced.
+    """Return ``text`` with its references replaced.
 
-    Where ``variables`` are not ``complete`` (envFrom holds more of them), a name that is not there is not
-    known. Nor is a result that would be longer than Linux takes as an argument.
+    Unless ``variables`` ``is_complete`` (envFrom may add more), a missing name is unknown. So is a result
+    that is longer than an argument in Linux may be.
     """
     position = text.find("$")
     if position < 0:
@@ -72,7 +72,7 @@ def expand_references(text: str, variables: EnvVariables, *, is_complete: bool =
 
 
 def map_to_written_offset(expanded: ExpandedText, offset: int) -> int:
-    """The offset in what was written for one in the expanded text; a replaced reference is its start."""
+    """Map an offset in the expanded text to the original; inside a replaced reference to its start."""
     step_index = bisect_right(expanded.offset_pairs, (offset, 1 << 62)) - 1
     if step_index < 0:
         return offset
@@ -81,9 +81,9 @@ def map_to_written_offset(expanded: ExpandedText, offset: int) -> int:
 
 
 def placed(word: Word, line: Word, expanded: ExpandedText | None) -> Word:
-    """A word of the shell string ``line`` with its place in the container, before the replacements.
+    """Return a word of the shell string ``line`` with its location in the container, before the expansion.
 
-    ``expanded`` is what became of the entry that is the string, None where the string is a part of another.
+    ``expanded`` is the expansion of the entry with the string, None if the string is a part of another.
     """
     if expanded is None or line.text != expanded.text:
         return word._replace(path=line.path, start=line.start, end=line.end)
@@ -92,7 +92,8 @@ def placed(word: Word, line: Word, expanded: ExpandedText | None) -> Word:
 
 
 def resolve_environment(container: Mapping[str, Any]) -> dict[str, str | None]:
-    """The variables that env sets: each entry sees the ones before it, and the last of a name stays."""
+    """Return the variables that env sets: each entry can refer to the ones before it, and the last of a
+    name wins."""
     variables: dict[str, str | None] = {}
     is_complete = not container.get("envFrom")
     total = 0
@@ -112,7 +113,7 @@ def resolve_environment(container: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def is_service_variable(name: str) -> bool:
-    """Kubernetes sets these for the Services of the namespace."""
+    """Whether Kubernetes sets the variable for a Service of the namespace."""
     return name.endswith(("_SERVICE_HOST", "_SERVICE_PORT", "_PORT")) or "_PORT_" in name
 
 

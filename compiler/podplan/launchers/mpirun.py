@@ -1,8 +1,7 @@
-"""mpirun and mpiexec, as Open MPI, Intel MPI and MPICH spell their options.
+"""Parses mpirun and mpiexec, in the spellings of Open MPI, Intel MPI and MPICH.
 
-Source: https://docs.open-mpi.org/en/main/man-openmpi/man1/mpirun.1.html, docs/evidence/mpirun.md. One dash or
-two are the same. What stands behind an option that is not in the table is not looked at: nobody knows whether
-the option takes a value.
+Source: https://docs.open-mpi.org/en/main/man-openmpi/man1/mpirun.1.html, docs/evidence/mpirun.md. One dash
+and two are equivalent. The words after an unknown option are ignored, because it may or may not take a value.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from podplan.core.typing import NamedTuple
 from podplan.launchers.arguments import CommandLine, ParsedOption, parse_integer
 from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
-# Option -> its name here, and how many words follow it.
+# Option -> its name here, and the number of its values.
 _RENAMED_OPTIONS = {
     "np": ("np", 1), "n": ("np", 1), "c": ("np", 1),
     "N": ("per_node", 1), "npernode": ("per_node", 1), "ppn": ("per_node", 1), "perhost": ("per_node", 1),
@@ -38,10 +37,10 @@ OPTION_TABLE: dict[str, tuple[str, int]] = {
 
 
 class MpirunCommand(NamedTuple):
-    """What an mpirun line asks for; None is what is not given, or not known offline.
+    """A parsed mpirun command line; None is not given, or unknown offline.
 
-    ``exported`` are the names of the variables that other hosts get; ``rest`` is the program with its
-    arguments.
+    ``exported_variables`` are the names of the variables that are passed to other hosts; ``program_words`` is
+    the program with its arguments.
     """
 
     command_line: CommandLine
@@ -57,7 +56,8 @@ class MpirunCommand(NamedTuple):
 
 
 def parse_mpirun(words: tuple[Word, ...], launcher_word: Word, variables: EnvVariables) -> MpirunCommand:
-    """An mpirun line after the name of the program; ``variables`` are those of its environment."""
+    """Parse an mpirun command line after the name of the program; ``variables`` are those of its
+    environment."""
     options: dict[str, ParsedOption] = {}
     exported_variables: list[str] = []
     mca_parameters: dict[str, str] = {}
@@ -89,7 +89,7 @@ def parse_mpirun(words: tuple[Word, ...], launcher_word: Word, variables: EnvVar
         elif name == "mca" and len(values) == 2:
             mca_parameters[values[0].text] = last_word.text
         elif name in ("np", "per_node") and value is not None and not value.isdigit():
-            errors.append(CommandLineError(last_word, f'{flag.text} takes a whole number, not "{value}"'))
+            errors.append(CommandLineError(last_word, f'{flag.text} must be a whole number, not "{value}"'))
         index += 1 + (0 if equals else value_count)
     program_words = words[index:] if is_certain else ()
     if is_certain and not program_words:

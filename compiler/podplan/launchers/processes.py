@@ -1,7 +1,8 @@
-"""What a container runs, as a tree: programs behind their wrappers, and shell strings with their commands.
+"""The processes of a container as a tree: programs after their wrappers, and shell strings with their
+commands.
 
-``find`` lists the launchers of a container. This keeps the order, the operators and the blocks around every
-command, for questions about exit statuses, endless programs and loops.
+``discovery.find_programs`` lists the launchers of a container. This module keeps the order, the operators and
+the blocks around every command, for questions about exit statuses, endless programs and loops.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ MAX_WRAPPERS = 50  # before one program
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _LETTERS = {"e": "errexit"}
 _STATUS = compile_lazily(r"\$\?|\$\{\?\}|PIPESTATUS|pipestatus")
-# A message that shows a status, and does nothing else with it.
+# A message that prints a status, without another use of it.
 _PRINTED = compile_lazily(r"(?:\A|[\n;{]|&&|\|\|)[ \t]*(?:echo|printf)[ \t][^\n;|&>]*(?=[\n;}]|&&|\|\||\Z)")
 _OPTIONS = frozenset(("errexit", "pipefail"))
 
 
 class Process(NamedTuple):
-    """A command line: its words behind wrappers, the names of these, and the string where it is ``sh -c``."""
+    """A command line: its words after wrappers, the names of these, and the string if it is ``sh -c``."""
 
     words: tuple[Word, ...]
     wrappers: tuple[str, ...] = ()
@@ -34,7 +35,7 @@ class Process(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the program is called; "" where there is none, or its name is not known."""
+        """The name of the program; "" if there is none, or it is unknown."""
         return self.words[0].base_name if self.words and self.words[0].is_known else ""
 
     @property
@@ -51,7 +52,7 @@ class ShellString(NamedTuple):
     """The string of ``sh -c`` with its commands; ``options`` are those of the call, such as pipefail.
 
     ``status_read`` is the offset of the last place that reads the status of a command, -1 for none. ``line``
-    is the word that holds it, and ``expanded`` what the kubelet made of that, if it is a word of its own.
+    is the word with the string, and ``expanded`` its expansion by the kubelet, if it is a separate word.
     """
 
     text: str
@@ -64,21 +65,21 @@ class ShellString(NamedTuple):
     status_read: int
 
     def process(self, command: SimpleCommand) -> Process:
-        """The process that a command of the string starts."""
+        """Return the process that a command of the string starts."""
         words = tuple(word if word.path else self.placed(word) for word in command.words)
         return _process(words, self.variables, self.depth + 1, {})
 
     def place(self, node: Node) -> Path:
-        """The path to the string with the range of a command or block."""
+        """Return the path of the string with the range of a command or block."""
         return self.placed(Word("", start=node.start, end=node.end)).place
 
     def placed(self, word: Word) -> Word:
-        """A word of the string with its place in the container."""
+        """Return a word of the string with its location in the container."""
         return kubelet.placed(word, self.line, self.expanded)
 
 
 def of_container(container: Mapping[str, Any]) -> Process:
-    """The main process of a container: its command and args, as the kubelet expands them."""
+    """Return the main process of a container: its command and args, as the kubelet expands them."""
     variables = kubelet.resolve_environment(container)
     complete = not container.get("envFrom")
     words: list[Word] = []
@@ -94,13 +95,15 @@ def of_container(container: Mapping[str, Any]) -> Process:
 
 
 def of_words(listed: Sequence[str], path: Path) -> Process:
-    """The process of a list of words that Kubernetes runs without expanding it, as in a lifecycle hook."""
+    """Return the process of a list of words that Kubernetes runs without expansion, as in a lifecycle
+    hook."""
     words = tuple(Word(text, (*path, index), 0, len(text)) for index, text in enumerate(listed))
     return _process(words, {}, 0, {word.path: kubelet.ExpandedText(word.text) for word in words})
 
 
 def steps(process: Process) -> Iterator[tuple[SimpleCommand | None, Process]]:
-    """The programs that a process starts, in order, whatever the blocks; None for the process itself."""
+    """Yield the programs that a process starts, in order, also those in blocks; None for the process
+    itself."""
     if process.string is None:
         yield None, process
         return
@@ -110,7 +113,7 @@ def steps(process: Process) -> Iterator[tuple[SimpleCommand | None, Process]]:
 
 
 def commands(nodes: Sequence[Node]) -> Iterator[SimpleCommand]:
-    """All commands of nodes, those in blocks too."""
+    """Yield all commands of nodes, including those in blocks."""
     for node in nodes:
         if isinstance(node, Block):
             yield from commands(node.nodes)
@@ -119,7 +122,8 @@ def commands(nodes: Sequence[Node]) -> Iterator[SimpleCommand]:
 
 
 def set_options(words: Sequence[Word], options: frozenset[str]) -> frozenset[str]:
-    """The options of a shell after ``set`` with such words, or after a call of the shell with them."""
+    """Return the options of a shell after ``set`` with these words, or after a call of the shell with
+    them."""
     found = set(options)
     names = [word.text for word in words]
     at = 0
@@ -162,7 +166,7 @@ def _string(
     depth: int,
     expanded: Mapping[Path, kubelet.ExpandedText],
 ) -> ShellString | None:
-    """What ``sh -c`` with such words runs; None where it is no such call."""
+    """Parse what ``sh -c`` with these words runs; None if it is no such call."""
     name = words[0].base_name
     if name not in SHELLS:
         return None
@@ -188,7 +192,7 @@ def _string(
 
 
 def _status_reads(text: str) -> list[int]:
-    """Where a string reads the status of a command, and not only to print it."""
+    """Return where a string reads the status of a command, other than to print it."""
     reads = [match.start() for match in _STATUS.finditer(text)]
     printed = [match.span() for match in _PRINTED.finditer(text)] if reads else []
     return [at for at in reads if not any(start <= at < end for start, end in printed)]

@@ -1,4 +1,4 @@
-"""Words to a shell line and back: what is safe to hand to a shell, and what a shell makes of a line."""
+"""Quoting of words for a shell line, and splitting of a line as a shell does."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from podplan.launchers.words import EnvVariables, Word
 
 
 class ResplitLine(NamedTuple):
-    """What a shell makes of a line that was meant to be words.
+    """The words that a shell reads from a line that should contain only words.
 
-    ``fault`` is why it cannot read the line. ``operator`` is what stands in it and is no word to the shell
-    (``;``, ``>``, ``#`` for a comment), with its ``offset``; ``words`` are then those of the first command.
+    ``error`` is the syntax error of the line. ``operator`` is the first operator in it (``;``, ``>``, ``#``
+    for a comment), with its ``offset``; ``words`` are then those of the first command.
     """
 
     words: tuple[Word, ...]
@@ -25,12 +25,12 @@ class ResplitLine(NamedTuple):
 
 
 def quote_words(words: Iterable[str]) -> str:
-    """A line that every shell reads back as ``words``."""
+    """Return a line that every shell parses to ``words``."""
     return join(words)
 
 
 def resplit_line(text: str, variables: EnvVariables | None = None) -> ResplitLine:
-    """The words that ``bash -c "program TEXT"`` hands to the program."""
+    """Return the words that ``bash -c "program TEXT"`` passes to the program."""
     parsed = parse_script(f": {text}", variables or {})
     words = parsed.commands[0].words[1:] if parsed.commands else ()
     located_words = tuple(word._replace(start=word.start - 2, end=word.end - 2) for word in words)

@@ -1,7 +1,7 @@
-"""The simple commands of a shell string, as ``sh -c`` and ``bash -c`` run them.
+"""Parses the simple commands of a shell string, as ``sh -c`` and ``bash -c`` run them.
 
-Blocks (if, for, while, case, subshells, functions) are seen through; what is in them may run never or often.
-Here-documents and command substitutions are left alone.
+Blocks (if, for, while, case, subshells, functions) are parsed; their commands may run never or repeatedly.
+Here-documents and command substitutions are not parsed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from podplan.launchers.tokens import REDIRECTIONS, ShellSyntaxError, Token, toke
 from podplan.launchers.words import MAX_ARGUMENT_LENGTH, EnvVariables, Word
 
 MAX_COMMANDS = 1_000
-MAX_BLOCKS = 50  # in one another, that are kept as nodes
+MAX_BLOCKS = 50  # nested blocks that are kept as nodes
 
 _LOOP_CLOSERS = dict.fromkeys(("while", "until", "for", "select"), "done")
 _BLOCK_CLOSERS = {**_LOOP_CLOSERS, "if": "fi", "case": "esac", "{": "}"}
@@ -29,12 +29,12 @@ _NUMBER_PATTERN = compile_lazily(r"[0-9]+\Z")
 
 
 class SimpleCommand(NamedTuple):
-    """A simple command: its words, and the variables set before it on the line for it alone.
+    """A simple command: its words, and the variables set on the line for it alone.
 
-    ``changed`` are those that the shell has set since the command before. ``before`` and ``after`` are the
-    operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty). A ``conditional`` one may
-    run never, or more than once. ``part`` is the reserved word of its block that it follows, such as ``then``
-    or ``do``; ``negated`` says that a ``!`` precedes it.
+    ``changed_variables`` are those that the shell has set since the previous command. ``operator_before`` and
+    ``operator_after`` are the operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty).
+    One that ``is_conditional`` may never run, or more than once. ``part`` is the reserved word of its block
+    that it follows, such as ``then`` or ``do``; ``is_negated`` if a ``!`` precedes it.
     """
 
     words: tuple[Word, ...]
@@ -67,10 +67,10 @@ Node = SimpleCommand | Block
 
 
 class ParsedScript(NamedTuple):
-    """The commands of a string up to its end, or up to what no shell can read.
+    """The commands of a string up to its end, or up to a syntax error.
 
-    ``nodes`` has the same commands in their blocks; blocks that never end are not among them, nor are those
-    that lie deeper than MAX_BLOCKS.
+    ``nodes`` has the same commands in their blocks, without blocks that are not closed, or deeper than
+    MAX_BLOCKS.
     """
 
     commands: tuple[SimpleCommand, ...]
@@ -92,11 +92,10 @@ class _Block(NamedTuple):
 def parse_script(
     text: str, variables: EnvVariables, positional: Sequence[Word] | None = None, *, is_bash: bool = True
 ) -> ParsedScript:
-    """The commands of ``text``.
+    """Parse the commands of ``text``.
 
-    ``variables`` are those of the environment; a name that is not among them may still be set by the image,
-    so it is not known. ``positional`` are the words that become ``$0``, ``$1`` and so on. Without ``bash``,
-    braces are not expanded.
+    ``variables`` are those of the environment; the image may set others, so they are unknown. ``positional``
+    are the words for ``$0``, ``$1`` and so on. Unless ``is_bash``, braces are not expanded.
     """
     if len(text) > MAX_ARGUMENT_LENGTH:
         message = (
@@ -120,7 +119,7 @@ class _ScriptParser:
         self.blocks: list[_Block] = []
         self.commands: list[SimpleCommand] = []
         self.nodes: list[Node] = []
-        self.changed_variables: dict[str, str | None] = {}  # since the last command
+        self.changed_variables: dict[str, str | None] = {}  # since the previous command
         self.operator_before = ""
         self.in_alternative = False
         self.in_function = False
@@ -142,7 +141,7 @@ class _ScriptParser:
         return tuple(self.commands), syntax_error
 
     def _parse_step(self) -> ShellSyntaxError | None:
-        """Reads on from where a command may begin."""
+        """Parse from a position where a command may begin."""
         token = self.tokens[self.index]
         if not token.is_operator:
             return self._parse_reserved_word(token) if _is_literal(token) else self._parse_command()
@@ -163,7 +162,7 @@ class _ScriptParser:
         return None
 
     def _parse_reserved_word(self, token: Token) -> ShellSyntaxError | None:
-        """A word where a command may begin: a reserved word, or the command itself."""
+        """Parse a word where a command may begin: a reserved word, or the command itself."""
         text = token.text
         if text in ("[[", "function", "for", "select", "case"):
             return self._parse_block_head(token)
@@ -189,7 +188,8 @@ class _ScriptParser:
         return self._parse_command()
 
     def _parse_block_head(self, token: Token) -> ShellSyntaxError | None:
-        """What has words of its own before its first command: for, case, function, and ``[[ … ]]``."""
+        """Parse the head of a block with words before its first command: for, case, function, and ``[[ …
+        ]]``."""
         self.index += 1
         text = token.text
         if text == "[[":
@@ -224,7 +224,7 @@ class _ScriptParser:
         return None
 
     def _skip_case_pattern(self, token: Token, skip: int = 0) -> ShellSyntaxError | None:
-        """Skips the pattern of a branch of ``case``, up to its parenthesis; or stands at ``esac``."""
+        """Skip the pattern of a branch of ``case``, up to its parenthesis; or stop at ``esac``."""
         if not self.blocks or self.blocks[-1].closer != "esac":
             return _build_unexpected_error(token)
         self.index += skip
@@ -238,7 +238,7 @@ class _ScriptParser:
         return None
 
     def _skip_parentheses(self, token: Token) -> ShellSyntaxError | None:
-        """Skips ``((…))``; stands after the first of the two."""
+        """Skip ``((…))``, from after the first parenthesis."""
         depth = 1
         while self.index < len(self.tokens) and depth:
             current = self.tokens[self.index]
@@ -248,7 +248,7 @@ class _ScriptParser:
         return ShellSyntaxError(token.start, "(( is never closed") if depth else None
 
     def _close_block(self, token: Token) -> ShellSyntaxError | None:
-        """Ends the block that ``token`` closes; stands behind its redirections."""
+        """Close the block that ``token`` ends, and skip its redirections."""
         if not self.blocks or self.blocks[-1].closer != token.text:
             return _build_unexpected_error(token)
         block = self.blocks.pop()
@@ -269,7 +269,7 @@ class _ScriptParser:
         )
 
     def _siblings(self) -> list[Node]:
-        """The nodes of the block that is open, or of the string."""
+        """Return the nodes of the open block, or of the string."""
         return self.blocks[-1].nodes if self.blocks else self.nodes
 
     def _part(self) -> str:
@@ -283,7 +283,7 @@ class _ScriptParser:
         return self.tokens[self.index].text if self.index < len(self.tokens) else ""
 
     def _parse_command(self) -> ShellSyntaxError | None:
-        """A simple command, up to the operator that ends it."""
+        """Parse a simple command, up to the operator that ends it."""
         words: list[Word] = []
         command_variables: dict[str, str | None] = {}
         redirections: list[str] = []
@@ -313,7 +313,7 @@ class _ScriptParser:
         return None
 
     def _parse_function(self, words: list[Word]) -> ShellSyntaxError | None:
-        """``name()``: the body that follows runs when somebody calls it."""
+        """Parse ``name()``: the body that follows runs when the function is called."""
         parenthesis = self.tokens[self.index]
         self.index += 1
         if len(words) != 1 or not self._next_is(")"):
@@ -351,7 +351,7 @@ class _ScriptParser:
             self.commands.append(command)
             self._siblings().append(command)
             self.changed_variables = {}
-        # In a pipe or the background a shell of its own sets the variable.
+        # In a pipe or in the background a subshell sets the variable.
         is_lasting = (
             not is_conditional
             and "|" not in (self.operator_before, operator_after)
@@ -374,23 +374,23 @@ class _ScriptParser:
             self.scope.positional = None
 
     def _expand_assigned_value(self, token: Token, offset: int) -> str | None:
-        """The value of an assignment; ``offset`` is where it starts in the token."""
+        """Return the value of an assignment, which starts at ``offset`` in the token."""
         value = expansion.expand_value(token.pieces, self.scope)
         return None if value is None or len(value) > MAX_ARGUMENT_LENGTH else value[offset:]
 
     def _set_variable(self, name: str, value: str | None) -> None:
-        """A variable from here on: for the rest of the string, and for the commands in it."""
+        """Set a variable for the rest of the string, and for the commands in it."""
         self.scope.variables[name] = self.changed_variables[name] = value
 
     def _set_operator(self, operator: str) -> None:
-        """Takes the operator between two commands; a line may break after ``&&``, ``||`` and ``|``."""
+        """Parse the operator between two commands; a line may break after ``&&``, ``||`` and ``|``."""
         if operator == "\n" and self._continues_line():
             return
         self.operator_before = operator
         self.in_alternative = operator == "||" or (self.in_alternative and operator in ("|", "|&"))
 
     def _continues_line(self) -> bool:
-        """Whether the line break behind which the reading stands follows an operator that joins commands."""
+        """Whether the line break before the current position follows an operator that joins commands."""
         index = self.index - 2
         while index >= 0 and self.tokens[index].is_operator and self.tokens[index].text == "\n":
             index -= 1
@@ -408,7 +408,7 @@ class _ScriptParser:
         return any(block.closer == ")" for block in self.blocks)
 
     def _redirects(self, token: Token) -> bool:
-        """Whether a token is a redirection, or the number of the file that the next one redirects."""
+        """Whether a token is a redirection, or the file descriptor of the next one."""
         if token.is_operator:
             return token.text in REDIRECTIONS
         if not _NUMBER_PATTERN.match(token.text):
@@ -421,7 +421,7 @@ class _ScriptParser:
 
 
 def _is_literal(token: Token) -> bool:
-    """Whether a word is written without quotes and references, as a reserved word must be."""
+    """Whether a word has no quotes and references, as is required for a reserved word."""
     return len(token.pieces) == 1 and token.pieces[0].text == token.text and not token.pieces[0].name
 
 

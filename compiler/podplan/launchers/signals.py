@@ -1,9 +1,9 @@
-"""Programs that a shell keeps SIGTERM from.
+"""Finds programs that never receive SIGTERM because a shell runs them.
 
-A runtime sends SIGTERM to process 1 of a container alone. A shell that is process 1 has no handler for it, so
-that the kernel drops it, and a shell passes no signal on to the program that it waits for. It may replace
-itself with its last command, which depends on the shell, or does so for ``exec``.
-Sources: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination,
+A runtime sends SIGTERM only to process 1 of a container. A shell that is process 1 has no handler for it, so
+the kernel drops the signal, and a shell does not forward signals to its child. It may replace itself by its
+last command, which depends on the shell, or does so for ``exec``. Sources:
+https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination,
 https://www.gnu.org/software/bash/manual/html_node/Signals.html,
 https://man7.org/linux/man-pages/man7/pid_namespaces.7.html.
 """
@@ -17,19 +17,19 @@ from podplan.launchers import processes
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Node
 
-# Wrappers that replace themselves with what they run, so that the shell is process 1 all the same.
+# Wrappers that exec the program they run, so that the shell is still its parent.
 _REPLACED = frozenset(("env", "exec", "nice", "ionice", "numactl", "taskset", "stdbuf", "chrt"))
 
 
 class Unsignalled(NamedTuple):
-    """A program that does not get SIGTERM, and how its shell runs it."""
+    """A program that does not receive SIGTERM, and how its shell runs it."""
 
     process: Process
     how: str
 
 
 def unsignalled(process: Process) -> Iterator[Unsignalled]:
-    """The programs of a main process that certainly run as children of the shell which is process 1."""
+    """Yield the programs of a main process that certainly run as children of a shell that is process 1."""
     string = process.string
     if string is None or not _REPLACED.issuperset(process.wrappers):
         return
@@ -51,7 +51,7 @@ def _of_nodes(nodes: tuple[Node, ...], string: ShellString, *, is_last: bool) ->
 
 
 def _how(node: Node, *, is_last: bool) -> str:
-    """How the shell goes on while or after a node runs; "" where it may be replaced by it."""
+    """Return how the shell continues while or after a node runs; "" if the node may replace it."""
     if node.operator_after in ("|", "|&") or node.operator_before in ("|", "|&"):
         return "it runs in a pipeline"
     if node.operator_after == "&":

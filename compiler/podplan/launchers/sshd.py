@@ -1,4 +1,4 @@
-"""Containers that start sshd, and what sshd needs of the security context of its container."""
+"""Containers that start sshd, and the security context that sshd requires."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
-# Documented: the process that talks to whoever connects is put into an empty root directory and made another
-# user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshd-session.c, privsep_preauth_child), for
-# which sshd needs these capabilities where it runs as root. Verified with OpenSSH 9.2: tests/test_sshd.py.
+# Documented: the process that talks to a client is confined to an empty root directory and switches to
+# another user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshd-session.c,
+# privsep_preauth_child), for which sshd needs these capabilities when it runs as root. Verified with OpenSSH
+# 9.2: tests/test_sshd.py.
 CAPABILITIES_AS_ROOT = ("SYS_CHROOT", "SETUID", "SETGID")
-# Needed by some: for a port below 1024; by an sshd that writes to the audit log of the kernel (fatal:
+# Required in some cases: for a port below 1024; by an sshd that writes to the audit log of the kernel (fatal:
 # linux_audit_write_entry failed, https://github.com/podman-container-tools/podman/issues/10164); and to give
 # a terminal to the user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshpty.c, pty_setowner).
 OPTIONAL_CAPABILITIES = {
     "NET_BIND_SERVICE": "for a port below 1024",
-    "AUDIT_WRITE": "where it writes to the audit log of the kernel",
+    "AUDIT_WRITE": "if it writes to the audit log of the kernel",
     "CHOWN": "for terminals",
 }
 _SSHD_COMMAND_PATTERN = compile_lazily(
@@ -25,7 +26,7 @@ _SSHD_COMMAND_PATTERN = compile_lazily(
 
 
 def starts_sshd(container: Mapping[str, Any]) -> bool:
-    """Whether the command of a container, a word or a shell string of it, starts sshd."""
+    """Whether the command of a container, a word of it or of a shell string in it, starts sshd."""
     lists = [value for key in ("command", "args") if isinstance(value := container.get(key), list)]
     words = [word for value in lists for word in value if isinstance(word, str)]
     return any(_SSHD_COMMAND_PATTERN.search(text) for text in (*words, " ".join(words)))

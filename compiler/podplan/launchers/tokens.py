@@ -1,4 +1,4 @@
-"""The words and operators of a shell string, by the rules of POSIX 2.3 and a few of bash.
+"""Tokenizer for shell strings: words and operators, by the rules of POSIX 2.3 and some of bash.
 
 https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html
 """
@@ -34,8 +34,8 @@ _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x
 class Piece(NamedTuple):
     """A part of a word: text, or a reference to the variable ``name``, written as ``text``.
 
-    ``operator`` and ``otherwise`` are those of ``${NAME:-otherwise}``. What is ``opaque`` only a running
-    shell can tell: command substitution, arithmetic, patterns cut off a value.
+    ``operator`` and ``default_pieces`` are those of ``${NAME:-default}``. Only a running shell can evaluate
+    what ``is_opaque``: command substitution, arithmetic, pattern removal.
     """
 
     text: str
@@ -57,18 +57,18 @@ class Token(NamedTuple):
 
 
 class ShellSyntaxError(NamedTuple):
-    """Why a shell cannot read on, and where."""
+    """A syntax error of a shell string, and its offset."""
 
     offset: int
     message: str
 
 
 class TokenizeError(Exception):
-    """What the scanner raises to leave a word that does not end; never seen outside of this module."""
+    """Raised for an unterminated word; only used in this module."""
 
 
 def tokenize(text: str) -> tuple[list[Token], ShellSyntaxError | None]:
-    """The tokens of a shell string up to its end or the fault; the bodies of here-documents are left out."""
+    """Tokenize a shell string up to its end or a syntax error; the bodies of here-documents are skipped."""
     token_list: list[Token] = []
     heredocs: list[tuple[str, bool]] = []
     position = 0
@@ -97,7 +97,8 @@ def tokenize(text: str) -> tuple[list[Token], ShellSyntaxError | None]:
 
 
 def comments(text: str) -> list[tuple[int, int]]:
-    """Where the comments of a shell string are, without their line breaks; none beside here-documents."""
+    """Return the ranges of the comments of a shell string, without line breaks; none if it has
+    here-documents."""
     found, fault = tokenize(text)
     if any(token.is_operator and token.text in ("<<", "<<-") for token in found):
         return []
@@ -114,7 +115,7 @@ def comments(text: str) -> list[tuple[int, int]]:
 
 
 def _skip_heredoc_bodies(text: str, position: int, heredocs: list[tuple[str, bool]]) -> int:
-    """The offset after the bodies of here-documents that were announced in the line before ``at``."""
+    """Return the offset after the bodies of the here-documents announced on the line before ``position``."""
     for delimiter, strips_tabs in heredocs:
         while position < len(text):
             end = text.find("\n", position)
@@ -128,7 +129,7 @@ def _skip_heredoc_bodies(text: str, position: int, heredocs: list[tuple[str, boo
 
 
 def _scan_word(text: str, position: int) -> tuple[tuple[Piece, ...], int]:
-    """The pieces of the word that starts at ``at``, and where it ends."""
+    """Return the pieces of the word that starts at ``position``, and its end."""
     pieces: list[Piece] = []
     start = position
     while position < len(text):
@@ -149,7 +150,7 @@ def _scan_word(text: str, position: int) -> tuple[tuple[Piece, ...], int]:
 
 
 def _scan_special(text: str, position: int, depth: int = 0) -> tuple[list[Piece], int]:
-    """The pieces of what starts with a quote, a backslash, ``$`` or a backtick outside of double quotes."""
+    """Return the pieces of an unquoted quote, backslash, ``$`` or backtick at ``position``, and the end."""
     char, next_char = text[position], text[position + 1 : position + 2]
     if char == "'":
         end = text.find("'", position + 1)
@@ -170,7 +171,7 @@ def _scan_special(text: str, position: int, depth: int = 0) -> tuple[list[Piece]
 
 
 def _scan_double_quotes(text: str, position: int, depth: int) -> tuple[list[Piece], int]:
-    """The pieces between double quotes; an empty one where there is nothing between them."""
+    """Return the pieces between double quotes; an empty one if there is nothing between them."""
     start, position = position, position + 1
     pieces = [Piece("", is_quoted=True)]
     while position < len(text):
@@ -191,7 +192,7 @@ def _scan_double_quotes(text: str, position: int, depth: int) -> tuple[list[Piec
 
 
 def _scan_ansi_quotes(text: str, position: int) -> tuple[list[Piece], int]:
-    """The text of ``$'…'``."""
+    """Return the text of ``$'…'``."""
     start, position = position, position + 2
     parts: list[str] = []
     while position < len(text) and text[position] != "'":
@@ -212,7 +213,7 @@ def _scan_ansi_quotes(text: str, position: int) -> tuple[list[Piece], int]:
 
 
 def _scan_dollar(text: str, position: int, *, quoted: bool, depth: int) -> tuple[list[Piece], int]:
-    """What a ``$`` or a backtick begins: a reference, something opaque, or only itself."""
+    """Return what a ``$`` or a backtick starts: a reference, an opaque piece, or a literal."""
     if text[position] == "`":
         end = _find_closer(text, position + 1, "`", position)
         return [Piece(text[position:end], quoted, is_opaque=True)], end
@@ -229,7 +230,7 @@ def _scan_dollar(text: str, position: int, *, quoted: bool, depth: int) -> tuple
 
 
 def _parse_parameter(text: str, quoted: bool, depth: int) -> Piece:
-    """The reference that ``${…}`` is."""
+    """Parse the reference ``${…}``."""
     match = _PARAMETER_PATTERN.match(text[2:-1])
     if match is None or (match[2] and depth >= MAX_NESTING):
         return Piece(text, quoted, is_opaque=True)
@@ -238,7 +239,7 @@ def _parse_parameter(text: str, quoted: bool, depth: int) -> Piece:
 
 
 def _scan_default(text: str, quoted: bool, depth: int) -> list[Piece]:
-    """The pieces of the word after the operator of ``${NAME:-word}``; blanks belong to it."""
+    """Return the pieces of the word after the operator of ``${NAME:-word}``, including blanks."""
     pieces: list[Piece] = []
     position = 0
     while position < len(text):
@@ -260,7 +261,7 @@ def _scan_default(text: str, quoted: bool, depth: int) -> list[Piece]:
 
 
 def _find_closer(text: str, position: int, closer: str, start: int) -> int:
-    """The offset after the ``closer`` of what began at ``start``; one pass, whatever is nested."""
+    """Return the offset after the ``closer`` of what began at ``start``; one pass, also if nested."""
     stack = [closer]
     while match := _NESTING_PATTERN.search(text, position):
         matched, top = match[0], stack[-1]

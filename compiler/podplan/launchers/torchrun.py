@@ -1,4 +1,4 @@
-"""torchrun, ``python -m torch.distributed.run`` and ``python -m torch.distributed.launch``.
+"""Parses torchrun, ``python -m torch.distributed.run`` and ``python -m torch.distributed.launch``.
 
 Source: https://docs.pytorch.org/docs/stable/elastic/run.html, docs/evidence/torchrun.md, and torch 2.13
 itself.
@@ -62,24 +62,26 @@ LAUNCH_GRAMMAR = OptionGrammar(
     "torch.distributed.launch", (*OPTION_SPECS, *add_dashed_spellings(parse_option_table("--use_env flag")))
 )
 
-# Options that no variable PET_… gives a value to.
+# Options without an environment variable PET_….
 _OPTIONS_WITHOUT_VARIABLE = {"logs_specs", "numa_binding", "use_env"}
 _HOST_PATTERN = compile_lazily(r"[\w.:-]+\Z")
 _PORT_PATTERN = compile_lazily(r"[0-9]{1,5}\Z")
 _STREAMS_PATTERN = compile_lazily(r"(?:\d:[0-3],)*\d:[0-3]\Z|[0-3]\Z")
 _DEFAULT_PORTS = {"c10d": 29400, "etcd": 2379, "etcd-v2": 2379}
 PROCESS_KEYWORDS = ("auto", "gpu", "cpu", "xpu")
-# What torch registers itself (torch/distributed/elastic/rendezvous/registry.py); an image may add others.
+# The backends that torch registers (torch/distributed/elastic/rendezvous/registry.py); an image may add
+# others.
 RENDEZVOUS_BACKENDS = ("c10d", "etcd", "etcd-v2", "static")
 ETCD_BACKENDS = ("etcd", "etcd-v2")
 
 
 class TorchrunCommand(NamedTuple):
-    """What a torchrun line asks for; None is what is not known offline.
+    """A parsed torchrun command line; None is unknown offline.
 
-    ``nodes`` are the fewest and the most; ``processes`` a number or auto, gpu, cpu, xpu. ``backend`` and
-    ``endpoint`` (host and port) are those in effect: with ``standalone``, and with one node and no address,
-    torchrun meets itself at localhost. ``given`` names where a value comes from: its option, or PET_….
+    ``node_range`` is the minimum and the maximum; ``processes`` is a number or auto, gpu, cpu, xpu.
+    ``backend``, ``host`` and ``port`` are the effective ones: with ``standalone``, and with one node and no
+    address, the rendezvous is at localhost. ``value_origins`` has the origin of each value: its option, or
+    PET_….
     """
 
     command_line: CommandLine
@@ -97,7 +99,7 @@ class TorchrunCommand(NamedTuple):
     errors: tuple[CommandLineError, ...]
 
     def find_option_word(self, name: str, default: Word) -> Word:
-        """The word that gives an option its value, or ``otherwise``."""
+        """Return the word with the value of an option, or ``default``."""
         option = self.command_line.options.get(name)
         return option.word if option is not None else default
 
@@ -105,7 +107,8 @@ class TorchrunCommand(NamedTuple):
 def parse_torchrun(
     words: tuple[Word, ...], launcher_word: Word, variables: EnvVariables, grammar: OptionGrammar = GRAMMAR
 ) -> TorchrunCommand:
-    """A torchrun line after the name of the program; ``variables`` are those of its environment."""
+    """Parse a torchrun command line after the name of the program; ``variables`` are those of its
+    environment."""
     command_line = parse_command_line(grammar, words, launcher_word)
     values = _OptionValues(command_line, variables, launcher_word, grammar)
     node_range = values.parse_node_range()
@@ -114,7 +117,7 @@ def parse_torchrun(
     max_restarts = values.get_number("max_restarts", 0)
     rdzv_conf = values.parse_rdzv_conf()
     if max_restarts is not None and max_restarts < 0:
-        values.add_error("max_restarts", f"--max_restarts is {max_restarts}; it cannot be below 0")
+        values.add_error("max_restarts", f"--max_restarts must be at least 0, not {max_restarts}")
     values.validate_ranks()
     values.validate_streams()
     if is_module and values.get_flag("no_python"):
@@ -149,7 +152,7 @@ def parse_torchrun(
 
 
 class _OptionValues:
-    """The values of the options: from the line, else from PET_…, else torchrun's own."""
+    """The values of the options: from the line, else from PET_…, else the default of torchrun."""
 
     def __init__(
         self, command_line: CommandLine, variables: EnvVariables, launcher_word: Word, grammar: OptionGrammar
@@ -163,7 +166,7 @@ class _OptionValues:
             self._record_origin(spec)
 
     def _record_origin(self, spec: OptionSpec) -> None:
-        """Notes who gives an option, and refuses what its variable holds."""
+        """Record the origin of an option, and validate the value of its variable."""
         name = spec.name
         variable = f"PET_{name.upper()}"
         is_in_env = name not in _OPTIONS_WITHOUT_VARIABLE and variable in self.variables
@@ -210,11 +213,11 @@ class _OptionValues:
             return None
         parts = [parse_integer(part) for part in value.split(":")]
         if len(parts) > 2 or None in parts:
-            self.add_error("nnodes", f'--nnodes takes N or MIN:MAX, not "{value}"')
+            self.add_error("nnodes", f'--nnodes must be N or MIN:MAX, not "{value}"')
             return None
         minimum, maximum = int(parts[0] or 0), int(parts[-1] or 0)
         if not 0 < minimum <= maximum:
-            self.add_error("nnodes", f'--nnodes "{value}" breaks 0 < MIN <= MAX')
+            self.add_error("nnodes", f'--nnodes "{value}" violates 0 < MIN <= MAX')
             return None
         return minimum, maximum
 
@@ -225,24 +228,27 @@ class _OptionValues:
         number = parse_integer(value)
         if number is None and value not in PROCESS_KEYWORDS:
             keywords = ", ".join(PROCESS_KEYWORDS)
-            self.add_error("nproc_per_node", f'--nproc_per_node takes a number or {keywords}; not "{value}"')
+            self.add_error(
+                "nproc_per_node", f'--nproc_per_node must be a number or {keywords}, not "{value}"'
+            )
         return str(number) if number is not None else value
 
     def validate_streams(self) -> None:
-        """``--redirects`` and ``--tee`` name streams by a number, for all ranks or for each."""
+        """Validate ``--redirects`` and ``--tee``, which select streams by number, for all ranks or per
+        rank."""
         for name in ("redirects", "tee"):
             value = self.get_text(name, "0")
             if value is not None and not _STREAMS_PATTERN.match(value):
-                self.add_error(name, f'--{name} takes 0 to 3, or RANK:0 to 3 for each rank, not "{value}"')
+                self.add_error(name, f'--{name} must be 0 to 3, or RANK:0 to 3 for each rank, not "{value}"')
 
     def validate_ranks(self) -> None:
-        """``--local_ranks_filter`` lists the ranks whose output is shown."""
+        """Validate ``--local_ranks_filter``, which lists the ranks whose output is shown."""
         value = self.get_text("local_ranks_filter", "")
         if value and None in map(parse_integer, value.split(",")):
-            self.add_error("local_ranks_filter", f'--local_ranks_filter takes N,N, not "{value}"')
+            self.add_error("local_ranks_filter", f'--local_ranks_filter must be N,N, not "{value}"')
 
     def parse_rdzv_conf(self) -> dict[str, str] | None:
-        """``--rdzv_conf`` as a mapping."""
+        """Parse ``--rdzv_conf`` to a mapping."""
         value = self.get_text("rdzv_conf", "")
         if value is None:
             return None
@@ -253,13 +259,13 @@ class _OptionValues:
                 self.add_error("rdzv_conf", f'--rdzv_conf "{value}" has a pair without a key; write K=V,K=V')
                 return rdzv_conf
             if not text:
-                self.add_error("rdzv_conf", f'--rdzv_conf gives "{key}" no value')
+                self.add_error("rdzv_conf", f'--rdzv_conf has no value for "{key}"')
                 return rdzv_conf
             rdzv_conf[key] = text
         return rdzv_conf
 
     def parse_endpoint(self, endpoint: str | None, backend: str | None) -> tuple[str | None, int | None]:
-        """Host and port; c10d has a port of its own where none is given."""
+        """Parse host and port; c10d has a default port."""
         endpoint = endpoint.strip() if endpoint else ""
         if not endpoint:
             return None, None

@@ -1,4 +1,4 @@
-"""A word of a command line, with its place; and what a program would refuse about it."""
+"""A word of a command line, with its location, and the errors about words."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from podplan.core.findings import Path, TextPath
 from podplan.core.typing import NamedTuple
 
-# Linux takes no argument that is longer (MAX_ARG_STRLEN, execve(2)), and no more in all (ARG_MAX).
+# Linux rejects a longer argument (MAX_ARG_STRLEN, execve(2)), and more in total (ARG_MAX).
 MAX_ARGUMENT_LENGTH = 131_072
 MAX_ARGUMENTS_LENGTH = 2 * 1024 * 1024
 
-# Variables by name; None is one that is set, to a value that is not known offline.
+# Variables by name; None is set, to a value that is unknown offline.
 EnvVariables = Mapping[str, str | None]
 
 
 class Word(NamedTuple):
-    """One word as the program gets it.
+    """One word as the program receives it.
 
-    ``path`` leads to the string of the container that it stands in, ``start`` and ``end`` are its offsets
-    there in code points. Where it is not ``known`` the text holds references as they were written; if it also
-    ``splits``, the shell may make no word of it or several. A ``pattern`` is replaced by the names of files
-    that match, if any do.
+    ``path`` leads to the string of the container with the word, ``start`` and ``end`` are its offsets there
+    in code points. Unless it ``is_known``, the text contains references as written; if it also ``may_split``,
+    the shell may expand it to no word or to several. If it ``is_pattern``, the shell replaces it by the names
+    of matching files, if there are any.
     """
 
     text: str
@@ -39,14 +39,14 @@ class Word(NamedTuple):
 
     @property
     def base_name(self) -> str:
-        """The last part of the text as a path: what a program is called by."""
+        """The last part of the text as a path: the name of a program."""
         return self.text.rpartition("/")[2]
 
 
 class CommandLineError(NamedTuple):
-    """What a program refuses: the word, or the launcher's own where one is missing, and a sentence.
+    """An error that a program reports: the word (that of the launcher if one is missing), and a sentence.
 
-    ``only`` says when it is refused, where not always: in which versions, or with how many hosts.
+    ``condition`` states when it occurs, if not always: in which versions, or with how many hosts.
     """
 
     word: Word

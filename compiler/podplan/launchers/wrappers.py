@@ -1,4 +1,4 @@
-"""Programs that run another program: exec, env, time, nohup, timeout, numactl and the like; and python."""
+"""Programs that run another program: exec, env, time, nohup, timeout, numactl and so on; and python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podplan.launchers.words import Word
 
 MAX_WRAPPERS = 50  # before one program
 SHELL_PROGRAMS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
-# Program -> its options that take a value in a word of their own, and how many words precede the command.
+# Program -> its options with a separate value, and the number of words before the command.
 WRAPPERS: dict[str, tuple[str, int]] = {
     "exec": ("-a", 0),
     "command": ("", 0),
@@ -39,7 +39,7 @@ WRAPPERS: dict[str, tuple[str, int]] = {
     "ddprof": ("", 0),
     "catchsegv": ("", 0),
 }
-# Program -> the words that come next before the command and its options.
+# Program -> the words that precede the command, and its options.
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "conda": ("run", "-n -p --name --prefix --cwd"),
     "mamba": ("run", "-n -p --name --prefix --cwd"),
@@ -52,7 +52,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "nsys": ("profile", "-t -o -s -w -y -d -x -f -c --trace --output --sample --duration --capture-range"),
     "pixi": ("run", "-e --environment"),
 }
-# python -m NAME is the program of that name.
+# ``python -m NAME`` runs the launcher of that name.
 LAUNCHER_MODULES = {
     "torch.distributed.run": "torchrun",
     "torch.distributed.launcher": "torchrun",
@@ -64,6 +64,12 @@ LAUNCHER_MODULES = {
     "horovod.runner": "horovodrun",
     "horovod.runner.launch": "horovodrun",
 }
+# Scripts of an image that prepare something and then run their arguments, as entrypoints do.
+_ENTRYPOINT_PATTERN = compile_lazily(
+    r"(?:[\w.-]*[-_.])?(?:entry-?point|wait|init|setup|prepare|wrapper|wrap|then|with|exec|start|run)"
+    r"(?:[-_.][\w.-]*)?"
+)
+_BEHIND_ENTRYPOINTS = frozenset(("torchrun", "deepspeed", "horovodrun", "mpirun", "mpiexec", "colossalai"))
 _PYTHON_PATTERN = compile_lazily(r"(python|pypy)[0-9.]*\Z")
 _PYTHON_VALUE_OPTIONS = ("-W", "-X", "--check-hash-based-pycs")
 _ASSIGNMENT_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -85,7 +91,7 @@ class PythonCall(NamedTuple):
 
 
 def unwrap_command(words: tuple[Word, ...]) -> WrappedCommand | None:
-    """The command behind a wrapper; None where the first word is none."""
+    """Return the command after a wrapper; None if the first word is no wrapper."""
     name = words[0].base_name
     if name == "env":
         return _unwrap_env(words[1:])
@@ -97,11 +103,14 @@ def unwrap_command(words: tuple[Word, ...]) -> WrappedCommand | None:
         subcommand, value_options = SUBCOMMANDS[name]
         if len(words) > 1 and words[1].text == subcommand:
             return WrappedCommand(_skip_options(words[2:], value_options), {})
+    is_followed = len(words) > 1 and words[1].base_name in _BEHIND_ENTRYPOINTS
+    if is_followed and words[0].text.startswith(("/", "./")) and _ENTRYPOINT_PATTERN.fullmatch(name):
+        return WrappedCommand(words[1:], {})
     return None
 
 
 def parse_python_call(words: tuple[Word, ...]) -> PythonCall | None:
-    """What a call of python runs; None where the first word is not python."""
+    """Parse a call of python; None if the first word is not python."""
     if not _PYTHON_PATTERN.match(words[0].base_name):
         return None
     index = 1
@@ -139,7 +148,7 @@ def parse_python_call(words: tuple[Word, ...]) -> PythonCall | None:
 
 
 def _unwrap_env(words: tuple[Word, ...]) -> WrappedCommand:
-    """``env -u A B=c program``, and ``env -S "B=c program"``."""
+    """Unwrap ``env -u A B=c program``, and ``env -S "B=c program"``."""
     remaining_words = _skip_options(words, "-u --unset -C --chdir")
     last_option = (
         words[len(words) - len(remaining_words) - 1].text if len(remaining_words) < len(words) else ""
@@ -156,7 +165,7 @@ def _unwrap_env(words: tuple[Word, ...]) -> WrappedCommand:
 
 
 def _split_env_string(word: Word) -> tuple[Word, ...]:
-    """The words of a string that env splits; the string itself where its quotes do not match."""
+    """Return the words of a string that env splits; the string itself if its quotes are unbalanced."""
     try:
         return tuple(word._replace(text=text) for text in shlex.split(word.text))
     except ValueError:
@@ -164,7 +173,7 @@ def _split_env_string(word: Word) -> tuple[Word, ...]:
 
 
 def _skip_options(words: tuple[Word, ...], value_options: str) -> tuple[Word, ...]:
-    """The words behind the options; ``valued`` are those that take a word of their own."""
+    """Return the words after the options; ``value_options`` are those with a separate value."""
     option_names = value_options.split()
     index = 0
     while index < len(words) and words[index].text.startswith("-") and words[index].text != "-":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.findings import (
+    MAX_RELATED,
     Diagnostic,
     DocumentFix,
     Edit,
@@ -21,7 +22,6 @@ from podplan.core.path_syntax import EntryNameCounts
 from podplan.core.provenance import DocumentPath, TracedDocument, TraceStep, find_origin
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.location import find_contributing_places, find_source_location, locate
 from podplan.lint.stable_identity import build_anchor
 
@@ -72,13 +72,13 @@ class Fold:
         self._numbers: dict[str | None, int] = {}
 
     def add(
-        self, one: DocumentDiagnostic, variant: str | None = "", object_id: dict[str, Any] | None = None
+        self, diagnostic: Diagnostic, variant: str | None = "", object_id: dict[str, Any] | None = None
     ) -> None:
         """One more, in the order of the variants.
 
         ``variant`` is None for the document as a whole; ``object_id`` is the CR or object that it is in.
         """
-        found, data = _build_finding(one, object_id)
+        found, data = _build_finding(diagnostic, object_id)
         number = self._numbers.setdefault(variant, len(self._numbers))
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
@@ -128,7 +128,7 @@ class Fold:
 
 
 def aggregate_findings(
-    diagnostics: Iterable[DocumentDiagnostic],
+    diagnostics: Iterable[Diagnostic],
     get_redactor: Callable[[], Redactor | None],
     object_id: dict[str, Any] | None = None,
 ) -> list[Finding]:
@@ -142,6 +142,23 @@ def aggregate_findings(
     return fold.findings(get_redactor()) if fold else []
 
 
+def merge_equal_findings(findings: Iterable[Finding], shared_files: Collection[str]) -> list[Finding]:
+    """The findings; those that many jobs have in one of the shared files are one, with the first jobs."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        is_shared = finding.location.file in shared_files
+        key = (finding.rule, finding.message, finding.location) if is_shared else id(finding)
+        groups.setdefault(key, []).append(finding)
+    return [_merge_users(group) if len(group) > 1 else group[0] for group in groups.values()]
+
+
+def _merge_users(equal: Sequence[Finding]) -> Finding:
+    """The first of several equal findings, with the places and files of the others."""
+    related = dict.fromkeys(one for finding in equal[:MAX_RELATED] for one in finding.related)
+    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
+    return equal[0]._replace(related=tuple(related)[:MAX_RELATED], subject_files=tuple(files))
+
+
 def _is_schema_finding(finding: Finding) -> bool:
     return finding.rule.startswith("SCHEMA")
 
@@ -151,9 +168,10 @@ def _sort_key(finding: Finding) -> tuple[object, ...]:
     return (location.file, location.line, location.column, -finding.severity, finding.rule, finding.message)
 
 
-def _build_finding(one: DocumentDiagnostic, object_id: dict[str, Any] | None) -> tuple[Finding, Any]:
+def _build_finding(diagnostic: Diagnostic, object_id: dict[str, Any] | None) -> tuple[Finding, Any]:
     """A finding without its anchor, and the data of the document that it is in."""
-    doc, diagnostic, group = one.doc, one.diagnostic, one.group
+    doc, group = diagnostic.doc, diagnostic.group
+    assert doc is not None, f"{diagnostic.rule} is in no document"
     path, related_paths = _choose_report_path(doc, diagnostic)
     source = locate(doc, path, diagnostic.on_key)
     selector_related: tuple[Related, ...] = ()
@@ -161,9 +179,9 @@ def _build_finding(one: DocumentDiagnostic, object_id: dict[str, Any] | None) ->
     if selector is not None:
         selector_related = (Related(source.location, "what it stands for"),)
         source = locate(selector.doc, selector.path)
-    rule = one.rule or BUILTIN_RULES[diagnostic.rule]
+    rule = diagnostic.graded_rule or BUILTIN_RULES[diagnostic.rule]
     lowered = None
-    if one.level == "lowered" and group is not None:
+    if diagnostic.level == "lowered" and group is not None:
         metadata = get_mapping(doc.data, "metadata")  # a Pod that somebody wrote may have no name
         name = get_text(metadata, "name") or get_text(metadata, "generateName")
         lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path))
@@ -174,12 +192,12 @@ def _build_finding(one: DocumentDiagnostic, object_id: dict[str, Any] | None) ->
         message=diagnostic.message,
         basis=rule.basis,
         location=source.location,
-        level=one.level,
+        level=diagnostic.level,
         object=object_id,
         lowered=lowered,
-        related=(*selector_related, *_iter_related(one, related_paths, source.location)),
+        related=(*selector_related, *_iter_related(diagnostic, doc, related_paths, source.location)),
         help=diagnostic.help,
-        fix=_build_fix(one.change_doc or doc, rule, diagnostic.fix) if diagnostic.fix else None,
+        fix=_build_fix(diagnostic.fix_doc or doc, rule, diagnostic.fix) if diagnostic.fix else None,
     )
     return finding, source.steps[-1].doc.data
 
@@ -231,15 +249,16 @@ def _is_added_by_behavior(doc: TracedDocument, path: Path) -> bool:
 
 
 def _iter_related(
-    one: DocumentDiagnostic,
+    diagnostic: Diagnostic,
+    doc: TracedDocument,
     related_paths: Iterable[tuple[Path, str]],
     primary_location: Location,
 ) -> Iterable[Related]:
     for path, message in related_paths:
-        yield Related(locate(one.doc, path).location, message)
-    for place, message in one.extra_places:
+        yield Related(locate(doc, path).location, message)
+    for place, message in diagnostic.related_places:
         yield Related(locate(place.doc, place.path).location, message)
-    for place in find_contributing_places(one.doc, one.diagnostic.path):
+    for place in find_contributing_places(doc, diagnostic.path):
         source = find_source_location(place.doc, place.path)
         if source is not None and source.location != primary_location:
             yield Related(source.location, "the value comes from here too")

@@ -14,6 +14,7 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
+from podplan.lint.checks import CHECK_ALIASES
 from podplan.lint.example_objects import ExampleBases, PatchError
 from podplan.lint.policy import Policy, parse_policy
 from podplan.lint.policy_validation import FORM_RULE_BY_SCHEMA_RULE, POLICY_FORM_RULE, validate_policy
@@ -38,7 +39,7 @@ class CustomPolicies(NamedTuple):
     """Policies, what is wrong with the files they are in, and the texts of these files."""
 
     policies: tuple[Policy, ...] = ()
-    diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     file_texts: Mapping[str, str] = {}
 
 
@@ -49,7 +50,7 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
     LimitExceeded.
     """
     policies: list[Policy] = []
-    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    diagnostics: list[Diagnostic] = []
     file_texts: dict[str, str] = {}
     used_names = set(reserved_names)
     for folder in folders:
@@ -60,15 +61,19 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
         diagnostics += base_diagnostics
         for doc in docs:
             if not is_admission_document(doc.data) and _is_policy(doc.data):
+                doc = _resolve_check_alias(doc)
                 doc_diagnostics = _validate_document(doc, used_names)
                 if not doc_diagnostics:
                     doc, doc_diagnostics = _resolve_examples(doc, bases)
-                diagnostics += ((doc, problem) for problem in doc_diagnostics)
+                diagnostics += (problem._replace(doc=doc) for problem in doc_diagnostics)
                 if not doc_diagnostics:
                     custom_policy = parse_policy(doc.data, doc.name)._replace(origin_doc=doc, tests_doc=doc)
-                    used_names |= {custom_policy.rule.code, custom_policy.rule.name}
+                    rule = custom_policy.rule
+                    used_names |= {rule.code, rule.name, *rule.aliases}
                     policies.append(custom_policy)
-        diagnostics += ((doc, problem) for doc in docs for problem in _diagnose_unknown_document(doc.data))
+        diagnostics += (
+            problem._replace(doc=doc) for doc in docs for problem in _diagnose_unknown_document(doc.data)
+        )
         tests, test_diagnostics = _collect_tests(docs, bases)
         diagnostics += test_diagnostics
         if any(is_admission_document(doc.data) for doc in docs):
@@ -85,20 +90,20 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
 
 def _collect_bases(
     docs: Sequence[TracedDocument],
-) -> tuple[ExampleBases, list[tuple[TracedDocument, Diagnostic]]]:
+) -> tuple[ExampleBases, list[Diagnostic]]:
     """The base objects of a folder for examples, and what is wrong with them."""
     objects: dict[str, Any] = {}
     owners: dict[str, TracedDocument] = {}
-    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    diagnostics: list[Diagnostic] = []
     for doc in (doc for doc in docs if _is_example_bases(doc.data)):
         doc_diagnostics = validate_against("ExampleBases", doc.data, FORM_RULE_BY_SCHEMA_RULE)
-        diagnostics += ((doc, problem) for problem in doc_diagnostics)
+        diagnostics += (problem._replace(doc=doc) for problem in doc_diagnostics)
         if doc_diagnostics:
             continue
         for name, data in doc.data["bases"].items():
             if name in owners:
                 message = f'the base "{name}" is in {owners[name].name} already'
-                diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("bases", name), True)))
+                diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, ("bases", name), True, doc=doc))
             objects.setdefault(name, data)
             owners.setdefault(name, doc)
     bases = ExampleBases(objects)
@@ -107,8 +112,16 @@ def _collect_bases(
             bases.resolve_object(objects[name])
         except PatchError as error:
             path = ("bases", name, *error.path)
-            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, error.message, path)))
+            diagnostics.append(Diagnostic(POLICY_FORM_RULE, error.message, path, doc=doc))
     return bases, diagnostics
+
+
+def _resolve_check_alias(doc: TracedDocument) -> TracedDocument:
+    """The document with the name that its check has today."""
+    check = doc.data.get("check")
+    if not isinstance(check, str) or check not in CHECK_ALIASES:
+        return doc
+    return TracedDocument(doc.name, doc.data | {"check": CHECK_ALIASES[check]}, source=doc.source)
 
 
 def _resolve_examples(doc: TracedDocument, bases: ExampleBases) -> tuple[TracedDocument, list[Diagnostic]]:
@@ -180,10 +193,10 @@ def _diagnose_unknown_document(data: object) -> Iterator[Diagnostic]:
 
 def _collect_tests(
     docs: Sequence[TracedDocument], bases: ExampleBases
-) -> tuple[dict[str, TracedDocument], list[tuple[TracedDocument, Diagnostic]]]:
+) -> tuple[dict[str, TracedDocument], list[Diagnostic]]:
     """The examples of the admission policies of a folder by their codes, and what is wrong with them."""
     tests: dict[str, TracedDocument] = {}
-    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    diagnostics: list[Diagnostic] = []
     policy_names = {
         get_document_name(doc)
         for doc in docs
@@ -193,17 +206,17 @@ def _collect_tests(
         doc_diagnostics = validate_against("PolicyTest", doc.data, FORM_RULE_BY_SCHEMA_RULE)
         if not doc_diagnostics:
             doc, doc_diagnostics = _resolve_examples(doc, bases)
-        diagnostics += ((doc, problem) for problem in doc_diagnostics)
+        diagnostics += (problem._replace(doc=doc) for problem in doc_diagnostics)
         if doc_diagnostics:
             continue
         name = doc.data["policy"]
         first_doc = tests.setdefault(vap_code(name), doc)
         if name not in policy_names:
             message = f'there is no {POLICY_KIND} "{name}" in this folder{suggest_phrase(name, policy_names)}'
-            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("policy",))))
+            diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, ("policy",), doc=doc))
         elif first_doc is not doc:
             message = f'the policy "{name}" has examples in {first_doc.name} already'
-            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("policy",))))
+            diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, ("policy",), doc=doc))
     return tests, diagnostics
 
 
@@ -218,9 +231,9 @@ def _validate_document(doc: TracedDocument, used_names: set[str]) -> list[Diagno
     except LimitExceeded as error:
         raise error.with_file(doc.name) from None
     if not any(problem.path[:1] in ((), ("id",), ("name",)) for problem in diagnostics):
-        for key in ("id", "name"):
-            if doc.data[key] in used_names:
-                diagnostics.append(
-                    Diagnostic(POLICY_FORM_RULE, f'{key} "{doc.data[key]}" is that of another policy', (key,))
-                )
+        names = [("id", doc.data["id"]), ("name", doc.data["name"])]
+        for key, name in (*names, *(("aliases", alias) for alias in doc.data.get("aliases", ()))):
+            if name in used_names:
+                message = f'{key} "{name}" is that of another policy'
+                diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, (key,)))
     return diagnostics

@@ -7,23 +7,24 @@ rests on values that podplan assumes, such as names of Pods, or on a controller,
 from __future__ import annotations
 
 from podplan.core.builtin_rules import BUILTIN_RULES
-from podplan.core.findings import Severity
+from podplan.core.findings import Diagnostic, Severity
 from podplan.core.provenance import find_origin
 from podplan.kinds.declared.lower import DECLARED_BASIS
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 
 
-def limit_claims(document_diagnostic: DocumentDiagnostic) -> DocumentDiagnostic:
+def limit_claims(diagnostic: Diagnostic) -> Diagnostic:
     """The diagnostic with the severity that it may have."""
-    rule = document_diagnostic.rule or BUILTIN_RULES[document_diagnostic.diagnostic.rule]
-    if rule.severity < Severity.ERROR or not _rests_on_assumption(document_diagnostic):
-        return document_diagnostic
-    return document_diagnostic._replace(rule=rule._replace(severity=Severity.WARNING, basis=DECLARED_BASIS))
+    rule = diagnostic.graded_rule or BUILTIN_RULES[diagnostic.rule]
+    if rule.severity < Severity.ERROR or not _rests_on_assumption(diagnostic):
+        return diagnostic
+    return diagnostic._replace(graded_rule=rule._replace(severity=Severity.WARNING, basis=DECLARED_BASIS))
 
 
-def _rests_on_assumption(document_diagnostic: DocumentDiagnostic) -> bool:
+def _rests_on_assumption(diagnostic: Diagnostic) -> bool:
     """Whether a diagnostic is about more than what somebody wrote."""
-    doc, diagnostic = document_diagnostic.doc, document_diagnostic.diagnostic
-    if document_diagnostic.level != "lowered":
-        return document_diagnostic.rule is not None  # a policy about the job
-    return doc.source is None and find_origin(doc, diagnostic.path)[0].behavior is not None
+    if diagnostic.level != "lowered":
+        return diagnostic.graded_rule is not None  # a policy about the job
+    doc = diagnostic.doc
+    return (
+        doc is not None and doc.source is None and find_origin(doc, diagnostic.path)[0].behavior is not None
+    )

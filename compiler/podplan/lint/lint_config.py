@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.lint.policy import Policy
 from podplan.lint.rule_selection import ResolvedRules, RuleSelection, narrow_selection, resolve_rules
+from podplan.lint.target import cache_recent
 from podplan.workspace.globs import matches_glob
 
 if TYPE_CHECKING:
@@ -46,14 +46,19 @@ class LintConfig(NamedTuple):
     respect_suppressions: bool = True
     today: str = ""
     baseline: tuple[BaselineEntry, ...] | None = None
-    policy_diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...] = ()
+    policy_diagnostics: tuple[Diagnostic, ...] = ()
     policy_texts: Mapping[str, str] = {}
     pod_security_standard: str = ""
 
 
-def list_all_rules(config: LintConfig) -> list[Rule]:
-    """All rules there are."""
-    return [*BUILTIN_RULES.values(), *(policy.rule for policy in config.all_policies)]
+def index_rules(config: LintConfig) -> Mapping[str, Rule]:
+    """All rules there are, by their codes."""
+    return _index_rules_of(config.all_policies)
+
+
+@cache_recent
+def _index_rules_of(policies: tuple[Policy, ...]) -> dict[str, Rule]:
+    return BUILTIN_RULES | {policy.rule.code: policy.rule for policy in policies}
 
 
 def resolve_default_rules(config: LintConfig) -> ResolvedRules:

@@ -55,7 +55,14 @@ class PolicyError(Exception):
 def parse_policy(data: Mapping[str, Any], file: str) -> Policy:
     """The policy that a file with the form of schemas/Policy.json describes."""
     evaluator = next(key for key in ("check", "schema", "cel") if key in data)
-    rule = Rule(data["id"], data["name"], Severity[data["severity"].upper()], data["summary"], data["basis"])
+    rule = Rule(
+        data["id"],
+        data["name"],
+        Severity[data["severity"].upper()],
+        data["summary"],
+        data["basis"],
+        tuple(data.get("aliases", ())),
+    )
     return Policy(
         rule,
         parse_scope(data["scope"]),

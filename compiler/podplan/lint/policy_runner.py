@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 
-from podplan.core.findings import Diagnostic, DocumentFix, below
+from podplan.core.findings import MAX_RELATED, Diagnostic, DocumentFix, below
 from podplan.core.provenance import DocumentPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint import checks
 from podplan.lint.analysis.jobs import find_kind_spec
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.policy import Policy, PolicyError, fill_placeholders
 from podplan.lint.policy_scope import (
     CR_LEVELS,
@@ -24,8 +23,6 @@ from podplan.lint.policy_scope import (
 from podplan.lint.target import LoweredJob, Target, Violation, cache_recent
 
 CR_SCOPE = PolicyScope("cr")
-# So many further places a finding points at; what is about thousands is not read as a list.
-MAX_RELATED = 50
 CONTAINER_LISTS = {
     "all": ("containers",),
     "init": ("initContainers",),
@@ -45,14 +42,14 @@ class ApplicablePolicies(NamedTuple):
     undecidable: tuple[Policy, ...]
 
 
-def apply_policies(policies: tuple[Policy, ...], job: LoweredJob) -> Iterator[DocumentDiagnostic]:
+def apply_policies(policies: tuple[Policy, ...], job: LoweredJob) -> Iterator[Diagnostic]:
     """What the policies say about one job: its profile, its CR and what it lowers to."""
     applicable = _find_applicable_policies(policies, job)
     targets = [list(_iter_targets(scope, job)) for scope in applicable.scopes]
     return _run_checks((policy, check, targets[number]) for policy, check, number in applicable.policy_checks)
 
 
-def apply_policy(policy: Policy, job: LoweredJob) -> Iterator[DocumentDiagnostic]:
+def apply_policy(policy: Policy, job: LoweredJob) -> Iterator[Diagnostic]:
     """What a single policy about jobs one by one says about a job."""
     return _run_checks([(policy, checks.resolve_check(policy), _iter_targets(policy.scope, job))])
 
@@ -66,7 +63,7 @@ def apply_cross_job_policies(
     policies: Iterable[Policy],
     summaries: Mapping[str, Mapping[int, Any]],
     rebuild_job: Callable[[int], LoweredJob],
-) -> Iterator[tuple[int, DocumentDiagnostic]]:
+) -> Iterator[tuple[int, Diagnostic]]:
     """What the policies about all jobs together say, each with the number of the job that it is said of.
 
     ``left`` is what jobs left for each check, and ``again`` gives a job: by their numbers.
@@ -82,7 +79,7 @@ def apply_cross_job_policies(
                 and _scope_matches_job(policy.scope, job)
             ):
                 target = Target(job.cr, job, None, (), job.cr.data)
-                yield number, to_document_diagnostic(policy, target, violation)
+                yield number, build_diagnostic(policy, target, violation)
 
 
 class Variants:
@@ -103,7 +100,7 @@ class Variants:
         for kept in self._kept.values():
             kept.add(job)
 
-    def seen(self) -> Iterator[DocumentDiagnostic]:
+    def seen(self) -> Iterator[Diagnostic]:
         """What the policies say of all that were added."""
         first = self._first
         if first is None or first.profile is None:
@@ -220,19 +217,19 @@ def _iter_lowered_targets(scope: PolicyScope, job: LoweredJob, group: ReplicaGro
 
 def _run_checks(
     policy_checks: Iterable[tuple[Policy, checks.Check, Iterable[Target]]],
-) -> Iterator[DocumentDiagnostic]:
+) -> Iterator[Diagnostic]:
     """What policies say, each decided by a check, of the subjects beside it."""
     for policy, check, targets in policy_checks:
         params = policy.params
         for target in targets:
             try:
                 for violation in check(target, params):
-                    yield to_document_diagnostic(policy, target, violation)
+                    yield build_diagnostic(policy, target, violation)
             except PolicyError as error:
                 if policy.origin_doc is None:
                     raise
                 for diagnostic in error.diagnostics:
-                    yield DocumentDiagnostic("file", policy.origin_doc, diagnostic)
+                    yield diagnostic.in_document("file", policy.origin_doc)
 
 
 def _build_change(policy: Policy, violation: Violation) -> DocumentFix | None:
@@ -258,11 +255,17 @@ def _find_help(policy: Policy, job: LoweredJob) -> str:
     return next(texts, policy.help)
 
 
-def to_document_diagnostic(policy: Policy, target: Target, violation: Violation) -> DocumentDiagnostic:
+def build_diagnostic(policy: Policy, target: Target, violation: Violation) -> Diagnostic:
+    """The diagnostic of a violation: place and values are the check's, the texts are the policy's."""
     doc = violation.doc or target.doc
     group = violation.group or (target.group if violation.doc is None else None)
     path = violation.path if violation.doc is not None else below(target.base_path, violation.path)
-    diagnostic = Diagnostic(
+    level = (
+        "lowered"
+        if group is not None
+        else {"job": "cr", "set": "cr", "variants": "profile"}.get(policy.scope.level, policy.scope.level)
+    )
+    return Diagnostic(
         policy.rule.code,
         fill_placeholders(policy.message, violation.values),
         path,
@@ -270,22 +273,13 @@ def to_document_diagnostic(policy: Policy, target: Target, violation: Violation)
         fill_placeholders(_find_help(policy, target.job), violation.values),
         report_at_selector=violation.report_at_selector,
         fix=_build_change(policy, violation),
-    )
-    level = (
-        "lowered"
-        if group is not None
-        else {"job": "cr", "set": "cr", "variants": "profile"}.get(policy.scope.level, policy.scope.level)
-    )
-    extra_places = tuple(
-        (DocumentPath(where, at), label) for where, at, label in islice(violation.related, MAX_RELATED)
-    )
-    return DocumentDiagnostic(
-        level,
-        doc,
-        diagnostic,
-        group,
-        policy.rule,
-        extra_places,
-        violation.change_doc,
-        tuple(violation.related_files),
+        level=level,
+        doc=doc,
+        group=group,
+        graded_rule=policy.rule,
+        related_places=tuple(
+            (DocumentPath(where, at), label) for where, at, label in islice(violation.related, MAX_RELATED)
+        ),
+        fix_doc=violation.change_doc,
+        related_files=tuple(violation.related_files),
     )

@@ -75,12 +75,11 @@ def select_policies(policies: Iterable[Policy], selection: RuleSelection) -> lis
         require_known_rule(text, rules)
     if selection == RuleSelection(selection.preset, selection.preview):
         return [policy for policy in policies if _is_in_preset(policy, selection)]
+    keeps_preset = not selection.replaces_preset
     return [
         _apply_policy_severity(policy, selection)
         for policy in policies
-        if _is_enabled(
-            policy.rule, selection, not selection.replaces_preset and _is_in_preset(policy, selection)
-        )
+        if _is_enabled(policy.rule, selection, keeps_preset and _is_in_preset(policy, selection))
     ]
 
 
@@ -131,9 +130,10 @@ def _find_changed_severities(selection: RuleSelection) -> dict[str, Severity | N
     changed: dict[str, Severity | None] = {}
     if selection == RuleSelection(selection.preset, selection.preview):
         return changed
+    keeps_preset = not selection.replaces_preset
     for rule in BUILTIN_RULES.values():
         # What select leaves out is silent, but for the errors: they keep a document from being checked.
-        by_default = not selection.replaces_preset or rule.severity is Severity.ERROR
+        by_default = keeps_preset or rule.severity is Severity.ERROR
         if rule.code not in UNSUPPRESSIBLE_RULES and not _is_enabled(rule, selection, by_default):
             changed[rule.code] = None
         elif (new_severity := _apply_rule_severity(rule, selection).severity) is not rule.severity:
@@ -178,7 +178,7 @@ def _find_longest_match(rule: Rule, texts: Collection[str]) -> int:
 def _match_length(rule: Rule, text: str) -> int:
     if text == "ALL":
         return 0
-    if text == rule.name:
+    if rule.is_named(text):
         return len(rule.code)
     return len(text) if rule.code.startswith(text) else -1
 
@@ -199,7 +199,9 @@ def _apply_rule_severity(rule: Rule, selection: RuleSelection) -> Rule:
 def require_known_rule(text: str, rules: Iterable[Rule]) -> None:
     """Raises UsageError where a code, prefix or name means none of the rules."""
     rules = list(rules)
-    if not text or not any(matches_rule(text, rule) for rule in rules):
+    if not text or not (
+        text == "ALL" or any(rule.code.startswith(text) or rule.name == text for rule in rules)
+    ):
         raise UsageError(f'no rule has the code, prefix or name "{text}"{suggest_rule(text, rules)}')
 
 

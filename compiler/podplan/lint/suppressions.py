@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.core.builtin_rules import BUILTIN_RULES, Rule
+from podplan.core.builtin_rules import Rule, build_file_finding
 from podplan.core.findings import Finding, Location
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import NamedTuple
-from podplan.lint.lint_config import IGNORE_ANNOTATION, LintConfig, list_all_rules
+from podplan.lint.lint_config import IGNORE_ANNOTATION, LintConfig, index_rules
 from podplan.lint.location import locate
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES, matches_rule, suggest_rule
 from podplan.lint.suppression_comments import CoveredRange, SuppressionComment, find_suppression_comments
@@ -104,7 +104,7 @@ def suppress_finding(
 
     The first one gives the reason, and all of them count as used.
     """
-    rule = Rule(finding.rule, finding.name, finding.severity, "")
+    rule = index_rules(config)[finding.rule]
     covering = [
         one
         for one in suppressions
@@ -136,10 +136,10 @@ def iter_suppression_findings(
         if suppression in usage.refused:
             code = usage.refused[suppression]
             message = f"{code} is mandatory here, so that it cannot be ignored; mend what it says"
-            yield _build_finding("LINT006", message, suppression.location)
+            yield build_file_finding("LINT006", message, suppression.location)
         elif suppression not in usage.used and any(
             _matches_rule(suppression.rule, rule) and rule.code in enabled_codes
-            for rule in list_all_rules(config)
+            for rule in index_rules(config).values()
         ):
             carrier = "the comment" if suppression.covered_range else "the annotation"
             remedy = (
@@ -155,7 +155,7 @@ def iter_suppression_findings(
                 if suppression.covered_range
                 else None
             )
-            yield _build_finding("LINT005", message, suppression.location)._replace(fix=fix)
+            yield build_file_finding("LINT005", message, suppression.location)._replace(fix=fix)
 
 
 def _validate_comment(
@@ -164,28 +164,26 @@ def _validate_comment(
     """The suppressions that a comment amounts to, and what is wrong with it."""
     directive, location, covered_range = comment
     if directive.error:
-        return [], [_build_finding("LINT001", directive.error, location)]
+        return [], [build_file_finding("LINT001", directive.error, location)]
     if config.require_reasons and not directive.reason:
         message = f"this does not say why, so that it silences nothing; the form is {syntax}"
-        return [], [_build_finding("LINT003", message, location)]
+        return [], [build_file_finding("LINT003", message, location)]
     if config.today and directive.expiry_date and directive.expiry_date < config.today:
         message = (
             f"this was to be mended by {directive.expiry_date}, and today is {config.today}; mend it or give"
             " a new day"
         )
-        return [], [_build_finding("LINT004", message, location)]
+        return [], [build_file_finding("LINT004", message, location)]
     accepted: list[Suppression] = []
     findings: list[Finding] = []
     for text in directive.rules:
-        rules_meant = [rule for rule in list_all_rules(config) if _matches_rule(text, rule)]
+        rules = index_rules(config).values()
+        rules_meant = [rule for rule in rules if _matches_rule(text, rule)]
         if not rules_meant:
-            message = (
-                "no rule has the code, group or name"
-                f' "{text[:100]}"{suggest_rule(text, list_all_rules(config))}'
-            )
-            findings.append(_build_finding("LINT002", message, location))
+            message = f'no rule has the code, group or name "{text[:100]}"{suggest_rule(text, rules)}'
+            findings.append(build_file_finding("LINT002", message, location))
         elif refusal := _explain_unsuppressible(rules_meant, config):
-            findings.append(_build_finding("LINT006", f'"{text}" {refusal}', location))
+            findings.append(build_file_finding("LINT006", f'"{text}" {refusal}', location))
         else:
             is_only_rule = len(directive.rules) == 1
             accepted.append(
@@ -207,7 +205,7 @@ def _explain_unsuppressible(matched_rules: list[Rule], config: LintConfig) -> st
 
 def is_suppressible(finding: Finding, config: LintConfig) -> bool:
     """Whether a comment, an annotation or the baseline may silence a finding."""
-    rule = Rule(finding.rule, finding.name, finding.severity, "")
+    rule = index_rules(config)[finding.rule]
     return not (
         _is_unsuppressible(rule) or any(matches_rule(text, rule) for text in config.selection.mandatory)
     )
@@ -219,7 +217,7 @@ def _is_unsuppressible(rule: Rule) -> bool:
 
 def _matches_rule(text: str, rule: Rule) -> bool:
     """Whether a suppression's word means a rule: code, name, or the group and first digits of the code."""
-    if text == rule.name:
+    if rule.is_named(text):
         return True
     letters = rule.code.rstrip("0123456789")
     return text.startswith(letters) and rule.code.startswith(text)
@@ -247,8 +245,3 @@ def _find_document_index(file_suppressions: FileSuppressions, line: int) -> int 
     return next(
         (index for start, index in reversed(file_suppressions.document_starts) if start <= line), None
     )
-
-
-def _build_finding(code: str, message: str, location: Location) -> Finding:
-    rule = BUILTIN_RULES[code]
-    return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file")

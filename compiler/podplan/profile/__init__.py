@@ -1,4 +1,4 @@
-"""From a profile file to resolved profiles: extends, environments, --set, matrix, params, expressions, names.
+"""Resolves a profile: extends, environments, --set, matrix, params, expressions, names.
 
-``resolve.resolve`` is the way in; docs/profile.md says what it does in words.
+``resolve.resolve_profile`` is the entry point; docs/profile.md describes the rules.
 """

@@ -1,7 +1,7 @@
-"""``${{ expressions }}`` in the scalars of a profile, found once and worked out for every instance.
+"""``${{ expressions }}`` in the scalars of a profile, parsed once and evaluated for every instance.
 
-A scalar that is nothing but one expression becomes its value, with its type; any other becomes text.
-``$${{`` is a literal ``${{``. Everything else that has a dollar is left to the shell and to Kubernetes.
+A scalar that is exactly one expression becomes its value, with its type; any other becomes text. ``$${{`` is
+a literal ``${{``. Any other dollar is left to the shell and to Kubernetes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from podplan.core.limits import (
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-from podplan.profile.merge import CLOSING, OPENING, TracedDiagnostics, preserve_null
+from podplan.profile.merge import CLOSING, OPENING, preserve_null
 from podplan.profile.values import (
     ROOTS,
     Expression,
@@ -37,22 +37,22 @@ ESCAPED_OPENING = "$" + OPENING
 _PATH = compile_lazily(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _QUOTED = compile_lazily(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 _OUTSIDE_QUOTES = compile_lazily(r"['\"]|\}\}")
-# How many wrong names of one profile are compared with those that it has, which takes milliseconds for each.
+# How many wrong names of one profile get a suggestion, which takes milliseconds each.
 _MAX_SUGGESTIONS = 100
 
 
 class ParsedText(NamedTuple):
-    """A scalar taken apart into literal text and expressions."""
+    """A scalar split into literal text and expressions."""
 
     parts: tuple[str | Expression, ...]
 
 
-# What of a value holds expressions: the parts by key or index, a scalar taken apart, or None.
+# Where a value has expressions: by key or index, a split scalar, or None.
 ExpressionTree = dict[Any, Any] | ParsedText | None
 
 
 class ExpressionScope(NamedTuple):
-    """What expressions see: the values by name, where they are written, and which first steps exist."""
+    """The names that expressions can use: values by name, where they are written, and their first steps."""
 
     values: Mapping[str, Any]
     cursors: Mapping[tuple[str, str], Cursor]
@@ -60,7 +60,7 @@ class ExpressionScope(NamedTuple):
 
 
 class ExpressionBudget:
-    """What all expressions of one profile and their results may come to in characters, and what is kept."""
+    """The remaining characters for expressions of one profile and their results, and cached suggestions."""
 
     def __init__(self) -> None:
         self.remaining = MAX_TOTAL_EXPRESSION_RESULTS
@@ -69,7 +69,7 @@ class ExpressionBudget:
         self._hints: dict[tuple[str, str, str], str] = {}
 
     def suggest_step(self, name: str, step: str, scope: ExpressionScope) -> str:
-        """What to write instead of a first step that is not there: told once for all instances."""
+        """Return the suggestion for an unknown first step; computed once for all instances."""
         key = (scope.values["environment"], name, step)
         if key not in self._hints:
             if len(self._suggested) < _MAX_SUGGESTIONS:
@@ -80,7 +80,7 @@ class ExpressionBudget:
         return self._hints[key]
 
     def keeps(self, nodes: int) -> bool:
-        """Whether there is room for so many values of resolved instances; if so, it is taken."""
+        """Whether so many more values of resolved instances may be cached; if so, count them."""
         if nodes > self._room:
             return False
         self._room -= nodes
@@ -96,8 +96,8 @@ class ExpressionBudget:
             raise ExpressionLimitExceeded("expression-results", message)
 
 
-def find_expressions(cursor: Cursor, diagnostics: TracedDiagnostics) -> ExpressionTree:
-    """The expressions at ``cursor`` and below; what cannot be read is a problem, and left out."""
+def find_expressions(cursor: Cursor, diagnostics: list[Diagnostic]) -> ExpressionTree:
+    """Return the expressions at ``cursor`` and below; an invalid one is reported and skipped."""
     sources: set[str] = set()
 
     def walk_value(value: Any, path: tuple[str | int, ...]) -> ExpressionTree:
@@ -109,7 +109,7 @@ def find_expressions(cursor: Cursor, diagnostics: TracedDiagnostics) -> Expressi
                     diagnostic = Diagnostic(
                         "PROF010", "a key may not hold an expression", (*path, key), on_key=True
                     )
-                    diagnostics.append((cursor.doc, diagnostic))
+                    diagnostics.append(diagnostic._replace(doc=cursor.doc))
             below = {key: walk_value(entry, (*path, key)) for key, entry in value.items()}
         elif isinstance(value, list):
             below = {index: walk_value(entry, (*path, index)) for index, entry in enumerate(value)}
@@ -127,7 +127,7 @@ def find_expressions(cursor: Cursor, diagnostics: TracedDiagnostics) -> Expressi
                 message = f"a profile may have {MAX_EXPRESSIONS} different expressions at most"
                 raise ExpressionLimitExceeded("expressions", message)
         except ProfileExpressionError as fault:
-            diagnostics.append((cursor.doc, Diagnostic(fault.rule, str(fault), path)))
+            diagnostics.append(Diagnostic(fault.rule, str(fault), path, doc=cursor.doc))
             return None
         return ParsedText(parts)
 
@@ -135,7 +135,10 @@ def find_expressions(cursor: Cursor, diagnostics: TracedDiagnostics) -> Expressi
 
 
 def split_text(text: str) -> list[str | tuple[str]]:
-    """``text`` as literals, and expressions as tuples of one; raises Fault where one does not end."""
+    """Split ``text`` into literals, and expressions as tuples of one.
+
+    Raises ProfileExpressionError: if an expression does not end.
+    """
     result: list[str | tuple[str]] = []
     literal, position = "", 0
     while (start := text.find(OPENING, position)) >= 0:
@@ -179,7 +182,7 @@ def _find_end(text: str, start: int) -> int:
 
 
 def parse_expression(source: str) -> Expression:
-    """The expression ``source``; raises Fault where it is not one that may be worked out."""
+    """Parse the expression ``source``. Raises ProfileExpressionError: if it is invalid or not allowed."""
     if _PATH.fullmatch(source):
         # The usual case, without a template engine.
         root, *steps = source.split(".")
@@ -206,16 +209,16 @@ def evaluate_tree(
     expressions: ExpressionTree,
     scope: ExpressionScope,
     budget: ExpressionBudget,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> Any:
-    """The marked tree of what stands at ``cursor``, with the expressions of ``plan`` worked out."""
+    """Return the traced tree of the value at ``cursor``, with ``expressions`` evaluated."""
     if expressions is None:
         return preserve_null(cursor)
     if isinstance(expressions, ParsedText):
         try:
             return evaluate_text(cursor, expressions, scope, budget)
         except ProfileExpressionError as fault:
-            diagnostics.append((cursor.doc, Diagnostic(fault.rule, str(fault), cursor.path)))
+            diagnostics.append(Diagnostic(fault.rule, str(fault), cursor.path, doc=cursor.doc))
             return preserve_null(cursor)
     if isinstance(cursor.value, dict):
         fields = {
@@ -233,14 +236,17 @@ def evaluate_tree(
 
 
 def count_built_values(value: Any, expressions: ExpressionTree) -> int:
-    """How many values ``fill`` has to build anew."""
+    """Return how many values ``evaluate_tree`` has to copy."""
     if not isinstance(expressions, dict):
         return 1
     return len(value) + sum(count_built_values(value[key], below) for key, below in expressions.items())
 
 
 def evaluate_text(cursor: Cursor, text: ParsedText, scope: ExpressionScope, budget: ExpressionBudget) -> Any:
-    """The value of a scalar, traced to the scalar and then to the params that it reads; raises Fault."""
+    """Evaluate a scalar, traced to the scalar and then to the params that it reads.
+
+    Raises ProfileExpressionError: if it has no value.
+    """
     used_cursors: dict[tuple[str, str], Cursor] = {}
     values: list[Any] = []
     for part in text.parts:
@@ -265,7 +271,7 @@ def evaluate_text(cursor: Cursor, text: ParsedText, scope: ExpressionScope, budg
 def _require_known_name(
     name: str, step: str | None, scope: ExpressionScope, budget: ExpressionBudget, source: str
 ) -> None:
-    """That a name and its first step exist: a typo must not pass, not even under a default."""
+    """Require that a name and its first step exist, even under a default, so that a typo is reported."""
     expression_text = f"{OPENING} {source} {CLOSING}"
     if name not in scope.values:
         raise ProfileExpressionError(

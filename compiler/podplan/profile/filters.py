@@ -1,4 +1,4 @@
-"""The filters of expressions, each bounded in what it makes and strict in what it takes."""
+"""The filters of expressions, each with a limit on its result and strict about its input."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from podplan.profile.values import (
 
 
 def is_number(value: Any) -> bool:
-    """Whether arithmetic may work on ``value``; a boolean is not a number."""
+    """Whether ``value`` is a number; a boolean is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def raise_undefined(value: Undefined) -> NoReturn:
-    """Raises the Fault of a name that leads nowhere."""
+    """Raise the ProfileExpressionError of a name that does not exist."""
     raise ProfileExpressionError(value._undefined_message, "PROF009")
 
 
@@ -107,7 +107,7 @@ def _abs_filter(value: Any) -> Any:
 
 
 def _require_defined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that refuses what is not there."""
+    """Wrap a filter so that it rejects undefined values."""
 
     def strict_filter(*arguments: Any) -> Any:
         for argument in arguments:

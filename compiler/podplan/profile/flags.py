@@ -23,7 +23,7 @@ from podplan.core.suggestions import suggest_or_list
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NoReturn
 from podplan.profile.environments import METADATA_FIELDS, apply_overlay
-from podplan.profile.merge import KEYED_LISTS, FieldArea, TracedDiagnostics, is_expression
+from podplan.profile.merge import KEYED_LISTS, FieldArea, is_expression
 from podplan.schema import validate_against
 from podplan.yaml.scalars import Scalar, resolve_plain
 
@@ -34,18 +34,18 @@ _FORBIDDEN_FIELDS = frozenset({"extends", "environments", "matrix", "values"})
 
 
 class _InvalidFlag(Exception):
-    """Why a flag cannot be applied."""
+    """The reason why a flag cannot be applied."""
 
 
 def apply_set_flags(
-    doc: TracedDocument, sets: Mapping[str, str], diagnostics: TracedDiagnostics
+    doc: TracedDocument, sets: Mapping[str, str], diagnostics: list[Diagnostic]
 ) -> tuple[TracedDocument, dict[str, Cursor]]:
-    """``doc`` with the flags over it, and the values that they give to params.
+    """Return ``doc`` with the flags merged, and the values that they set for params.
 
     A key is a path below the spec, such as ``schedule.queue`` or ``roles.worker.replicas``, or one of
     ``params.NAME``, ``namespace``, ``labels.KEY`` and ``annotations.KEY``; ``\\.`` is a dot inside a key. A
-    value is read as Kubernetes reads a scalar of YAML, or as text where only text fits; ``null`` deletes. The
-    value of a param that is an array or an object is read as JSON.
+    value is parsed as a YAML scalar of Kubernetes, or as text if the field requires text; ``null`` deletes.
+    The value of a param of type array or object is parsed as JSON.
     """
     spec: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def apply_set_flags(
             else:
                 _set_path(spec, steps, attribute_to(flag, _parse_field_value(doc, steps, text)))
         except _InvalidFlag as refusal:
-            diagnostics.append((doc, Diagnostic("PROF015", f"{flag.name}: {refusal}", ("spec",))))
+            diagnostics.append(Diagnostic("PROF015", f"{flag.name}: {refusal}", ("spec",), doc=doc))
     overlay = build_traced_document(
         attribute_to(
             Flag("--set"), {"spec": _convert_keyed_lists(spec), "metadata": metadata, "params": params}
@@ -78,15 +78,15 @@ def apply_set_flags(
     return result, {name: overlay_root.get("params", name) for name in params}
 
 
-def _problems_of_form(overlay: TracedDocument) -> TracedDiagnostics:
-    """The values that are wrong in a file too: flags are an overlay like that of an environment."""
+def _problems_of_form(overlay: TracedDocument) -> list[Diagnostic]:
+    """Validate flags as an overlay, as in a file: a flag may have an invalid value."""
     fields = {**overlay.data["spec"], **overlay.data["metadata"]}
-    found: TracedDiagnostics = []
+    found: list[Diagnostic] = []
     for problem in validate_against("JobProfile", {"spec": {"environments": {"set": fields}}}):
         path = problem.path[len(_AS_ENVIRONMENT) :]
         if path and problem.path[: len(_AS_ENVIRONMENT)] == _AS_ENVIRONMENT:
             part = "metadata" if path[0] in METADATA_FIELDS else "spec"
-            found.append((overlay, Diagnostic("PROF001", problem.message, (part, *path))))
+            found.append(Diagnostic("PROF001", problem.message, (part, *path), doc=overlay))
     return found
 
 
@@ -105,7 +105,7 @@ def _set_path(tree: dict[str, Any], steps: list[str], leaf: Any) -> None:
 
 
 def _convert_keyed_lists(spec: dict[str, Any]) -> dict[str, Any]:
-    """The overlay with its keyed lists as lists, in roles as well."""
+    """Return the overlay with its keyed lists as lists, also in roles."""
     return {
         key: [
             {"name": name, **_convert_keyed_lists(fields)}
@@ -131,7 +131,7 @@ _EXAMPLES = {"array": "[1, 2]", "object": '{"a": 1}'}
 
 
 def _parse_json(text: str, example: str) -> Any:
-    """The list or map that ``text`` is; what kind of value it has to be is for the schema of the param."""
+    """Parse a list or a mapping; the schema of the param validates its type."""
     try:
         value = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
@@ -153,7 +153,7 @@ def _reject_constant(name: str) -> NoReturn:
 
 
 def _parse_field_value(doc: TracedDocument, steps: list[str], text: str) -> Scalar:
-    """The value for a field; raises _Refused where the path leads nowhere."""
+    """Return the value for a field. Raises _InvalidFlag: if the path does not exist."""
     if not steps or steps[0] in _FORBIDDEN_FIELDS or steps[0] == "params":
         instruction = "write params.NAME for a param, or a path below the spec such as schedule.queue"
         raise _InvalidFlag(f"this cannot be set; {instruction}")
@@ -215,7 +215,7 @@ def _find_schema(name: str) -> dict[str, Any]:
 
 
 def _resolve_schema(schema: Any) -> dict[str, Any]:
-    """A schema of the profile with its references followed; {} for none."""
+    """Return a schema of the profile with its references resolved; {} if there is none."""
     while isinstance(schema, dict) and "$ref" in schema:
         schema = _load_definitions()[schema["$ref"].removeprefix("#/$defs/")]
     return schema if isinstance(schema, dict) else {}

@@ -11,7 +11,7 @@ from podplan.core.limits import MAX_INSTANCES, limit_exceeded
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-from podplan.profile.merge import OPENING, TracedDiagnostics
+from podplan.profile.merge import OPENING
 
 DEFAULT_MAX_INSTANCES = 8
 _MAX_VALUE_LENGTH = 40
@@ -21,7 +21,7 @@ _NON_DNS_CHARACTER = compile_lazily(r"[^a-z0-9]")
 class MatrixInstance(NamedTuple):
     """One combination.
 
-    ``id`` is such as ``size-large.seed-1``; ``values`` are the places of the values, by axis and by the
+    ``id`` is such as ``size-large.seed-1``; ``values`` are the cursors of the values, by axis and by the
     further keys of ``include``.
     """
 
@@ -30,31 +30,31 @@ class MatrixInstance(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The id as a part of a name: without dots, which the names of Services may not have."""
+        """The id as a part of a name: without dots, which names of Services must not contain."""
         return self.id.replace(".", "-")
 
 
 SINGLE_INSTANCE = MatrixInstance("", {})
 
 
-def expand_matrix(doc: TracedDocument, diagnostics: TracedDiagnostics) -> list[MatrixInstance]:
-    """The instances of a profile in order of its axes, then those that ``include`` adds.
+def expand_matrix(doc: TracedDocument, diagnostics: list[Diagnostic]) -> list[MatrixInstance]:
+    """Return the instances of a profile in the order of its axes, then those that ``include`` adds.
 
-    A profile without a matrix has one, with the id "". Where the matrix is at fault the result is empty, and
-    ``problems`` says why.
+    A profile without a matrix has one instance, with the id "". If the matrix is invalid, the result is empty
+    and ``diagnostics`` has the reason.
     """
     matrix = root_cursor(doc).get("spec", "matrix")
     if not matrix.exists:
         return [SINGLE_INSTANCE]
-    matrix_diagnostics: TracedDiagnostics = []
+    matrix_diagnostics: list[Diagnostic] = []
     matrix_instances = _combine_axes(matrix, matrix_diagnostics)
     diagnostics.extend(matrix_diagnostics)
     return [] if matrix_diagnostics else matrix_instances
 
 
-def _combine_axes(matrix: Cursor, diagnostics: TracedDiagnostics) -> list[MatrixInstance]:
+def _combine_axes(matrix: Cursor, diagnostics: list[Diagnostic]) -> list[MatrixInstance]:
     def report(rule: str, message: str, cursor: Cursor, on_key: bool = False) -> None:
-        diagnostics.append((cursor.doc, Diagnostic(rule, message, cursor.path, on_key)))
+        diagnostics.append(Diagnostic(rule, message, cursor.path, on_key, doc=cursor.doc))
 
     if not matrix.get("axes").exists:
         report("PROF011", "a matrix needs axes; write axes: {name: [values]}", matrix, True)
@@ -150,7 +150,7 @@ def _read_max_instances(maximum: Cursor, report: Any) -> int:
 
 
 def _read_rows(rows: Cursor, report: Any) -> list[dict[str, Cursor]]:
-    """The entries of include or exclude; the entry itself under the key ""."""
+    """Return the entries of include or exclude, with the entry itself under the key ""."""
     if not rows.exists:
         return []
     if not isinstance(rows.value, list) or len(rows.value) > MAX_INSTANCES:
@@ -201,7 +201,7 @@ def _apply_include(row: dict[str, Cursor], axes: Any, rows_by_key: dict[Any, Any
 
 
 def _find_matching(row: dict[str, Cursor], axes: Any, rows_by_key: dict[Any, Any]) -> list[Any]:
-    """The keys of the combinations that have the values of ``row``."""
+    """Return the keys of the combinations that have the values of ``row``."""
     expected = {axis: _encode_value(row[axis].value) for axis in row}
     if len(expected) == len(axes):
         key = tuple(expected[axis] for axis in axes)
@@ -215,7 +215,7 @@ def _build_key(combination: tuple[Cursor, ...]) -> tuple[str, ...]:
 
 
 def _encode_value(value: Any) -> str:
-    """A value with its type: 1, "1" and true differ."""
+    """Encode a value with its type: 1, "1" and true differ."""
     return json.dumps(value)
 
 
@@ -231,7 +231,7 @@ def _format_value(value: Any) -> str:
 
 
 def _to_dns_label(text: str) -> str:
-    """``text`` as a part of a DNS label: lower case, dashes for all else, long text cut."""
+    """Return ``text`` as a part of a DNS label: lower case, other characters as dashes, truncated."""
     if len(text) > _MAX_VALUE_LENGTH:
         from hashlib import sha256
 

@@ -1,35 +1,33 @@
-"""One profile, or an overlay, laid over another.
+"""Merges a profile or an overlay over another.
 
-Maps merge by key, scalars and plain lists are replaced, ``roles``, ``data`` and ``ports`` merge by name,
-null deletes. A change of type is a problem. docs/profile.md has the rules in words.
+Mappings merge by key, scalars and plain lists are replaced, ``roles``, ``data`` and ``ports`` merge by name,
+null deletes. A change of type is an error. docs/profile.md states the rules.
 """
 
 from __future__ import annotations
 
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import Cursor, TracedDocument, attribute_to, copy_traced
+from podplan.core.provenance import Cursor, attribute_to, copy_traced
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-
-TracedDiagnostics = list[tuple[TracedDocument, Diagnostic]]
 
 KEYED_LISTS = frozenset({"roles", "data", "ports"})
 OPENING, CLOSING = "${{", "}}"
 
-# Spelled as in Kubernetes, where a quantity or a port may be a number or text.
+# Fields in Kubernetes spelling, where a quantity or a port may be a number or text.
 _KUBERNETES_FIELDS = frozenset({"resources", "pod", "container", "tensorboard", "generic"})
 _NUMBER_OR_TEXT = frozenset({("shm",), ("processes",), ("deadline",)})
-# Where a null is an instruction to a later step: what it deletes is not in the profile.
+# Fields in which a null is an instruction to a later step, because it deletes what is not in the profile.
 _PATCH_FIELDS = frozenset({"pod", "container"})
-# How many wrong names of one list are compared with those that it has, which takes milliseconds for each.
+# How many wrong names of one list get a suggestion, which takes milliseconds each.
 _MAX_SUGGESTIONS = 100
 
 
 class FieldArea(NamedTuple):
-    """Where in the profile format a merge is.
+    """The position of a merge in the profile format.
 
-    ``fields`` are those below the spec, the role or the overlay that was entered last. With ``keeps_nulls``
-    a null stays in the result, for the step that it speaks to.
+    ``fields`` are the steps below the innermost spec, role or overlay. With ``keeps_nulls`` a null stays in
+    the result, for the step that evaluates it.
     """
 
     fields: tuple[str, ...] = ()
@@ -42,7 +40,8 @@ class FieldArea(NamedTuple):
         return FieldArea(fields, self.keeps_nulls or fields[0] in _PATCH_FIELDS)
 
     def list_entry(self) -> FieldArea:
-        """An entry of this list; a role has the fields of a spec, and may delete what the spec gives it."""
+        """The area of an entry of this list; a role has the fields of a spec, and may delete inherited
+        ones."""
         return (
             FieldArea((), True)
             if self.fields == ("roles",)
@@ -55,7 +54,7 @@ class FieldArea(NamedTuple):
 
     @property
     def is_replaced_whole(self) -> bool:
-        """Whether the value has several forms that must not mix, and so is replaced whole."""
+        """Whether the value has several forms that must not be merged, and so is replaced as a whole."""
         match self.fields:
             case ("run",) | ("env", _) | ("values", _) | ("params", _, _) | ("matrix", "axes", _):
                 return True
@@ -72,15 +71,15 @@ SPEC_AREA = FieldArea()
 def merge_values(
     base: Cursor,
     over: Cursor,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
     *,
     strict: bool = False,
     area: FieldArea = SPEC_AREA,
 ) -> Any:
-    """The marked tree of ``over`` laid over ``base``; each value notes the one that it replaces.
+    """Return the traced tree of ``over`` merged over ``base``; each value records the one that it replaces.
 
-    Strict is the mode of environments and flags: they may only name entries, and delete fields, that are
-    there. What cannot be merged is added to ``problems`` at its place in ``over``, and ``base`` stays.
+    Strict is the mode of environments and flags: they may only name entries, and delete fields, that exist.
+    What cannot be merged is reported at its path in ``over``, and ``base`` stays.
     """
     if not base.exists and not strict:
         return over
@@ -96,18 +95,18 @@ def merge_values(
         return _merge_entries(base, over, diagnostics, strict, area)
     type_change = _describe_type_change(base, over, area)
     if type_change:
-        diagnostics.append((over.doc, Diagnostic("PROF003", type_change, over.path)))
+        diagnostics.append(Diagnostic("PROF003", type_change, over.path, doc=over.doc))
         return base
     return copy_traced(over, overridden=(base,))
 
 
 def preserve_null(cursor: Cursor) -> Any:
-    """``cursor`` as a leaf that stands even where it is null."""
+    """Return ``cursor`` as a leaf that is kept even if it is null."""
     return cursor if cursor.exists else attribute_to(cursor, None)
 
 
 def _merge_map(
-    base: Cursor, over: Cursor, diagnostics: TracedDiagnostics, strict: bool, area: FieldArea
+    base: Cursor, over: Cursor, diagnostics: list[Diagnostic], strict: bool, area: FieldArea
 ) -> Any:
     base_fields = base.value or {}
     result: dict[str, Any] = {}
@@ -121,7 +120,7 @@ def _merge_map(
             _merge_key(result, key, base.get(key), over.get(key), diagnostics, strict, area)
     if not base.exists:
         return attribute_to(over, result)
-    # Whatever is missing from the map is best added where the map belongs: an overlay is only a difference.
+    # A missing field is best added where the mapping is defined: an overlay states only differences.
     return attribute_to((base, over) if strict else (over, base), result)
 
 
@@ -130,7 +129,7 @@ def _merge_key(
     key: str,
     base: Cursor,
     over: Cursor,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
     strict: bool,
     area: FieldArea,
 ) -> None:
@@ -140,11 +139,11 @@ def _merge_key(
         result[key] = attribute_to(over, None, overridden=(base,))
     elif not base.exists:
         message = f'null deletes "{key}", but there is nothing to delete; remove the line'
-        diagnostics.append((over.doc, Diagnostic("PROF004", message, over.path, on_key=True)))
+        diagnostics.append(Diagnostic("PROF004", message, over.path, on_key=True, doc=over.doc))
 
 
 def _merge_entries(
-    base: Cursor, over: Cursor, diagnostics: TracedDiagnostics, strict: bool, area: FieldArea
+    base: Cursor, over: Cursor, diagnostics: list[Diagnostic], strict: bool, area: FieldArea
 ) -> Any:
     field = area.fields[0]
     base_names = [name for name in map(_find_entry_name, base.entries()) if name is not None]
@@ -155,17 +154,17 @@ def _merge_entries(
         name = _find_entry_name(entry)
         if name is None:
             message = f'an entry of "{field}" has no name, by which such lists are merged; give it one'
-            diagnostics.append((over.doc, Diagnostic("PROF001", message, entry.path)))
+            diagnostics.append(Diagnostic("PROF001", message, entry.path, doc=over.doc))
         elif name in patches:
             message = f'"{field}" has two entries named "{name}"; merge them into one'
-            diagnostics.append((over.doc, Diagnostic("PROF001", message, (*entry.path, "name"))))
+            diagnostics.append(Diagnostic("PROF001", message, (*entry.path, "name"), doc=over.doc))
         elif strict and name not in known_names:
             unknown_count += 1
             hint = suggest_or_list(name, base_names) if unknown_count <= _MAX_SUGGESTIONS else ""
             message = f'"{field}" has no entry named "{name}" to overlay{hint}'
             instruction = "an environment changes what the spec has; add the entry to the spec first"
             diagnostics.append(
-                (over.doc, Diagnostic("PROF004", message, (*entry.path, "name"), help=instruction))
+                Diagnostic("PROF004", message, (*entry.path, "name"), help=instruction, doc=over.doc)
             )
         else:
             patches[name] = entry
@@ -204,7 +203,7 @@ def _find_field_name(cursor: Cursor) -> str:
 
 
 def _describe_type(value: Any) -> str:
-    """What a value is, in words; "" for what may still become anything."""
+    """Return the type of a value in words; "" for an expression, whose type is unknown."""
     if isinstance(value, str):
         return "" if is_expression(value) else "text"
     if isinstance(value, bool):
@@ -217,5 +216,5 @@ def _describe_type(value: Any) -> str:
 
 
 def is_expression(text: str) -> bool:
-    """Whether a scalar is nothing but one expression, so that its type is not known yet."""
+    """Whether a scalar is exactly one expression, so that its type is not known yet."""
     return text.startswith(OPENING) and text.endswith(CLOSING) and text.find(CLOSING) == len(text) - 2

@@ -1,4 +1,4 @@
-"""The name of a CR: that of the profile, and a suffix that tells instances apart."""
+"""The name of a CR: that of the profile, with a suffix that distinguishes instances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from podplan.profile.expressions import (
     find_expressions,
 )
 from podplan.profile.matrix import MatrixInstance
-from podplan.profile.merge import TracedDiagnostics
 from podplan.profile.values import ProfileExpressionError, to_text
 
 NO_SUFFIX, CONTENT_HASH = "none", "contentHash"
@@ -30,11 +29,12 @@ def build_name(
     build_content: Callable[[], Any],
     scope: ExpressionScope,
     budget: ExpressionBudget,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> Traced | None:
-    """The marked name of an instance; None where the name stays as it is written.
+    """Return the traced name of an instance; None if the name stays as written.
 
-    ``whole`` is the profile before its name, ``content`` gives the resolved spec for a contentHash.
+    ``profile`` is the profile before its name is resolved; ``build_content`` returns the resolved spec for a
+    contentHash.
     """
     written_name = profile.get("metadata", "name")
     if not isinstance(written_name.value, str):
@@ -55,7 +55,7 @@ def _build_suffix(
     build_content: Callable[[], Any],
     scope: ExpressionScope,
     budget: ExpressionBudget,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> tuple[str, tuple[Cursor, ...]]:
     if not suffix_cursor.exists:
         return instance.label, tuple(instance.values.values())
@@ -69,12 +69,12 @@ def _build_suffix(
             message = (
                 f"naming.suffix is {NO_SUFFIX}, {CONTENT_HASH} or an expression such as ${{{{ params.run }}}}"
             )
-            diagnostics.append((suffix_cursor.doc, Diagnostic("PROF001", message, suffix_cursor.path)))
+            diagnostics.append(Diagnostic("PROF001", message, suffix_cursor.path, doc=suffix_cursor.doc))
         return "", ()
     try:
         text = to_text(evaluate_text(suffix_cursor, expressions, scope, budget).value)
     except ProfileExpressionError as fault:
-        diagnostics.append((suffix_cursor.doc, Diagnostic(fault.rule, str(fault), suffix_cursor.path)))
+        diagnostics.append(Diagnostic(fault.rule, str(fault), suffix_cursor.path, doc=suffix_cursor.doc))
         return "", ()
     if not _DNS_LABEL.fullmatch(text):
         message = (
@@ -82,16 +82,17 @@ def _build_suffix(
             "dashes, "
             "with a letter or digit at both ends"
         )
-        diagnostics.append((suffix_cursor.doc, Diagnostic("PROF013", message, suffix_cursor.path)))
+        diagnostics.append(Diagnostic("PROF013", message, suffix_cursor.path, doc=suffix_cursor.doc))
         return "", ()
     return text, (suffix_cursor,)
 
 
 def compute_content_hash(spec: Any) -> str:
-    """The first 8 hex digits of the SHA-256 of ``spec`` as canonical JSON: keys sorted, no spaces, ASCII.
+    """Return the first 8 hex digits of the SHA-256 of ``spec`` as canonical JSON: keys sorted, no spaces,
+    ASCII.
 
-    The resolved spec of the profile is all that counts, ``job`` included: neither the metadata nor the
-    inventory nor the version of podplan. This never changes, or every job would run again.
+    Only the resolved spec of the profile counts: neither the metadata nor the inventory nor the version of
+    podplan. This must never change, or every job would run again.
     """
     from hashlib import sha256
 
@@ -100,11 +101,11 @@ def compute_content_hash(spec: Any) -> str:
 
 
 def require_distinct_names(
-    named_instances: list[tuple[MatrixInstance, Any]], doc: TracedDocument, diagnostics: TracedDiagnostics
+    named_instances: list[tuple[MatrixInstance, Any]], doc: TracedDocument, diagnostics: list[Diagnostic]
 ) -> None:
-    """That no two instances of one profile under one environment have the same name.
+    """Report two instances of one profile under one environment that have the same name.
 
-    ``named`` are the instances with their names, and ``doc`` is the profile that has them.
+    ``named_instances`` are the instances with their names, and ``doc`` is their profile.
     """
     first_by_name: dict[str, MatrixInstance] = {}
     name_cursor = root_cursor(doc).get("metadata", "name")
@@ -115,4 +116,4 @@ def require_distinct_names(
                 f'two instances, {other.id} and {instance.id}, have the name "{text}"; '
                 "leave naming.suffix out, or make it differ"
             )
-            diagnostics.append((doc, Diagnostic("PROF013", message, name_cursor.path)))
+            diagnostics.append(Diagnostic("PROF013", message, name_cursor.path, doc=doc))

@@ -1,4 +1,4 @@
-"""Where a profile has a value that the declaration of a param says is a number."""
+"""Finds the values of a profile that must be numbers because a param declares them so."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
 
 _NUMBER_TYPES = frozenset({"number", "integer"})
-# Keywords of a declaration that hold a number, and those that hold a value of the param, or several.
+# Keywords of a declaration whose value is a number, and those with one or several values of the param.
 _BOUND_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _VALUE_KEYWORDS = frozenset({"default", "const"})
 _VALUE_LIST_KEYWORDS = frozenset({"enum", "examples"})
 
 
 def iter_declared_numbers(spec: Mapping[str, Any], params: Mapping[str, Any]) -> Iterator[Path]:
-    """The paths in the ``spec`` of a profile to such values; ``params`` are those that it has or inherits."""
+    """Yield the paths of such values in the ``spec`` of a profile; ``params`` are its own and inherited
+    ones."""
     for name, declaration in get_mapping(spec, "params").items():
         yield from _iter_declaration_numbers(declaration, ("params", name))
     yield from _iter_matrix_numbers(spec, params, ())
@@ -27,7 +28,7 @@ def iter_declared_numbers(spec: Mapping[str, Any], params: Mapping[str, Any]) ->
 
 
 def _iter_declaration_numbers(declaration: Any, path: Path) -> Iterator[Path]:
-    """The numbers in a declaration itself."""
+    """Yield the paths of numbers in a declaration itself."""
     for key, value in declaration.items() if isinstance(declaration, dict) else ():
         if key in _BOUND_KEYWORDS:
             yield (*path, key)
@@ -44,11 +45,15 @@ def _iter_declaration_numbers(declaration: Any, path: Path) -> Iterator[Path]:
 
 
 def _iter_matrix_numbers(overlay: Any, params: Mapping[str, Any], path: Path) -> Iterator[Path]:
-    """The numbers in the matrix of a spec or of an environment."""
+    """Yield the paths of numbers in the matrix of a spec or of an environment."""
     matrix = get_mapping(overlay, "matrix")
     for name, values in get_mapping(matrix, "axes").items():
         for index, value in enumerate(values if isinstance(values, list) else ()):
-            yield from _iter_value_numbers(params.get(name), value, (*path, "matrix", "axes", name, index))
+            value_path: Path = (*path, "matrix", "axes", name, index)
+            if name in params:
+                yield from _iter_value_numbers(params[name], value, value_path)
+            elif not isinstance(value, str):
+                yield value_path  # an expression writes it as the number that it is
     for key in ("include", "exclude"):
         rows = matrix.get(key)
         for index, entry in enumerate(rows if isinstance(rows, list) else ()):
@@ -62,7 +67,7 @@ def _iter_param_numbers(values: Mapping[str, Any], params: Mapping[str, Any], pa
 
 
 def _iter_value_numbers(declaration: Any, value: Any, path: Path) -> Iterator[Path]:
-    """The numbers in a value of a param, as far as its declaration says that they are numbers."""
+    """Yield the paths in a value of a param that its declaration says are numbers."""
     if not isinstance(declaration, dict):
         return
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""``params``: typed inputs of a profile, each a JSON Schema, and the values that they get."""
+"""``params``: typed inputs of a profile, each a JSON Schema, and their values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from podplan.core.suggestions import suggest_or_list
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple, NoReturn
 from podplan.kubernetes.accessors import PYTHON_TYPES
-from podplan.profile.merge import OPENING, TracedDiagnostics
+from podplan.profile.merge import OPENING
 from podplan.schema.walker import decide_validity
 
-# What a fragment may say. References are left out: a param is described where it stands.
+# Allowed keywords of a declaration. References are not allowed: a param is self-contained.
 _PLAIN_KEYWORDS = frozenset(
     {
         *("type", "enum", "const", "default", "title", "description", "examples", "deprecated", "required"),
@@ -31,9 +31,9 @@ _MAX_SHOWN_LENGTH = 60
 
 
 class Param(NamedTuple):
-    """A declared param: where it is declared, and the jsonschema_rs validator of its values.
+    """A declared param: its declaration, and the jsonschema_rs validator of its values.
 
-    One whose schema is ``plain`` has no validator until a value is wrong.
+    One whose schema ``is_plain`` has no validator until a value is wrong.
     """
 
     declaration: Cursor
@@ -42,20 +42,22 @@ class Param(NamedTuple):
 
 
 class ParamValues(NamedTuple):
-    """The value of each param and where it was given; ``missing`` are required ones that have none."""
+    """The value of each param and where it was set; ``missing`` are required params without a value."""
 
     given: dict[str, Cursor]
     missing: tuple[str, ...]
 
 
-def read_params(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str, Param] | None:
-    """The params of a profile by name; None, with problems, where a declaration cannot be used."""
+def read_params(doc: TracedDocument, diagnostics: list[Diagnostic]) -> dict[str, Param] | None:
+    """Return the params of a profile by name; None, with diagnostics, if a declaration is invalid."""
     params = root_cursor(doc).get("spec", "params")
     if not params.exists:
         return {}
     if not isinstance(params.value, dict):
         diagnostics.append(
-            (doc, Diagnostic("PROF001", "params is not a map; write params: {name: {type: …}}", params.path))
+            Diagnostic(
+                "PROF001", "params is not a map; write params: {name: {type: …}}", params.path, doc=doc
+            )
         )
         return None
     diagnostic_count = len(diagnostics)
@@ -63,17 +65,19 @@ def read_params(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str
     return result if len(diagnostics) == diagnostic_count else None
 
 
-def _read_param(name: str, declaration: Cursor, diagnostics: TracedDiagnostics) -> Param:
+def _read_param(name: str, declaration: Cursor, diagnostics: list[Diagnostic]) -> Param:
     if declaration.exists and not isinstance(declaration.value, dict):
         message = f'the param "{name}" is not a map; write {name}: {{type: …, default: …}}'
-        diagnostics.append((declaration.doc, Diagnostic("PROF007", message, declaration.path)))
+        diagnostics.append(Diagnostic("PROF007", message, declaration.path, doc=declaration.doc))
         return Param(declaration, None)
     schema = declaration.value_or({})
     unknown_keyword = _find_unknown_keyword(declaration)
     if unknown_keyword:
         keyword_path, message = unknown_keyword
         diagnostics.append(
-            (declaration.doc, Diagnostic("PROF007", f'param "{name}": {message}', keyword_path, on_key=True))
+            Diagnostic(
+                "PROF007", f'param "{name}": {message}', keyword_path, on_key=True, doc=declaration.doc
+            )
         )
         return Param(declaration, None)
     if _is_plain_schema(schema):
@@ -82,7 +86,7 @@ def _read_param(name: str, declaration: Cursor, diagnostics: TracedDiagnostics) 
 
 
 def _is_plain_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema is nothing but a type, texts for people and a default that is a scalar."""
+    """Whether a schema has only a type, texts for people and a scalar default."""
     return all(
         (key == "type" and isinstance(said, str) and said in PYTHON_TYPES)
         or (key == "default" and not isinstance(said, dict | list) and decide_validity({}, said) is True)
@@ -92,7 +96,7 @@ def _is_plain_schema(schema: Mapping[str, Any]) -> bool:
 
 
 def _build_validator(
-    name: str, declaration: Cursor, schema: dict[str, Any], diagnostics: TracedDiagnostics
+    name: str, declaration: Cursor, schema: dict[str, Any], diagnostics: list[Diagnostic]
 ) -> Any:
     import jsonschema_rs
 
@@ -107,18 +111,18 @@ def _build_validator(
         error_path = tuple(error.instance_path)
         message = f'the schema of the param "{name}" cannot be used: {_truncate_text(error.message)}'
         diagnostics.append(
-            (declaration.doc, Diagnostic("PROF007", message, (*declaration.path, *error_path)))
+            Diagnostic("PROF007", message, (*declaration.path, *error_path), doc=declaration.doc)
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         message = (
             f'the schema of the param "{name}" cannot be used: {_truncate_text(str(error).splitlines()[0])}'
         )
-        diagnostics.append((declaration.doc, Diagnostic("PROF007", message, declaration.path)))
+        diagnostics.append(Diagnostic("PROF007", message, declaration.path, doc=declaration.doc))
     return None
 
 
 def _find_unknown_keyword(schema: Cursor) -> tuple[tuple[str | int, ...], str] | None:
-    """The first keyword that says nothing to us: it would be ignored, and so pass everything."""
+    """Return the first unknown keyword: the validator would ignore it, and accept everything."""
     for key, keyword_cursor in schema.fields().items():
         if key not in _KEYWORDS:
             return keyword_cursor.path, f'unknown keyword "{key}"{suggest_or_list(key, _KEYWORDS)}'
@@ -137,11 +141,11 @@ def _find_unknown_keyword(schema: Cursor) -> tuple[tuple[str | int, ...], str] |
 
 
 def choose_values(
-    params: Mapping[str, Param], layers: list[dict[str, Cursor]], diagnostics: TracedDiagnostics
+    params: Mapping[str, Param], layers: list[dict[str, Cursor]], diagnostics: list[Diagnostic]
 ) -> ParamValues:
-    """The value of each param: the last layer that gives one, else its default.
+    """Return the value of each param: that of the last layer that sets it, else its default.
 
-    A value for no param, and one that its schema refuses, are problems at the place of the value.
+    A value without a param, and one that its schema rejects, are reported at the value.
     """
     given: dict[str, Cursor] = {}
     for layer in layers:
@@ -151,7 +155,7 @@ def choose_values(
             else:
                 hint = suggest_or_list(name, params) or "; the profile has no params"
                 message = f'there is no param "{name}"{hint}'
-                diagnostics.append((cursor.doc, Diagnostic("PROF006", message, cursor.path, on_key=True)))
+                diagnostics.append(Diagnostic("PROF006", message, cursor.path, on_key=True, doc=cursor.doc))
     for name, param in params.items():
         if (
             name not in given
@@ -164,10 +168,10 @@ def choose_values(
     return ParamValues(given, tuple(name for name in params if name not in given))
 
 
-def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: TracedDiagnostics) -> None:
+def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: list[Diagnostic]) -> None:
     if _contains_expression(cursor.value):
         message = f'the value of the param "{name}" may not hold an expression; expressions read params'
-        diagnostics.append((cursor.doc, Diagnostic("PROF010", message, cursor.path)))
+        diagnostics.append(Diagnostic("PROF010", message, cursor.path, doc=cursor.doc))
         return
     schema = param.declaration.value or {}
     if param.is_plain and decide_validity(schema, cursor.value):
@@ -176,12 +180,12 @@ def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: Traced
     for error in validator.iter_errors(cursor.value):
         value_path = (*cursor.path, *error.instance_path)
         explanation = _describe_error(name, error, schema)
-        diagnostics.append((cursor.doc, Diagnostic("PROF006", explanation, value_path)))
+        diagnostics.append(Diagnostic("PROF006", explanation, value_path, doc=cursor.doc))
         return
 
 
 def diagnose_missing_value(name: str) -> Diagnostic:
-    """The problem of a param that nobody gave a value."""
+    """Build the diagnostic of a param without a value."""
     instruction = f"give it a default, --set params.{name}=…, or environments.<name>.values.{name}"
     message = f'the param "{name}" has no value and no default; {instruction}'
     return Diagnostic("PROF005", message, ("spec", "params", name), on_key=True)

@@ -1,8 +1,8 @@
-"""Expressions that are more than a path, worked out by jinja2 within narrow bounds.
+"""Evaluates expressions that are more than a path with jinja2, within strict limits.
 
-The sandbox of jinja2 alone lets an expression take all memory (dependencies §5). So the parsed tree is held
-against an allow-list before anything runs, every filter and operator is one of ours and bounded, and looking
-something up never reaches an attribute of a Python object.
+The sandbox of jinja2 does not limit the memory of an expression. So the parsed tree is checked against an
+allow-list before it is evaluated, every filter and operator has a limit, and lookups never reach an attribute
+of a Python object.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ _CLOSED_ROOTS = ("params", "matrix", "metadata", "inventory")
 
 @lru_cache(maxsize=MAX_EXPRESSIONS)
 def compile_expression(source: str) -> Expression:
-    """The expression ``source``, parsed, checked and compiled; raises Fault."""
+    """Parse, check and compile the expression ``source``.
+
+    Raises ProfileExpressionError: if it is not allowed.
+    """
     tree = _parse_source(source)
     _validate_node(tree, 0)
     tree.set_environment(_ENVIRONMENT)
@@ -143,7 +146,7 @@ def _validate_node(node: nodes.Node, depth: int) -> None:
 
 
 def _iter_reads(node: nodes.Node) -> Iterator[tuple[str, str | None]]:
-    """The names of an expression, each with the step that follows it."""
+    """Yield the names of an expression, each with the step that follows it."""
     if isinstance(node, nodes.Name):
         yield node.name, None
     elif isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
@@ -191,7 +194,7 @@ def _calculate(operator: str, left: Any, right: Any) -> Any:
 
 
 class _ExpressionEnvironment(ImmutableSandboxedEnvironment):
-    """The sandbox with our look-up and our operators."""
+    """The jinja2 sandbox with the lookup and the operators of podplan."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%"})
     intercepted_unops = frozenset({"+", "-"})

@@ -1,4 +1,4 @@
-"""What expressions read, what they may come to, and the Fault of those that come to nothing."""
+"""The values and results of expressions, and the error of those without a value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPE_NAMES: dict[type, str] = {
 
 
 class ProfileExpressionError(Exception):
-    """Why an expression has no value: a rule and a sentence."""
+    """The reason why an expression has no value: a rule and a sentence."""
 
     def __init__(self, message: str, rule: str = "PROF008") -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class ProfileExpressionError(Exception):
 
 
 class ExpressionLimitExceeded(ProfileExpressionError):
-    """An expression that reaches one of the limits."""
+    """An expression that exceeds one of the limits."""
 
     def __init__(self, limit: str, message: str) -> None:
         super().__init__(limit_exceeded(limit, message), "PROF017")
@@ -42,10 +42,10 @@ def build_length_error() -> ExpressionLimitExceeded:
 
 
 class Expression(NamedTuple):
-    """An expression that may be worked out.
+    """An expression that passed the checks.
 
-    ``reads`` are the names in it with their first steps; ``run`` gives its value from the values of the
-    names, or raises Fault.
+    ``reads`` are the names in it with their first steps; ``evaluate`` returns its value from the values of
+    the names, or raises ProfileExpressionError.
     """
 
     source: str
@@ -54,14 +54,14 @@ class Expression(NamedTuple):
 
 
 def explain_missing_step(value: Any, step: Any) -> str:
-    """The sentence for a step that leads nowhere."""
+    """Return the sentence for a step that does not exist."""
     if isinstance(value, dict):
         return f'there is no "{step}"{suggest_or_list(str(step), value)}'
     return f'there is no "{step}" in {_TYPE_NAMES.get(type(value), "nothing")}'
 
 
 def require_plain_value(value: Any) -> Any:
-    """``value`` if it may stand in a profile; raises Fault."""
+    """Return ``value`` if a profile can contain it. Raises ProfileExpressionError: if not."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -84,7 +84,10 @@ def require_plain_value(value: Any) -> Any:
 
 
 def measure_size(value: Any) -> int:
-    """About how many characters ``value`` takes; raises Fault for too many."""
+    """Return approximately how many characters ``value`` takes.
+
+    Raises ProfileExpressionError: for too many.
+    """
     total, pending = 0, [value]
     while pending:
         node = pending.pop()
@@ -100,7 +103,7 @@ def measure_size(value: Any) -> int:
 
 
 def to_text(value: Any) -> str:
-    """A scalar as it stands inside text, spelled as in YAML; raises Fault for anything else."""
+    """Format a scalar inside text, spelled as in YAML. Raises ProfileExpressionError: for any other value."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, dict | list):

@@ -1,4 +1,4 @@
-"""What is secret (``secret_names``, ``detection``, ``broken_text``), and how that is hidden (``redactor``).
+"""What is secret (``secret_names``, ``detection``, ``broken_text``), and hiding it (``redactor``).
 
-Nothing else in podplan decides what a secret is, and nothing else hides one.
+No other package decides what a secret is, or hides one.
 """

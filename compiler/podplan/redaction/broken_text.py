@@ -1,4 +1,4 @@
-"""Secrets in text that cannot be read as data, line by line: rather too much of it than too little."""
+"""Secrets in text that does not parse, line by line; in doubt, text counts as secret."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from podplan.core.typing import NamedTuple
 from podplan.redaction.detection import find_text_secrets, merge_spans
 from podplan.redaction.secret_names import is_secret_field, is_secret_name
 
-# A key and what separates it from its value, and an entry that is called like a secret.
+# A key with its separator, and a list entry whose name is that of a secret.
 _KEY = compile_lazily(r"(?<![\w.$-])([A-Za-z_][\w.-]*)[\"']?[ \t]{0,20}[:=](?![/:])")
 _NAMED_ENTRY = compile_lazily(
     r"(?<![\w.$-])(?:name|key)[\"']?[ \t]{0,20}[:=][ \t]{0,20}[\"']?([A-Za-z_][\w.-]*)"
 )
 _LINE = compile_lazily(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _CONTENT = compile_lazily(r"[ \t]*(?:-[ \t]+)*")
-# What begins something else: an entry of a list or a map, a comment, a document.
+# The start of another node: an entry of a list or a mapping, a comment, a document.
 _NEXT_NODE = compile_lazily(
     r"[ \t]*(?:-[ \t\r\n]|#|---|\.\.\.|[\"']?[\w./-]{1,200}[\"']?[ \t]{0,20}:(?:[ \t\r\n]|\Z))"
 )
 _MAX_LINES_BEFORE_NAME = 20  # lines of an entry before its name
-# Of the messages about syntax, those that quote the sign at which reading ended.
+# Syntax errors that quote the character at which parsing stopped.
 _CHARACTER_QUOTING_PREFIXES = (
     "a value is due before",
     "a value cannot start",
     "a value that starts",
     "this bracket is",
 )
-# Messages of faults that may quote a tag, the name of an alias or part of a scalar, and what is said instead.
+# Messages that may quote a tag, the name of an alias or part of a scalar, and their replacement.
 _NEUTRAL_MESSAGES = {
     "YAML001": "the text is not YAML from here on; quote the value if it is plain text",
     "YAML002": "this key is there twice; keep one of the two",
@@ -42,32 +42,32 @@ _NEUTRAL_MESSAGES = {
 
 
 def replace_quoting_message(rule: str, message: str) -> str:
-    """``message`` of a fault of ``rule``, or one in its place that quotes nothing of the text."""
+    """Return ``message`` of a syntax error of ``rule``, or a replacement that quotes nothing of the text."""
     if rule == "YAML001" and not message.startswith(_CHARACTER_QUOTING_PREFIXES):
         return message
     return _NEUTRAL_MESSAGES.get(rule, message)
 
 
 class _TextLines(NamedTuple):
-    """A text in lines: what is in them, and where they begin."""
+    """A text split into lines, with their offsets."""
 
     texts: list[str]
     starts: list[int]
 
     def span_from(self, number: int, column: int) -> tuple[int, int]:
-        """A line from a column on."""
+        """Return the range of a line from a column on."""
         return self.starts[number] + column, self.starts[number] + len(self.texts[number])
 
 
 def find_broken_text_secrets(text: str) -> list[tuple[int, int]]:
-    """Where a text may hold secrets: offsets in order, the end exclusive."""
+    """Return where a text may contain secrets: offsets in order, the end exclusive."""
     matches = [(match[0], match.start()) for match in _LINE.finditer(text)]
     lines = _TextLines([line for line, _ in matches], [start for _, start in matches])
     return merge_spans([*find_text_secrets(text), *_find_secret_values(lines), *_find_secret_entries(lines)])
 
 
 def _find_secret_values(lines: _TextLines) -> Iterator[tuple[int, int]]:
-    """The values of keys that are called like secrets, with the lines that go on with them."""
+    """Yield the values of keys with names of secrets, with their continuation lines."""
     number = 0
     while number < len(lines.texts):
         line = lines.texts[number]
@@ -86,7 +86,7 @@ def _is_secret_key(key: str) -> bool:
 
 
 def _find_value_end(lines: _TextLines, number: int, line: str, value: str) -> int:
-    """The first line from ``number`` on that does not go on with the value that ``line`` begins."""
+    """Return the first line from ``number`` on that does not continue the value that starts on ``line``."""
     texts = lines.texts
     if value[:1] in ("'", '"') and value.count(value[0]) % 2:
         closing_lines = (other for other in range(number, len(texts)) if value[0] in texts[other])
@@ -102,7 +102,7 @@ def _find_value_end(lines: _TextLines, number: int, line: str, value: str) -> in
 
 
 def _find_secret_entries(lines: _TextLines) -> Iterator[tuple[int, int]]:
-    """What else stands in entries of lists that are called like secrets."""
+    """Yield the other text in list entries with names of secrets."""
     next_number = 0
     for number, line in enumerate(lines.texts):
         match = next((one for one in _NAMED_ENTRY.finditer(line) if is_secret_name(one[1])), None)
@@ -123,7 +123,7 @@ def _find_secret_entries(lines: _TextLines) -> Iterator[tuple[int, int]]:
 
 
 def _iter_entry_lines_before(lines: _TextLines, number: int, column: int) -> Iterator[int]:
-    """The lines of an entry before that of its name."""
+    """Yield the lines of an entry before that of its name."""
     for line_number in range(number, max(number - _MAX_LINES_BEFORE_NAME, 0), -1):
         if (
             _begins_entry(lines.texts[line_number], column)
@@ -134,7 +134,7 @@ def _iter_entry_lines_before(lines: _TextLines, number: int, column: int) -> Ite
 
 
 def _iter_entry_lines_from(lines: _TextLines, number: int, column: int) -> Iterator[int]:
-    """The lines of an entry from ``number`` on."""
+    """Yield the lines of an entry from ``number`` on."""
     for line_number in range(number, len(lines.texts)):
         line = lines.texts[line_number]
         if line.strip() and (_begins_entry(line, column) or _find_content_column(line) < column):
@@ -143,7 +143,7 @@ def _iter_entry_lines_from(lines: _TextLines, number: int, column: int) -> Itera
 
 
 def _begins_entry(line: str, column: int) -> bool:
-    """Whether a line begins an entry of the list whose entries have their content in ``column``."""
+    """Whether a line starts an entry of the list whose entries have their content in ``column``."""
     indent = _measure_indent(line)
     return indent < column and line[indent] == "-"
 
@@ -153,11 +153,11 @@ def _measure_indent(line: str) -> int:
 
 
 def _measure_width(line: str) -> int:
-    """How far a line is indented, where a tab goes to the next column that eight divides."""
+    """Return the indentation of a line; a tab advances to the next multiple of eight."""
     return len(line[: _measure_indent(line)].expandtabs())
 
 
 def _find_content_column(line: str) -> int:
-    """The column in which the content of a line begins, behind the marks of list entries."""
+    """Return the column of the content of a line, after the dashes of list entries."""
     match = _CONTENT.match(line)
     return match.end() if match is not None else 0

@@ -1,7 +1,7 @@
-"""What is secret in plain data: the one answer, for policies and for everything that podplan prints.
+"""Detects secrets in plain data, for policies and for everything that podplan prints.
 
-A value is secret because of the name beside it, the kind of its object, or its own form: a password in a URL,
-a private key, a token of a well-known service, a value that a command line gives to the name of a secret.
+A value is secret because of the name next to it, the kind of its object, or its form: a password in a URL, a
+private key, a token of a well-known service, a value that a command line assigns to the name of a secret.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MIN_SECRET_LENGTH = 6  # characters of a value that a policy reports
 _PUBLIC_FIELDS = frozenset({"apiVersion", "kind", "type", "immutable", "metadata", "items"})  # of a Secret
 _PUBLIC_METADATA = frozenset({"name", "generateName", "namespace", "labels"})
 
-# No secret: words of YAML, numbers, placeholders, references and paths. The first is for policies, which must
-# not raise false alarms; the second is for what is shown.
+# No secrets: words of YAML, numbers, placeholders, references and paths. The first pattern is for policies,
+# which must avoid false positives; the second is for output.
 _HARMLESS_VALUE = compile_lazily(
     r"true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Z]:\\.*|\$.*|\S+\.(?:json|pem|key|crt|txt|ya?ml)",
     re.DOTALL | re.IGNORECASE,
@@ -43,16 +43,16 @@ _TOKEN = compile_lazily(
     r"|xox[abprs]-[A-Za-z0-9-]{20,}|sk-(?:proj-|ant-)?[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{35}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)"
 )
-# The password of a URL, which may hold an "@", or a token in the place of the user.
+# The password of a URL, which may contain an "@", or a token in place of the user.
 _USERINFO = compile_lazily(r"://(?:[^\s/@:\"']*:([^\s/\"']+)|([^\s/@:\"'$]{8,}))@")
 _PRIVATE_KEY_END = compile_lazily(r"-----END [A-Z ]{0,40}PRIVATE KEY-----")
 _BEARER = compile_lazily(r"\b(?:bearer|basic)\s+(?=[\w.~+/-]{6})", re.IGNORECASE)
-# The name and the sign before a value: TOKEN=…, --api-key=…, "token": …; and an option before its value.
+# A name and its separator before a value: TOKEN=…, --api-key=…, "token": …; and an option before its value.
 _ASSIGNMENT = compile_lazily(
     r"(?<![\w.$-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:[ \t]{0,20}=|:(?=[\s\"']))[ \t]{0,20}"
 )
 _OPTION = compile_lazily(r"(?<![\w.$-])--?([A-Za-z_][\w.-]*)[ \t]+(?!-)")
-# What curl and sshpass take as a password, which no name says.
+# Passwords of curl and sshpass, which have no name.
 _LOGIN = compile_lazily(
     r"\b(?:curl\b[^\n;|&]{0,500}?\s(?:-u|--user)(?:=|[ \t]+)[\"']?[^\s\"':$]*:|sshpass[ \t]+-p[ \t]*)"
     r"(?=[\"']?[^\s\"':$])"
@@ -63,13 +63,13 @@ _VALUE = compile_lazily(
     re.IGNORECASE | re.DOTALL,
 )
 _VALUE_TERMINATORS = ";,&|)}]"
-# Values of options that are paths or references, and that a policy does not report in a command line.
+# Values of options that are paths or references, which a policy does not report in a command line.
 _REFERENCE = compile_lazily(r"~.*|\.{1,2}/.*|@.*|(?:id|src|env|file|vault|arn)[:=].*", re.DOTALL)
-_MAX_JSON_LENGTH = 1_000_000  # characters of a text that is read as JSON
+_MAX_JSON_LENGTH = 1_000_000  # characters of a text that is parsed as JSON
 
-# Fields whose keys are names of variables, and not of fields.
+# Fields whose keys are names of variables instead of fields.
 _VARIABLE_FIELDS = frozenset({"env", "params", "values", "axes", "data", "properties"})
-# Fields below the name of a secret that do not give its value: references, and what describes a param.
+# Fields below the name of a secret that are no value: references, and the declaration of a param.
 _NON_VALUE_FIELDS = frozenset(
     (
         *("secret", "configMap", "field", "valueFrom", "secretKeyRef", "configMapKeyRef", "fieldRef"),
@@ -85,14 +85,14 @@ _PARAM_REFERENCE = compile_lazily(r"\bparams\s*(?:\.\s*(\w+)|\[\s*['\"]([^'\"]+)
 
 
 class SecretMatch(NamedTuple):
-    """A secret in data: the path of the value that has it, and which ``part`` of its text it is ("": all)."""
+    """A secret in data: the path of the value, and the ``part`` of its text that is secret ("": all)."""
 
     path: Path
     part: str = ""
 
 
 class Exposure(NamedTuple):
-    """A secret in a word of a command line: in general words ``what`` it is, and where in the word."""
+    """A secret in a word of a command line: a description in ``what``, and its range in the word."""
 
     number: int
     what: str
@@ -100,7 +100,7 @@ class Exposure(NamedTuple):
 
 
 class _TextSecret(NamedTuple):
-    """A secret in a text: offsets, the end exclusive; ``what`` is "" where it may be none."""
+    """A secret in a text: offsets, the end exclusive; ``what`` is "" if it may be none."""
 
     start: int
     end: int
@@ -108,14 +108,14 @@ class _TextSecret(NamedTuple):
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable certainly holds a secret as text: no path, number, reference or placeholder."""
+    """Whether a variable certainly contains a secret as text: no path, number, reference or placeholder."""
     if has_secret_form(value):
         return True
     return len(value) >= MIN_SECRET_LENGTH and is_secret_name(name) and not _HARMLESS_VALUE.fullmatch(value)
 
 
 def has_secret_form(value: str) -> bool:
-    """Whether a text has a password in a URL, a private key or a token of a well-known service in it."""
+    """Whether a text contains a password in a URL, a private key or a token of a well-known service."""
     return bool(
         ("://" in value and _URL_WITH_PASSWORD.search(value))
         or ("PRIVATE KEY" in value and PRIVATE_KEY_BEGIN.search(value))
@@ -124,18 +124,18 @@ def has_secret_form(value: str) -> bool:
 
 
 def is_displayable(value: Any) -> bool:
-    """Whether a value may be shown beside the name of a secret, since it is none, or only refers to one."""
+    """Whether a value below the name of a secret may be shown, because it is none, or only refers to one."""
     if isinstance(value, str):
         return _DISPLAYABLE_VALUE.fullmatch(value) is not None
     if isinstance(value, dict):
-        return not value  # a map of nulls is broken text
+        return not value  # a mapping of nulls is misread text
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
     return _DIGITS.search(str(value)) is None
 
 
 def iter_secret_values(data: Any) -> Iterator[str]:
-    """The texts that are secret in data."""
+    """Yield the secret texts in data."""
     for secret in find_secrets(data):
         value = _value_at(data, secret.path)
         if secret.part:
@@ -147,7 +147,7 @@ def iter_secret_values(data: Any) -> Iterator[str]:
 
 
 def iter_flag_secrets(sets: Mapping[str, str]) -> Iterator[str]:
-    """The texts that are secret in what ``--set`` flags give to paths."""
+    """Yield the secret texts in the values of ``--set`` flags."""
     for key, text in sets.items():
         yield from (text[start:end] for start, end in find_text_secrets(text))
         data: Any = text
@@ -161,14 +161,14 @@ def iter_flag_secrets(sets: Mapping[str, str]) -> Iterator[str]:
         yield from iter_secret_values(data)
 
 
-# A value, the step that leads to it, and the node that it is in: most paths are asked for by nobody.
+# A value, the step that leads to it, and its parent node: paths are built only for secrets.
 _TreeNode = tuple[Any, Any, Any]
 
 
 def find_secrets(data: Any) -> Iterator[SecretMatch]:
-    """Everything in data that is secret, each value once."""
+    """Yield all secrets in data, each value once."""
     secret_paths: set[Path] = set()
-    param_names: set[str] = set()  # that the value of a secret is taken from
+    param_names: set[str] = set()  # params that the value of a secret comes from
     nodes: list[_TreeNode] = [(data, None, None)]
     while nodes:
         current = nodes.pop()
@@ -193,7 +193,7 @@ def find_secrets(data: Any) -> Iterator[SecretMatch]:
 
 
 def _find_named_secrets(tree_node: _TreeNode) -> Iterator[Path]:
-    """The paths of values that this node gives to names of secrets."""
+    """Yield the paths of values that this node assigns to names of secrets."""
     node, step, parent = tree_node
     if isinstance(node, list):
         yield from ((*_build_path(tree_node), number) for number in _iter_option_values(node))
@@ -211,7 +211,7 @@ def _find_named_secrets(tree_node: _TreeNode) -> Iterator[Path]:
 
 
 def _find_param_secrets(data: Any, names: Collection[str]) -> Iterator[Path]:
-    """The values that a profile and its environments give to params."""
+    """Yield the paths of values that a profile and its environments assign to params."""
     spec = data.get("spec") if isinstance(data, dict) and names else None
     environments = spec.get("environments") if isinstance(spec, dict) else None
     locations: list[Path] = [("spec", "params")]
@@ -228,7 +228,7 @@ def _find_param_secrets(data: Any, names: Collection[str]) -> Iterator[Path]:
 
 
 def _find_partial_secrets(tree_node: _TreeNode) -> Iterator[SecretMatch]:
-    """The secrets within texts of this node."""
+    """Yield the secrets inside texts of this node."""
     for key, value in _iter_children(tree_node[0]):
         if isinstance(value, str):
             for start, end in find_text_secrets(value):
@@ -255,7 +255,7 @@ def _value_at(data: Any, path: Path) -> Any:
 
 
 def _is_value_field(key: Any) -> bool:
-    """Whether a field of an entry with a name gives its value, maybe misspelt."""
+    """Whether a field of a named entry is its value, possibly misspelt."""
     return (
         isinstance(key, str)
         and (key.lower().startswith("va") or key in ("default", "content"))
@@ -264,7 +264,7 @@ def _is_value_field(key: Any) -> bool:
 
 
 def _iter_secret_object_paths(node: dict[Any, Any]) -> Iterator[Path]:
-    """Everything that a Secret, or a list of them, says, but for what identifies it."""
+    """Yield all paths in a Secret, or a list of them, except for its identity."""
     for key, value in node.items():
         if key not in _PUBLIC_FIELDS:
             yield from ((key, *path) for path in _iter_scalar_paths(value))
@@ -286,12 +286,12 @@ def _iter_scalar_paths(value: Any) -> Iterator[Path]:
 
 
 def _iter_value_paths(value: Any) -> Iterator[Path]:
-    """The paths below the name of a secret to what gives its value."""
+    """Yield the paths of values below the name of a secret."""
     return _iter_leaf_paths(value, lambda key: key not in _NON_VALUE_FIELDS)
 
 
 def _iter_leaf_paths(value: Any, includes_key: Callable[[Any], bool]) -> Iterator[Path]:
-    """The paths to scalars and to maps that hold nothing but nulls."""
+    """Yield the paths of scalars and of mappings that contain only nulls."""
     if isinstance(value, dict) and not _is_misread_text(value):
         for key, child in value.items():
             if includes_key(key):
@@ -304,12 +304,12 @@ def _iter_leaf_paths(value: Any, includes_key: Callable[[Any], bool]) -> Iterato
 
 
 def _is_misread_text(value: dict[Any, Any]) -> bool:
-    """Whether a map holds nothing but nulls, as {abc} does, which somebody may have meant as text."""
+    """Whether a mapping contains only nulls, as {abc} does, which may have been meant as text."""
     return bool(value) and all(below is None and key not in _NON_VALUE_FIELDS for key, below in value.items())
 
 
 def _iter_option_values(words: Sequence[Any]) -> Iterator[int]:
-    """The indexes of words that are the value of the option before: [--api-key, …]."""
+    """Yield the indexes of words that are the value of the option before them: [--api-key, …]."""
     for number, (option, value) in enumerate(pairwise(words), 1):
         if (
             isinstance(option, str)
@@ -322,7 +322,7 @@ def _iter_option_values(words: Sequence[Any]) -> Iterator[int]:
 
 
 def _logs_in(words: Sequence[Any], option: str, value: str) -> bool:
-    """Whether a word has the password that curl or sshpass takes."""
+    """Whether a word contains a password for curl or sshpass."""
     program = str(words[0]).rpartition("/")[2]
     if program == "curl":
         _, sign, password = value.partition(":")
@@ -335,12 +335,12 @@ def _is_option(word: str) -> bool:
 
 
 def find_text_secrets(text: str) -> list[tuple[int, int]]:
-    """Where a text holds secrets by itself, in order and without overlaps: the offsets, the end exclusive."""
+    """Return where a text contains secrets, in order and without overlaps: offsets, the end exclusive."""
     return merge_spans((one.start, one.end) for one in _text_secrets(text))
 
 
 def find_command_secrets(words: Sequence[str]) -> Iterator[Exposure]:
-    """The words of a command line that certainly hold a secret as text, each once."""
+    """Yield the words of a command line that certainly contain a secret as text, each once."""
     of_options = set(_iter_option_values(words))
     for number, word in enumerate(words):
         if number in of_options and not _REFERENCE.fullmatch(word):
@@ -369,7 +369,7 @@ def _text_secrets(text: str) -> Iterator[_TextSecret]:
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, those that overlap as one."""
+    """Return spans in order, with overlapping ones merged."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -388,7 +388,7 @@ def _iter_private_keys(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _iter_assigned_values(text: str) -> Iterator[_TextSecret]:
-    """The values that a text gives to names of secrets."""
+    """Yield the values that a text assigns to names of secrets."""
     next_start = 0
     for name_pattern in (_ASSIGNMENT, _OPTION):
         for match in name_pattern.finditer(text):
@@ -416,7 +416,7 @@ def _may_log_in(text: str) -> bool:
 
 
 def _find_value_span(text: str, position: int, name: str) -> _TextSecret | None:
-    """The value of a name that begins at ``at``; None for one that is no secret."""
+    """Return the value of a name that begins at ``position``; None if it is no secret."""
     value = _VALUE.match(text, position)
     if value is None or value.lastindex is None:
         return None
@@ -429,7 +429,7 @@ def _find_value_span(text: str, position: int, name: str) -> _TextSecret | None:
 
 
 def _iter_json_secrets(text: str) -> Iterator[tuple[int, int]]:
-    """The secrets in a text that is JSON, such as an annotation that holds a whole object."""
+    """Yield the secrets in a text that is JSON, such as an annotation with a whole object."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,11 +1,11 @@
-"""Whether a text deserves a closer look: most hold no secret, and that is seen without looking for any.
+"""Fast tests whether a text may contain a secret: most texts contain none.
 
-Nothing is imported or compiled for it, since every run with a finding asks.
+Nothing is imported or compiled for them, because every run with a finding calls them.
 """
 
 from __future__ import annotations
 
-# In a text of small letters, without the signs between the words of names.
+# In lower-case text, without the separators between the words of names.
 _NAME_HINTS = (
     *("token", "pass", "pwd", "secret", "cred", "authorization", "connectionstring", "bearer", "basic"),
     *("apikey", "accesskey", "privatekey", "accountkey", "authkey", "encryptionkey", "signingkey"),
@@ -29,7 +29,7 @@ _SEPARATORS = {ord(sign): None for sign in "_-./ \t"}
 
 
 def may_hold_secret(text: str) -> bool:
-    """Whether a text may hold a secret."""
+    """Whether a text may contain a secret."""
     if may_hold_token(text) or "PRIVATE KEY" in text or ("://" in text and "@" in text) or "curl" in text:
         return True
     normalized = text.lower().translate(_SEPARATORS)
@@ -37,5 +37,5 @@ def may_hold_secret(text: str) -> bool:
 
 
 def may_hold_token(text: str) -> bool:
-    """Whether a text may hold a token of a well-known service."""
+    """Whether a text may contain a token of a well-known service."""
     return any(beginning in text for beginning in _TOKEN_PREFIXES)

@@ -1,17 +1,17 @@
-"""Where a text holds one of many values, in time that does not depend on how many they are."""
+"""Finds one of many values in a text, in time that does not depend on their number."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-MIN_MATCH_LENGTH = 4  # characters; a shorter value stands in too many words
+MIN_MATCH_LENGTH = 4  # characters; a shorter value would match parts of many words
 _ELLIPSIS = "…"
-_MAX_SEARCHED_PREFIXES = 16  # beginnings that are searched one by one
+_MAX_SEARCHED_PREFIXES = 16  # prefixes that are searched one by one
 
 
 class ValueMatcher:
-    """Values of at least ``SHORTEST`` characters; shorter ones are not looked for."""
+    """Matches values of at least ``MIN_MATCH_LENGTH`` characters; shorter ones are ignored."""
 
     __slots__ = ("_lengths", "_prefixes", "_sorted_values", "_values")
 
@@ -28,9 +28,9 @@ class ValueMatcher:
         return text in self._values
 
     def iter_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """The offsets of the values, the longest where several begin, in order and without overlaps.
+        """Yield the ranges of the values, the longest at each position, in order and without overlaps.
 
-        A value that the text cuts off with "…" counts as far as it goes.
+        A value that the text truncates with "…" matches up to there.
         """
         ellipses = (
             [offset for offset, letter in enumerate(text) if letter == _ELLIPSIS] if _ELLIPSIS in text else []
@@ -42,7 +42,7 @@ class ValueMatcher:
                 next_start = end
 
     def _find_candidates(self, text: str) -> Iterable[int]:
-        """Where a value may begin."""
+        """Return where a value may begin."""
         if len(self._prefixes) > _MAX_SEARCHED_PREFIXES:
             prefixes = self._prefixes
             return (
@@ -53,7 +53,8 @@ class ValueMatcher:
         return sorted(at for start in self._prefixes for at in _iter_offsets(text, start))
 
     def _find_end(self, text: str, start: int, ellipses: list[int]) -> int:
-        """Where the longest value from ``start`` on ends, or what a "…" leaves of one; else ``start``."""
+        """Return the end of the longest value at ``start``, also if truncated with "…"; ``start`` if there
+        is none."""
         rest = len(text) - start
         length = next((n for n in self._lengths if n <= rest and text[start : start + n] in self._values), 0)
         for ellipsis in ellipses:

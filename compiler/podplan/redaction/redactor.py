@@ -1,4 +1,4 @@
-"""Secrets taken out of texts and data: the one way in which podplan hides them."""
+"""Redacts secrets in texts and data."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from podplan.redaction.detection import find_secrets, find_text_secrets, iter_se
 from podplan.redaction.matching import MIN_MATCH_LENGTH, ValueMatcher
 
 REDACTED = "***"
-REDACTED_NOTICE = "(not shown: secret)"  # instead, where nothing but the value would stand
-DIFFERENT_VALUE_NOTE = " (another value)"  # said behind the stars of a secret that differs from another one
-_MIN_LINE_LENGTH = 8  # characters of a line of a secret that is looked for by itself, at least
+REDACTED_NOTICE = "(not shown: secret)"  # in place of a value that is completely secret
+DIFFERENT_VALUE_NOTE = " (another value)"  # appended to the stars of a secret that differs from another one
+_MIN_LINE_LENGTH = 8  # minimum length of a line of a secret that is matched separately
 _QUOTED_TEXT = compile_lazily(r'"[^"]*"')
 _STEP_PATTERN = compile_lazily(r"\[\"([^\"]*)\"\]|\[([^\]]*)\]|([^.\[\]]+)")
 
 
 class Redactor:
-    """Hides values wherever a text or data has them: as they are, escaped, cut short, or split by a shell."""
+    """Redacts values in text and data: literal, escaped, truncated, or split by a shell."""
 
     __slots__ = ("_short_quoted", "_text_matcher", "_word_matcher", "values")
 
@@ -38,17 +38,17 @@ class Redactor:
         return bool(self._text_matcher or self._short_quoted)
 
     def redact_text(self, text: str) -> str:
-        """A text for people without the values, nor their words where it quotes any."""
+        """Return a text with the values redacted, and their words where the text quotes them."""
         if self._word_matcher or self._short_quoted:
             text = _QUOTED_TEXT.sub(lambda match: self._redact_quoted(match[0]), text)
         return _replace_spans(text, self._text_matcher.iter_spans(text))
 
     def iter_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where a text has the values: offsets, the end exclusive."""
+        """Yield the ranges of the values in a text: offsets, the end exclusive."""
         return self._text_matcher.iter_spans(text)
 
     def redact_value(self, data: Any) -> Any:
-        """Data without the values, wherever in it they are."""
+        """Return data with the values redacted everywhere."""
         if not self._text_matcher:
             return data
         if isinstance(data, dict):
@@ -68,19 +68,19 @@ class Redactor:
 
 
 def build_redactor(documents: Iterable[Any], values: Iterable[str] = ()) -> Redactor:
-    """What hides the secrets of documents, and further ``values``."""
+    """Build the redactor for the secrets in documents, and for further ``values``."""
     return Redactor([*values, *(value for data in documents for value in iter_secret_values(data))])
 
 
 def _iter_parts(value: str) -> Iterator[str]:
-    """A value, and the lines of one that has several: a report may show each by itself."""
+    """Yield a value, and its lines if it has several: a report may show each separately."""
     yield value
     if "\n" in value:
         yield from (line for line in map(str.strip, value.splitlines()) if len(line) >= _MIN_LINE_LENGTH)
 
 
 def _iter_encodings(text: str) -> Iterator[str]:
-    """A text as it is, and as JSON has it."""
+    """Yield a text, and its encoding in JSON."""
     yield text
     if len(text) >= MIN_MATCH_LENGTH:
         yield json.dumps(text)[1:-1]
@@ -97,7 +97,7 @@ def _replace_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def redact_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """A text with a star for each character of ``spans``, so that lines and columns stay what they are."""
+    """Replace each character of ``spans`` by a star, so that lines and columns stay the same."""
     parts: list[str] = []
     copied_to = 0
     for start, end in merge_spans(spans):
@@ -109,7 +109,7 @@ def redact_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def redact_data(data: Any) -> Any:
-    """Data without what is secret in it by its names, kinds and forms."""
+    """Return data with everything redacted that is secret by its name, kind or form."""
     if isinstance(data, str):
         return _replace_spans(data, find_text_secrets(data))
     secret_tree: dict[Any, Any] = {}
@@ -124,12 +124,12 @@ def redact_data(data: Any) -> Any:
 
 
 def split_path(path: str) -> list[str]:
-    """The steps of a path as people write it, such as env[TOKEN].value."""
+    """Split a formatted path, such as env[TOKEN].value, into steps."""
     return [next(filter(None, match.groups()), "") for match in _STEP_PATTERN.finditer(path)]
 
 
 def redact_value_at(steps: Sequence[Any], data: Any, kind: str = "") -> Any:
-    """The same for data at a path of an object of a ``kind``."""
+    """Redact data at a path of an object of a ``kind``."""
     tree = data
     for step in reversed(steps):
         tree = {step: tree}
@@ -144,7 +144,8 @@ def redact_value_at(steps: Sequence[Any], data: Any, kind: str = "") -> Any:
 def redact_change(
     before: Any, after: Any, steps: Sequence[Any], kind: str, redactor: Redactor
 ) -> tuple[Any, Any]:
-    """Both sides of a change at a path of an object of a ``kind``; of a secret, only that it changes."""
+    """Redact both sides of a change at a path of an object of a ``kind``; of a secret, only the fact of a
+    change is shown."""
     redacted_before, redacted_after = (
         redactor.redact_value(redact_value_at(steps, value, kind)) for value in (before, after)
     )
@@ -156,7 +157,8 @@ def redact_change(
 
 
 def _redact_tree(data: Any, secret_tree: Mapping[Any, Any]) -> Any:
-    """``data`` without what ``tree`` has there: a mapping, or whether only parts of a text are secret."""
+    """Return ``data`` with the values in ``secret_tree`` redacted: a mapping, or whether only parts of a
+    text are secret."""
     steps = data.items() if isinstance(data, dict) else enumerate(data)
     redacted = {
         step: _redact_child(value, secret_tree[step]) if step in secret_tree else value

@@ -1,6 +1,6 @@
-"""Names of variables, params, options and fields that hold secrets, in every common spelling.
+"""Names of variables, params, options and fields that contain secrets, in every common spelling.
 
-A name is split into words (``AWS_SECRET_ACCESS_KEY``, ``wandb-api-key``, ``dbPassword``); the last of them
+A name is split into words (``AWS_SECRET_ACCESS_KEY``, ``wandb-api-key``, ``dbPassword``); the last words
 decide.
 """
 
@@ -16,7 +16,7 @@ _BOUNDARY = compile_lazily(
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
 _MAX_NAME_LENGTH = 500  # characters; a longer text is no name
-# Words after the one that decides which change nothing: DB_PASSWORD_PROD, tokenValue, TOKEN_BASE64.
+# Words without effect after the deciding word: DB_PASSWORD_PROD, tokenValue, TOKEN_BASE64.
 _TRAILING_QUALIFIERS = " value base b plain plaintext prod production staging stage dev test "
 _SECRET_WORDS = " secret secrets credential credentials creds authorization "
 # Also without a separator before them: PGPASSWORD, apikey.
@@ -26,14 +26,14 @@ _SECRET_SUFFIXES = (
     *("privatekey", "privatekeys", "authtoken", "accesstoken", "apitoken", "hftoken", "refreshtoken"),
     *("bearertoken", "sessiontoken", "secrettoken", "githubtoken", "gitlabtoken", "wandbtoken"),
 )
-# A token is a secret unless the word before it says that it is a piece of text, or a count of such pieces.
+# A token is a secret unless the word before it says that it is a piece of text, or a number of such pieces.
 _TEXT_TOKEN_WORDS = (
     " pad padding eos bos unk cls sep mask stop end start begin fim eot eod bot boi eoi boa eoa image video"
     " audio speech special space blank ignore text think max min num per first last next new sub prefix"
     " suffix vocab placeholder initializer modifier concept response instruction reasoning separator"
     " delimiter "
 )
-# What others are secrets of, by their last word.
+# By the last word of a name: the words before it that make it a secret.
 _SECRET_QUALIFIERS = {
     "tokens": " api auth access bearer refresh session secret hf wandb github gitlab git gh jwt oauth ",
     "key": (
@@ -47,20 +47,21 @@ _SECRET_QUALIFIERS = {
     "string": " connection ",
 }
 _SECRET_QUALIFIERS["keys"] = _SECRET_QUALIFIERS["key"]
-# A field of this name refers to a Secret by name, unless the word before says whose secret it is.
+# A field with this name refers to a Secret by name, unless the word before it names an owner.
 _REFERENCE_WORDS = " secret secrets credential credentials "
 _OWNER_WORDS = " client app consumer shared webhook api hmac signing oauth jwt token "
 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Whether a variable, param or option of this name usually holds a secret."""
+    """Whether a variable, param or option with this name usually contains a secret."""
     return _is_secret_phrase(_split_words(name))
 
 
 @lru_cache(maxsize=4096)
 def is_secret_field(name: str) -> bool:
-    """The same for a field of an object, where ``secret`` or ``imagePullSecrets`` name a Secret."""
+    """Whether a field of an object with this name contains a secret; ``secret`` and ``imagePullSecrets``
+    only name a Secret."""
     words = _split_words(name)
     if (
         words
@@ -72,7 +73,7 @@ def is_secret_field(name: str) -> bool:
 
 
 def _split_words(name: str) -> list[str]:
-    """The words of a name in lower case, without those at its end that change nothing."""
+    """Return the words of a name in lower case, without trailing words that have no effect."""
     if len(name) > _MAX_NAME_LENGTH:
         return []
     words = [word.lower() for word in _BOUNDARY.split(name) if word]
@@ -86,7 +87,7 @@ def _penultimate_word(words: list[str]) -> str:
 
 
 def _is_one_of(word: str, words: str) -> bool:
-    """Whether a word is one of several, which is seen faster in a text than with anything compiled."""
+    """Whether a word is one of several; searching a text is faster than anything that must be compiled."""
     return f" {word} " in words and word != ""
 
 

@@ -1,4 +1,4 @@
-"""Objects of the kind Secret, of which nothing but the name is shown."""
+"""Objects of the kind Secret, of which only the name is shown."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
 _SECRET_KINDS = frozenset({"secret", "secretlist"})
-# For text that is not data: a kind with a few properties, or what only Secrets have. More properties, or some
-# that are longer, nobody writes, and to look for any number of them would take the square of the text.
+# For text that does not parse: a kind with a few properties, or fields that only Secrets have. Real files
+# have no more or longer properties, and searching for any number of them would take quadratic time.
 _SECRET_MENTION = compile_lazily(
     r"""kind["']?\s{0,20}:\s{0,200}(?:[&!*]\S{0,200}\s{1,200}){0,4}["']?Secret|\bstringData\b"""
 )
@@ -20,7 +20,7 @@ def has_secret_kind(data: Any) -> bool:
 
 
 def is_secret_object(data: Any) -> bool:
-    """Whether a document, or one of the objects in it if it is a list, is a Secret."""
+    """Whether a document, or one of the objects in a List, is a Secret."""
     if not isinstance(data, dict):
         return False
     entries = data.get("items")
@@ -28,5 +28,5 @@ def is_secret_object(data: Any) -> bool:
 
 
 def mentions_secret_object(text: str) -> bool:
-    """Whether a text that is not data as a whole may hold a Secret."""
+    """Whether a text that does not parse as a whole may contain a Secret."""
     return bool(_SECRET_MENTION.search(text))

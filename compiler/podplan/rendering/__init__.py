@@ -1,4 +1,4 @@
-"""The CRs and the lowered objects of files as text: all of them, or none."""
+"""Renders the CRs and the lowered objects of files as text: all of them, or none."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from podplan.yaml.writer import emit_document
 
 
 class Output:
-    """What is printed of plans, one after the other; nothing of a plan is kept but its text.
+    """The text of plans, added one after the other; of a plan only its text is kept.
 
-    What would have to be told of the text waits for ``finished``: findings come first.
+    Errors about the text are raised in ``finished``, because findings are reported first.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Output:
         self._failure: LimitExceeded | ValueError | None = None
 
     def add(self, plan: JobPlan, settings: PipelineSettings) -> None:
-        """One more plan that has a CR."""
+        """Add a plan that has a CR."""
         if self._failure is not None:
             return
         try:
@@ -34,22 +34,22 @@ class Output:
                 self._spool.add(f"---\n{text}")
         except LimitExceeded as error:
             self._failure = error.with_file(plan.item.doc.name)
-        except ValueError as error:  # a number that no YAML has, in a CR with errors
+        except ValueError as error:  # a number that YAML cannot express, in a CR with errors
             self._failure = error
 
     def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:
-        """The YAML documents of a plan. Raises LimitExceeded."""
+        """Yield the YAML documents of a plan. Raises LimitExceeded: if the text is too long."""
         raise NotImplementedError
 
     def finished(self) -> Spool:
-        """The text of all of them. Raises LimitExceeded."""
+        """Return the text of all plans. Raises LimitExceeded: if it is too long."""
         if self._failure is not None:
             raise self._failure
         return self._spool
 
 
 class Rendered(Output):
-    """The CRs of profiles. Two of one name are a UsageError, since one would replace the other."""
+    """The CRs of profiles. Two with the same name are a UsageError, because one would replace the other."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Rendered(Output):
 
 
 class Lowered(Output):
-    """The lowered objects of plans, every replica written out."""
+    """The lowered objects of plans, with every replica."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Lowered(Output):
             super().add(plan, settings)
 
     def _too_many(self) -> LimitExceeded | None:
-        """That there are more replicas than are written out, with the file that has most of them."""
+        """Return the error for too many replicas, with the file that has most of them, or None."""
         this = "this, with the other files," if len(self._replicas) > 1 else "this"
         try:
             require_expandable(this, sum(self._replicas.values()))
@@ -95,7 +95,7 @@ class Lowered(Output):
 
 
 class Folded(Output):
-    """The replica groups of plans, with ``{0..31}`` for the index; for reading."""
+    """The replica groups of plans, with ``{0..31}`` as the index; for people."""
 
     def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:  # noqa: ARG002 (as in Output)
         for group in plan.replica_groups:
@@ -103,13 +103,13 @@ class Folded(Output):
 
 
 class Names:
-    """The names of CRs, each of which only one result may have."""
+    """The names of CRs, which must be unique."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], str] = {}
 
     def add(self, plan: JobPlan) -> None:
-        """One more. Raises UsageError where another one has its name."""
+        """Add the name of a CR. Raises UsageError: if another CR has the same name."""
         assert plan.cr is not None
         named = identify_object(plan.cr.data)
         group = str(named["apiVersion"]).rpartition("/")[0]
@@ -124,13 +124,16 @@ class Names:
 
 
 def render_cr(plan: JobPlan, settings: PipelineSettings) -> str:
-    """The CR of a plan as one YAML document, with its header. Raises LimitExceeded."""
+    """Render the CR of a plan as one YAML document, with its header.
+
+    Raises LimitExceeded: if it is too long.
+    """
     assert plan.cr is not None
     return format_header(plan, settings) + _emit_plan_document(plan, plan.cr.data)
 
 
 def _emit_plan_document(plan: JobPlan, data: Any) -> str:
-    """A document that came of a plan. Raises LimitExceeded, which names the file."""
+    """Return a document of a plan as YAML. Raises LimitExceeded: with the file, if it is too long."""
     try:
         return emit_document(data)
     except LimitExceeded as error:
@@ -146,7 +149,7 @@ def _describe_group_size(group: ReplicaGroup) -> str:
 
 
 def join_documents(documents: Iterable[str]) -> Spool:
-    """Documents as one YAML stream. Raises LimitExceeded where they are too much."""
+    """Join documents to one YAML stream. Raises LimitExceeded: if it is too long."""
     spool = Spool()
     for document in documents:
         spool.add(f"---\n{document}")

@@ -1,4 +1,4 @@
-"""Rendered CRs in the checked tree: what they were made of, and whether that still gives the same."""
+"""Headers of rendered CRs: the source of a CR, and whether that still renders the same."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from podplan.workspace.files import (
 )
 
 HEADER_PREFIX = "# podplan: rendered from "
-# What ends a line, and what YAML does not allow.
+# Line breaks, and characters that YAML does not allow.
 _INVALID_COMMENT_CHARACTER = compile_lazily(
     "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 
 
 class RenderHeader(NamedTuple):
-    """What a rendered CR was made of: a file as seen from the root, and the flags -e, --gitops and --set."""
+    """The source of a rendered CR: a file relative to the root, and the flags -e, --gitops and --set."""
 
     source_file: str
     environment: str
@@ -43,7 +43,7 @@ class RenderHeader(NamedTuple):
 
 
 def format_header(plan: JobPlan, settings: PipelineSettings) -> str:
-    """The comment for a rendered CR, as a line of text."""
+    """Return the comment for a rendered CR, as a line of text."""
     words = [relative_to_root(plan.item.doc.name)]
     words += ["-e", plan.environment] if plan.environment else []
     words += ["--gitops", settings.gitops_tool] if settings.gitops_tool != "none" else []
@@ -53,7 +53,7 @@ def format_header(plan: JobPlan, settings: PipelineSettings) -> str:
 
 
 def _quote_word(word: str) -> str:
-    """A word as a shell reads it, always in one line: nothing in a name or a value may end the comment."""
+    """Quote a word for a shell, on one line, so that no name or value can end the comment."""
     if not _INVALID_COMMENT_CHARACTER.search(word):
         return shlex.quote(word)
     escaped = (char if char not in "\\'" else f"\\{char}" for char in word)
@@ -62,10 +62,9 @@ def _quote_word(word: str) -> str:
 
 
 def parse_header(item: ClassifiedDocument) -> RenderHeader | None:
-    """What the comment of a CR says; None for a CR that is hand-written.
+    """Parse the comment of a CR; None for a hand-written CR.
 
-    Outside a git repository nobody can tell from which folder the source was named: None there too, and
-    where the comment names what can be no file.
+    Also None outside a git repository, where the folder of the path is unknown, and if the path is invalid.
     """
     source = item.doc.source
     lines = source.header if source is not None and is_in_repository(item.doc.name) else []
@@ -89,7 +88,7 @@ def parse_header(item: ClassifiedDocument) -> RenderHeader | None:
 
 
 def find_source_path(item: ClassifiedDocument, render_header: RenderHeader) -> str:
-    """The file that a rendered CR was made of, in the user's terms."""
+    """Return the source file of a rendered CR, as a path for the user."""
     document_name = item.doc.name
     return to_user_path(os.path.join(find_root(document_name), render_header.source_file), document_name)
 
@@ -97,7 +96,7 @@ def find_source_path(item: ClassifiedDocument, render_header: RenderHeader) -> s
 def diagnose_stale_cr(
     item: ClassifiedDocument, render_header: RenderHeader, settings: PipelineSettings, reader: Loader
 ) -> Diagnostic | None:
-    """What is wrong with a rendered CR: its source is gone, or renders something else now."""
+    """Return the diagnostic for a rendered CR whose source is missing, or renders something else now."""
     current_plan = plan_from_source(item, render_header, settings, reader)
     if isinstance(current_plan, str):
         return Diagnostic("GIT001", current_plan, help="render again, or delete this file")
@@ -105,7 +104,7 @@ def diagnose_stale_cr(
     if current_plan.cr.data == item.doc.data:
         return None
     path = _find_first_difference(current_plan.cr.data, item.doc.data)
-    value = value_at(current_plan.cr.data, path)  # a text may be secret
+    value = value_at(current_plan.cr.data, path)  # the text may be secret
     is_shown = isinstance(value, bool | int) and isinstance(path[-1], str)
     difference = f", here {path[-1]}: {str(value).lower()}" if is_shown else ""
     return Diagnostic(
@@ -117,7 +116,7 @@ def diagnose_stale_cr(
 
 
 def find_source_error(item: ClassifiedDocument, render_header: RenderHeader, reader: Loader) -> str:
-    """Why the source of a rendered CR cannot be read; "" where it can be, and where there is none."""
+    """Return why the source of a rendered CR cannot be read; "" if it can be, and if it does not exist."""
     try:
         source = reader.load_source(find_root(item.doc.name), find_source_path(item, render_header))
     except (FileNotFoundError, NotADirectoryError):
@@ -133,7 +132,7 @@ def find_source_error(item: ClassifiedDocument, render_header: RenderHeader, rea
 def plan_from_source(
     item: ClassifiedDocument, render_header: RenderHeader, settings: PipelineSettings, reader: Loader
 ) -> JobPlan | str:
-    """The plan that the source makes now for this CR; else a sentence."""
+    """Compile the current plan of this CR from its source, or return a sentence about why that fails."""
     path = find_source_path(item, render_header)
     try:
         source = reader.load_source(find_root(item.doc.name), path)
@@ -152,7 +151,7 @@ def plan_from_source(
     for profile in profiles:
         try:
             source_plans = list(iter_job_plans(profile, source_settings, reader))
-        except UsageError as error:  # it has other environments or params now
+        except UsageError as error:  # the environments or params have changed
             reason = str(error).removeprefix(f"{profile.doc.name}: ")
             continue
         for plan in source_plans:
@@ -166,14 +165,14 @@ def plan_from_source(
 
 
 def _find_first_error(plan: JobPlan) -> str:
-    """What keeps a profile from being compiled; "" where nothing does."""
-    for document_diagnostic in plan.diagnostics:
-        if BUILTIN_RULES[document_diagnostic.diagnostic.rule].severity is Severity.ERROR:
+    """Return the first error of a profile that does not compile, or ""."""
+    for diagnostic in plan.diagnostics:
+        if BUILTIN_RULES[diagnostic.rule].severity is Severity.ERROR:
             from podplan.lint.redaction import build_document_redactor
 
-            return build_document_redactor(
-                [plan.item.doc, plan.profile, document_diagnostic.doc]
-            ).redact_text(document_diagnostic.diagnostic.message)
+            return build_document_redactor([plan.item.doc, plan.profile, diagnostic.doc]).redact_text(
+                diagnostic.message
+            )
     return ""
 
 
@@ -192,7 +191,7 @@ def _get_value(doc: TracedDocument, *steps: str) -> object:
 
 
 def _find_first_difference(expected: object, actual: object) -> Path:
-    """The path in ``actual`` where the two begin to differ."""
+    """Return the first path in ``actual`` where the two differ."""
     change = next(iter_changes(actual, expected, _DIFF_RULES), None)
     if change is None:
         return ()

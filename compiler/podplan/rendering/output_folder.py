@@ -1,7 +1,7 @@
-"""A folder of rendered files: what is to be in it, what is in it, and what has to be done.
+"""An output folder: expected files, existing files, and the differences.
 
-A file is podplan's own where it is a regular file that begins with the comment of rendered files. Nothing
-else in the folder is touched, and no link in it is followed.
+A file is podplan's own if it is a regular file that begins with the header of rendered files. Nothing else in
+the folder is touched, and no link in it is followed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_NAME_BYTES = 255
 
 
 class FileDifference(NamedTuple):
-    """A file that is not as it has to be; one that is "in the way" is not podplan's to replace."""
+    """A file that differs from the expected one; podplan does not replace one that is "in the way"."""
 
     status: Literal["missing", "stale", "orphaned", "untracked", "in the way"]
     name: str
@@ -38,9 +38,9 @@ class FileDifference(NamedTuple):
 
 
 class Files:
-    """The files of a folder: the text of each CR by the name of its file, made of plans one after the other.
+    """The expected files of a folder: the text of each CR by the name of its file.
 
-    ``sources`` are the files of the profiles by the same names; ``nameless`` is the first that gives a CR
+    ``sources`` are the files of the profiles by the same names; ``nameless`` is the first that has a CR
     without a name.
     """
 
@@ -52,7 +52,7 @@ class Files:
         self._failure: UsageError | LimitExceeded | None = None
 
     def add(self, plan: JobPlan, settings: PipelineSettings) -> None:
-        """One more plan that has a CR. What is wrong with its file is told after the findings."""
+        """Add a plan that has a CR. Errors about its file are raised after the findings are reported."""
         if self._failure is not None:
             return
         try:
@@ -61,8 +61,10 @@ class Files:
             self._failure = error
 
     def demand_apart(self) -> None:
-        """Raises UsageError for a name that no file can have, and for two that are one where case does not
-        count; and LimitExceeded where the texts are too much."""
+        """Require file names that are valid and unique, ignoring case.
+
+        Raises UsageError: if they are not. Raises LimitExceeded: if the texts are too long.
+        """
         if self._failure is not None:
             raise self._failure
 
@@ -93,17 +95,17 @@ class Files:
 
 
 def describe_source(text: str) -> str:
-    """What a rendered text says it was made from, such as ``jobs/a.yaml -e prod``."""
+    """Return the source in the header of a rendered text, such as ``jobs/a.yaml -e prod``."""
     return text.partition("\n")[0].removeprefix(HEADER_PREFIX)
 
 
 def is_owned_file(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is one that podplan wrote."""
+    """Whether podplan wrote a file that begins with ``head``."""
     return head.startswith(OWNED_FILE_PREFIX.encode())
 
 
 def render_kustomization(file_names: Iterable[str]) -> str:
-    """A kustomization of the files ``names``, so that kustomize reads them and nothing else in the folder."""
+    """Return a kustomization of ``file_names``, so that kustomize ignores other files in the folder."""
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     return _KUSTOMIZATION_HEADER + emit_document({**kustomization, "resources": sorted(file_names)})
 
@@ -113,9 +115,9 @@ def find_orphans(
     texts: Collection[str],
     explain_missing_source: Callable[[str], str | None],
 ) -> dict[str, str]:
-    """The files of podplan's own that are not to be there any more, with a reason.
+    """Return podplan's own files that should be removed, with a reason.
 
-    ``gone`` says of a file that is not among ``texts`` why nothing renders it; None where something does.
+    ``explain_missing_source`` returns for a file that is not in ``texts`` why nothing renders it, or None.
     """
     owned_names = (name for name, entry in entries.items() if name not in texts and is_owned_file(entry.head))
     reasons = (
@@ -129,9 +131,10 @@ def find_orphans(
 
 
 def explain_orphan(path: str, content: bytes, settings: PipelineSettings, reader: Loader) -> str | None:
-    """Why the source of a rendered file renders it no more; None where it does, or nobody can tell.
+    """Return why the source of a rendered file does not render it any more; None if it does, or that is
+    unknown.
 
-    Raises UsageError for a source that is there and cannot be read: what it renders is not gone.
+    Raises UsageError: if the source exists and cannot be read.
     """
     for item in classify_documents(parse_yaml(content, path)):
         render_header = parse_header(item) if item.category == "cr" else None
@@ -154,9 +157,9 @@ def find_differences(
     read_content: Callable[[str], bytes],
     tracked_names: Collection[str] | None,
 ) -> list[FileDifference]:
-    """Where the files of a folder are not exactly as they have to be, in order of their names.
+    """Return the differences between the files of a folder and the expected ones, sorted by name.
 
-    ``content`` reads a file; ``tracked`` are the names that git knows, None where there is no git.
+    ``read_content`` reads a file; ``tracked_names`` are the names in the git index, None without git.
     """
     file_differences = [FileDifference("orphaned", name, reason) for name, reason in orphan_reasons.items()]
     for name, text in texts.items():
@@ -193,9 +196,9 @@ def _describe_renderer(text: str) -> str:
 
 
 def build_file_name(plan: JobPlan) -> str:
-    """The name of the file of a CR: namespace (if set), kind and name.
+    """Return the name of the file of a CR: namespace (if set), kind and name.
 
-    The kind has its group where another group has a kind of this name.
+    The kind includes its group if another group has a kind with this name.
     """
     assert plan.cr is not None
     kind = resource_label(plan.cr.data["apiVersion"], plan.cr.data["kind"]).lower()
@@ -206,7 +209,7 @@ def build_file_name(plan: JobPlan) -> str:
 
 
 def _is_portable_name(name: str) -> bool:
-    """Whether a name is that of a file in a folder, wherever it is checked out."""
+    """Whether a name is valid for a file on every platform."""
     return (
         name.isprintable()
         and not set(name) & set('/\\:*?"<>|')

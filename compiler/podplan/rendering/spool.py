@@ -1,4 +1,4 @@
-"""Text that is printed or written once all of it is made, and compressed until then."""
+"""A compressed buffer for text that is printed or written when it is complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PIECE = 1024 * 1024  # bytes that are compressed together
 class Spool:
     """Texts in the order in which they were added, as bytes of UTF-8.
 
-    A byte of a file name that is not UTF-8 becomes ``\\udcff``, which JSON reads as what it was.
+    A byte of a file name that is not UTF-8 becomes ``\\udcff``, which JSON decodes to the original.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Spool:
         self._room = MAX_OUTPUT_TEXT
 
     def add(self, text: str) -> None:
-        """One more text. Raises LimitExceeded where all together are too much."""
+        """Append a text. Raises LimitExceeded: if the total is too long."""
         self._room -= len(text)
         if self._room < 0:
             raise too_much()
@@ -41,19 +41,19 @@ class Spool:
         yield bytes(self._open)
 
     def text(self) -> str:
-        """All texts as one."""
+        """Return all texts as one."""
         return b"".join(self).decode()
 
 
 class Texts(Mapping[str, str]):
-    """Texts by name, as of the files of a folder."""
+    """Texts by name, such as those of the files of a folder."""
 
     def __init__(self) -> None:
         self._packed: dict[str, bytes] = {}
         self._room = MAX_OUTPUT_TEXT
 
     def add(self, name: str, text: str) -> None:
-        """One more text, under a name that none has yet. Raises LimitExceeded where all are too much."""
+        """Add a text under a new name. Raises LimitExceeded: if the total is too long."""
         from zlib import compress
 
         self._room -= len(text)
@@ -74,6 +74,6 @@ class Texts(Mapping[str, str]):
 
 
 def too_much() -> LimitExceeded:
-    """That what is to be printed or written would be too much."""
+    """Return the error for too much text to print or write."""
     message = f"this is more than {MAX_OUTPUT_TEXT:,} characters of YAML"
     return LimitExceeded(limit_exceeded("written-text", f"{message}; ask for fewer jobs at once, or --fold"))

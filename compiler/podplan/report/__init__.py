@@ -1,1 +1,1 @@
-"""One module per output format; each turns a Result into text and knows nothing else."""
+"""One module per output format; each turns a CheckResult into text and imports nothing of other layers."""

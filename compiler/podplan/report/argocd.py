@@ -1,4 +1,4 @@
-"""What Argo CD has room for when a plugin fails: a few short lines, the most important first."""
+"""Findings for Argo CD, which shows a few short lines when a plugin fails: the most important first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_COLUMNS = 240
 
 
 def render(result: CheckResult) -> str:
-    """The summary, then up to ten errors and warnings, a line each, and how many more there are."""
+    """Render the summary, then up to ten errors and warnings, one per line, and the number of others."""
     shown_findings = [found for found in sort_by_severity(result.findings) if found.severity]
     lines = [
         f"{found.severity} {found.rule} {found.location.file}:{found.location.line}: {found.message}"

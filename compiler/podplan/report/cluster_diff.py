@@ -1,4 +1,4 @@
-"""What differs between the lowered objects of a job and the real ones, as text and as JSON."""
+"""A cluster diff as text and as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_NAMES = 2
 def render_text(
     differences: Sequence[AggregatedDifference], values: Mapping[str, Any], kind: str, notes: Sequence[str]
 ) -> str:
-    """The differences, each with its settings; then the settings to write, and what else there is to know."""
+    """Render the differences, each with its options; then the options to write, and notes."""
     blocks = [_format_difference(one) for one in differences]
     if values:
         lines = [f'"{id_}" = {format_toml(value)}' for id_, value in values.items()]
@@ -34,7 +34,7 @@ def render_text(
 def render_json(
     differences: Sequence[AggregatedDifference], values: Mapping[str, Any], kind: str, notes: Sequence[str]
 ) -> str:
-    """The same for machines: ``{"format": 1, "differences": […], "settings": {…}, "kind", "notes"}``."""
+    """Render for machines: ``{"format": 1, "differences": […], "settings": {…}, "kind", "notes"}``."""
     document = {
         "format": 1,
         "kind": kind,
@@ -70,7 +70,7 @@ def _format_value(difference: AggregatedDifference, value: Any) -> str:
 
 
 def _select_differing_line(difference: AggregatedDifference, value: Any) -> tuple[str, Any]:
-    """Of texts of several lines, the first that is not the same in both, with its number in words."""
+    """Return the first line of a text that differs, with its number in words."""
     if not isinstance(difference.predicted, str) or not isinstance(difference.real, str):
         return "", value
     ours, theirs, lines = difference.predicted.splitlines(), difference.real.splitlines(), value.splitlines()
@@ -82,7 +82,7 @@ def _select_differing_line(difference: AggregatedDifference, value: Any) -> tupl
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Names as a list, those of many replicas by the first and the last."""
+    """Format names as a list, those of many replicas by the first and the last."""
     return ", ".join(names) if len(names) <= MAX_NAMES else f"{names[0]} … {names[-1]} ({len(names)})"
 
 

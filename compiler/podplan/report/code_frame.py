@@ -1,4 +1,4 @@
-"""A line of a file with what it is about underlined, cut to the width there is."""
+"""Code frames: a line of a file with a location underlined, clipped to the available width."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from podplan.report.sanitization import escape_text
 
 TAB_REPLACEMENT = "    "
 MAX_UNDERLINE = 120
-CONTEXT_COLUMNS = 20  # columns of context that stay before a place in a line that is cut
+CONTEXT_COLUMNS = 20  # columns of context before a location in a clipped line
 ELLIPSIS = "…"
 
 
 def sanitize_line(text: str) -> str:
-    """A line as it is shown: tabs as spaces, and nothing that a terminal would obey."""
+    """Return a line for display: tabs as spaces, without characters that a terminal would interpret."""
     return escape_text(text.replace("\t", TAB_REPLACEMENT))
 
 
 def count_columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return the number of terminal columns of a text."""
     if text.isascii():
         return len(text)
     return sum(map(_measure_character, text))
 
 
 def underline_location(location: Location, line: str, width: int, sign: str) -> tuple[str, str]:
-    """The line of a place, and one with ``mark`` under the place; at most ``width`` columns each."""
+    """Return the line of a location, and one with ``sign`` under the location; at most ``width`` columns
+    each."""
     line, start = clip_line(line, location.column - 1, width)
     end = (
         location.end_column - location.column + start
@@ -40,20 +41,21 @@ def underline_location(location: Location, line: str, width: int, sign: str) -> 
 
 
 def clip_line(line: str, start: int, width: int) -> tuple[str, int]:
-    """The part of a line around an offset that could be shown, and the offset in it."""
+    """Return the part of a line around an offset that could be shown, and the offset in it."""
     first = max(0, start - compute_reach(width))
     return line[first : start + compute_reach(width)], start - first
 
 
 def compute_reach(width: int) -> int:
-    """How many characters on either side of a place could be shown in ``width`` columns, and more."""
+    """Return an upper bound of the characters on either side of a location that fit into ``width``
+    columns."""
     return 2 * width + MAX_UNDERLINE
 
 
 def clip_to_width(text: str, column_offset: int, length: int, width: int) -> tuple[str, int]:
-    """At most ``width`` columns of a text, around the place that begins after ``before`` columns.
+    """Clip a text to ``width`` columns around the location that begins after ``column_offset`` columns.
 
-    What comes with it is how many columns of the window stand before the place.
+    Return the text, and the number of columns before the location in it.
     """
     if max(count_columns(text), column_offset + length) <= width:
         return text, column_offset
@@ -68,7 +70,7 @@ def clip_to_width(text: str, column_offset: int, length: int, width: int) -> tup
 
 
 def _slice_columns(text: str, start: int, width: int) -> tuple[str, int]:
-    """``width`` columns of a text from the column ``start``, and how many are left out before."""
+    """Return ``width`` columns of a text from the column ``start``, and how many were skipped."""
     if text.isascii():
         clipped = ELLIPSIS if start else ""
         content_width = width - len(clipped)

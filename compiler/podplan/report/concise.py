@@ -10,7 +10,7 @@ from podplan.report.terminal_style import BOLD, PLAIN, SEVERITY_STYLES, Style
 
 
 def render(result: CheckResult, style: Style = PLAIN) -> str:
-    """A line for each finding, and a line that sums up."""
+    """Render a line for each finding, and the summary."""
     return (
         "\n".join(
             [*(_format_finding_line(found, style) for found in result.findings), format_summary(result)]

@@ -1,4 +1,4 @@
-"""A changed value in words: where it is, in how many objects of which jobs, and what it was and is."""
+"""Changed values for people: the path, the number of objects and jobs, the old and the new value."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from podplan.report.sanitization import escape_text
 from podplan.tools.diff.model import Diff, Difference
 
 MAX_VALUE_LENGTH = 240  # characters of a value in one line
-MAX_HUNK_LINES = 24  # lines of a text that changes
-MAX_COMPARED_LINES = 500  # lines that are compared one by one: that takes the square of their number
+MAX_HUNK_LINES = 24  # lines of a changed text
+MAX_COMPARED_LINES = 500  # lines that are compared individually, in quadratic time
 
 
 def describe_extent(change: Difference, names: Sequence[str]) -> str:
-    """In how many objects of which jobs: "384 Pods of 12 jobs (a, b, c and 9 more)"."""
+    """Return in how many objects of which jobs: "384 Pods of 12 jobs (a, b, c and 9 more)"."""
     jobs = [names[number] for number in change.jobs]
     owner_text = jobs[0] if len(jobs) == 1 else f"{len(jobs)} jobs ({format_list(jobs, 2)})"
     if len(names) > 2 and len(jobs) == len(names):
@@ -32,16 +32,16 @@ def describe_extent(change: Difference, names: Sequence[str]) -> str:
 
 
 def format_path(change: Difference) -> str:
-    """The path within the spec, or within the object where it is outside of it."""
+    """Return the path below the spec, or in the object if it is outside of the spec."""
     return escape_text(change.part.removeprefix("spec."))
 
 
 def order_changes(diff: Diff) -> list[Difference]:
-    """The changes: of profiles and CRs first, then of Pods, then of what goes with them."""
+    """Sort the changes: of profiles and CRs first, then of Pods, then of other objects."""
     rank = {"Pod": 1, "PodGroup": 2, "TensorBoard": 3, "Service": 3, "ConfigMap": 3, "Secret": 3}
     sorted_changes = sorted(diff.changes, key=lambda change: (rank.get(change.kind, 0), not change.part))
     merged: dict[str, Difference] = {}
-    for change in sorted_changes:  # what is asked for and what it is limited to usually change together
+    for change in sorted_changes:  # requests and limits usually change together
         merged_path = re.sub(r"\.resources\.(?:limits|requests)\b", ".resources", change.part)
         key = repr((change.kind, merged_path, change.before, change.after, change.objects, change.jobs))
         merged[key] = change._replace(part=merged_path) if key in merged else change
@@ -49,13 +49,13 @@ def order_changes(diff: Diff) -> list[Difference]:
 
 
 def format_location(change: Difference) -> str:
-    """Where a value is written: "jobs/base.yaml:7"; "" where nobody wrote it."""
+    """Return where a value is written: "jobs/base.yaml:7"; "" if it is not written in a file."""
     location = change.place
     return escape_text(f"{location.file}:{location.line}") if location is not None else ""
 
 
 def format_value(data: Any) -> str:
-    """A value in one line."""
+    """Format a value on one line."""
     if isinstance(data, str):
         quoted = data if data and data.strip() == data else json.dumps(data, ensure_ascii=False)
         formatted = quoted
@@ -89,7 +89,7 @@ def _format_flow(data: Any) -> str:
 
 
 def format_change_lines(change: Difference) -> list[str]:
-    """The value as it was and is, in lines that begin with - and +, or with a blank around texts."""
+    """Return the old and new value, in lines that begin with - and +, or with a blank for context."""
     before, after = (_strip_entry_name(change.part, side) for side in (change.before, change.after))
     before, after = _extract_script_change(before, after)
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
@@ -108,7 +108,7 @@ def format_change_lines(change: Difference) -> list[str]:
 
 
 def _strip_entry_name(path: str, entry: Any) -> Any:
-    """An entry of a list without the name that its path has; of a variable its value."""
+    """Return an entry of a list without the name that is in its path; for a variable, its value."""
     if not isinstance(entry, dict) or not path.endswith(f"[{entry.get('name')}]"):
         return entry
     rest = {key: below for key, below in entry.items() if key != "name"}
@@ -116,7 +116,7 @@ def _strip_entry_name(path: str, entry: Any) -> Any:
 
 
 def _extract_script_change(before: Any, after: Any) -> tuple[Any, Any]:
-    """Two texts of several lines, where lists of words differ in nothing else: the script after ``-c``."""
+    """Return the scripts after ``-c`` if lists of words differ in nothing else, else both values."""
     if not (isinstance(before, list) and isinstance(after, list) and before[:-1] == after[:-1]):
         return before, after
     last = before[-1], after[-1]

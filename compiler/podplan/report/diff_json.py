@@ -1,4 +1,4 @@
-"""What differs, for machines; ``podplan schema show Diff`` has the schema."""
+"""A diff for machines; ``podplan schema show Diff`` prints the schema."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from podplan.tools.diff.model import Count, Diff, Difference, JobChange, Queue
 
 
 def render(diff: Diff) -> str:
-    """One object, with ``format: 1``."""
+    """Render one JSON object, with ``format: 1``."""
     return json.dumps(build_document(diff), indent=2, ensure_ascii=False) + "\n"
 
 
 def build_document(diff: Diff) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the diff as plain data."""
     return {
         "format": 1,
         "base": diff.base,
@@ -32,7 +32,7 @@ def build_document(diff: Diff) -> dict[str, Any]:
 
 
 def build_impact(diff: Diff) -> dict[str, Any]:
-    """The impact alone: sums, queues, and how many jobs become what."""
+    """Return only the impact: sums, queues, and the number of jobs by effect."""
     totals = diff.impact
     return {
         "gpus": _build_count(totals.gpus),

@@ -1,4 +1,4 @@
-"""What differs, for a comment in a pull request or a job summary; no text of files is markup."""
+"""A diff for a comment in a pull request or a job summary; text from files is escaped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTION_MARKS = {
 
 
 def render(diff: Diff, max_length: int = MAX_CHARACTERS) -> str:
-    """The impact first, then the jobs, then each change, folded away; at most ``room`` characters."""
+    """Render the impact, then the jobs, then each change, collapsed; at most ``max_length`` characters."""
     text = f"### podplan diff: {escape_markdown(words.format_title(diff))}\n\n"
     if diff.is_empty:
         text += f"{words.NO_CHANGE_TEXT}\n"
@@ -79,7 +79,7 @@ def _render_jobs(diff: Diff, max_length: int) -> str:
 
 
 def _render_changes(diff: Diff, max_length: int) -> str:
-    """The changes as one block of code that shows what goes and what comes."""
+    """Render the changes as one code block with removed and added lines."""
     names = words.name_jobs(diff)
     blocks: list[str] = []
     ordered_changes = changes.order_changes(diff)

@@ -1,4 +1,4 @@
-"""What differs, for a terminal: the impact, what becomes of each job, and each change with where it is."""
+"""A diff for a terminal: the impact, the effect on each job, and each change with its location."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
 from podplan.tools.diff.model import Diff, Difference
 
-LINE_WIDTH = 80  # within which a change is told in one line
+LINE_WIDTH = 80  # within which a change is written on one line
 GREEN = "32"
 _COLOURS = {"created": GREEN, "mended": GREEN, "removed": RED, "broken": RED, "re-run": YELLOW}
 
 
 def render(diff: Diff, style: Style = PLAIN) -> str:
-    """The text; "no change" where there is none."""
+    """Render the text; "no change" if there is none."""
     parts = [style.paint(words.format_title(diff), BOLD)]
     if diff.is_empty:
         parts.append(words.NO_CHANGE_TEXT)
@@ -89,7 +89,7 @@ def _render_change(change: Difference, names: list[str], style: Style) -> str:
 
 
 def _wrap_sentence(text: str, indent: int) -> list[str]:
-    """A sentence in lines of at most ``WIDTH``, where its words are not longer."""
+    """Wrap a sentence at ``LINE_WIDTH``; longer words are not broken."""
     leading_blanks = text[: len(text) - len(text.lstrip())]
     return wrap(
         text.lstrip(),

@@ -1,4 +1,4 @@
-"""A comparison in words, for people: what its text and its Markdown have in common."""
+"""Phrases of a comparison that text and Markdown share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_CHANGE_TEXT = "no change: both sides make the same objects"
 
 
 class JobGroup(NamedTuple):
-    """Jobs of which the same is to be said; ``first`` is one of them, ``effects`` are those of all."""
+    """Jobs with the same description; ``first`` is one of them, ``effects`` are those of all."""
 
     first: JobChange
     names: tuple[str, ...]
@@ -44,12 +44,12 @@ class JobGroup(NamedTuple):
 
 
 def format_title(diff: Diff) -> str:
-    """What is compared with what: "main (1a2b3c4) → work tree"."""
+    """Return what is compared: "main (1a2b3c4) → work tree"."""
     return escape_text(f"{diff.base} → {diff.head}")
 
 
 def format_impact(diff: Diff) -> str:
-    """The impact in one line: "+8 GPUs (8 → 16), +1 Pod (1 → 2); 1 created, 12 to re-run"."""
+    """Format the impact on one line: "+8 GPUs (8 → 16), +1 Pod (1 → 2); 1 created, 12 to re-run"."""
     impact = diff.impact
     jobs = [
         f"{number} {_OUTCOME_WORDS.get(name, name)}"
@@ -67,7 +67,7 @@ def _format_total(count: Count, noun: str) -> str:
 
 
 def format_queue(queue: Queue) -> str:
-    """What changes for a queue: "research: +8 nvidia.com/gpu (8 → 16; the quota is 64)"."""
+    """Format the change of a queue: "research: +8 nvidia.com/gpu (8 → 16; the quota is 64)"."""
     before, after = (amount(units, queue.resource) for units in queue.asked)
     difference = amount(abs(queue.asked.more), queue.resource)
     sign = "+" if queue.asked.more > 0 else "-"
@@ -94,7 +94,8 @@ def _format_quota(queue: Queue) -> str:
 
 
 def select_queues(diff: Diff) -> list[Queue]:
-    """The queues to tell of: accelerators and other quotas always, other resources beyond their quota."""
+    """Return the queues to report: accelerators and other quotas always, other resources beyond their
+    quota."""
     return [
         queue
         for queue in diff.impact.queues
@@ -105,14 +106,14 @@ def select_queues(diff: Diff) -> list[Queue]:
 
 
 def name_action(change: JobChange) -> str:
-    """What becomes of a job, in a word or two."""
+    """Return the action on a job, in a word or two."""
     return EFFECT_NAMES[change.effect] if change.what == "changed" and change.is_job else change.what
 
 
 def group_jobs(diff: Diff) -> list[JobGroup]:
-    """The jobs, those of which the same is to be said as one; what is broken first, then what costs most.
+    """Group jobs with the same description; broken ones first, then by cost.
 
-    They are told apart by file as long as those are few.
+    Jobs in different files are separate groups, as long as there are few.
     """
     groups = _group_by_outcome(diff, by_file=True)
     if len(groups) > MAX_GROUPS:
@@ -151,9 +152,9 @@ def _build_group(members: Sequence[tuple[JobChange, str]]) -> JobGroup:
 
 
 def name_jobs(diff: Diff) -> list[str]:
-    """What each job is called: by its name, with namespace and environment where that is not enough.
+    """Return a unique name of each job: with namespace and environment if necessary.
 
-    A profile with environments makes a job of one name in each, so there it never is.
+    A profile with environments has a job with the same name in each, so there it is always necessary.
     """
     namespace_counts = Counter(name for name, _ in {(job.name, job.namespace) for job in diff.jobs})
     job_counts = Counter((job.namespace, job.name) for job in diff.jobs)
@@ -169,14 +170,14 @@ def name_jobs(diff: Diff) -> list[str]:
 
 
 def format_list(names: Sequence[str], limit: int = MAX_NAMES) -> str:
-    """Names as a list for people: "a, b, c and 9 more"."""
+    """Format names as a list: "a, b, c and 9 more"."""
     if len(names) <= limit + 1:
         return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
     return f"{', '.join(names[:limit])} and {len(names) - limit} more"
 
 
 def format_sizes(group: JobGroup) -> str:
-    """How big jobs are, or were and are: "4 Pods, 32 GPUs", "4 → 8 Pods, 32 → 64 GPUs"."""
+    """Format the size of jobs, or the old and the new one: "4 Pods, 32 GPUs", "4 → 8 Pods, 32 → 64 GPUs"."""
     parts = []
     for count, noun in ((group.pods, "Pod"), (group.gpus, "GPU")):
         if group.first.what in ("created", "mended"):
@@ -191,7 +192,7 @@ def format_sizes(group: JobGroup) -> str:
 
 
 def format_changed_fields(group: JobGroup) -> str:
-    """The fields that make the effect what it is: "for image, args"."""
+    """Format the fields that decide about the effect: "for image, args"."""
     if group.first.was:
         return "under a new name"
     names = list(dict.fromkeys(_name_field(effect.path) for effect in group.effects))
@@ -199,7 +200,7 @@ def format_changed_fields(group: JobGroup) -> str:
 
 
 def explain_effects(groups: Sequence[JobGroup]) -> list[str]:
-    """Why effects are what they are: each fact once, with its basis, and the fields where it names none."""
+    """Explain the effects: each behavior once, with its basis, and with the fields if it names none."""
     fields_by_behavior: dict[str, tuple[FieldEffect, dict[str, None]]] = {}
     for group in groups:
         for effect in group.effects:
@@ -221,7 +222,7 @@ def explain_effects(groups: Sequence[JobGroup]) -> list[str]:
 
 
 def _name_field(path: Path) -> str:
-    """The field that a path leads to: of a variable the list of variables, of a switch what it switches."""
+    """Return the field of a path: the list of variables for a variable, the section for its switch."""
     steps = [step for step in path if isinstance(step, str)]
     while len(steps) > 1 and steps[-1] in ("name", "value", "key", "valueFrom", "secretKeyRef"):
         steps.pop()
@@ -229,13 +230,13 @@ def _name_field(path: Path) -> str:
 
 
 def _prefix_unmentioned_fields(field_names: Sequence[str], text: str) -> str:
-    """The fields that a sentence is about, where it does not name them."""
+    """Prefix a sentence with the fields that it is about, unless it names them."""
     names = [name for name in dict.fromkeys(field_names) if name not in text]
     return f"{format_list(names, MAX_FIELDS)}: " if names else ""
 
 
 def format_errors(group: JobGroup) -> list[str]:
-    """The errors of what is broken, or was, each with its place."""
+    """Format the errors of broken jobs, in either revision, each with its location."""
     return [
         escape_text(f"{found.rule} {found.location.file}:{found.location.line}: {found.message}")
         for found in group.first.findings
@@ -243,5 +244,5 @@ def format_errors(group: JobGroup) -> list[str]:
 
 
 def pluralize(noun: str, number: int) -> str:
-    """ "Pod" or "Pods"."""
+    """Return "Pod" or "Pods"."""
     return noun if number == 1 else f"{noun}s"

@@ -1,4 +1,4 @@
-"""A field of a profile or of a CR explained: what the schema says of it, and what lowering does with it."""
+"""The page of a field of a profile or of a CR: its schema, and its effect on lowered objects."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _LIMIT_LABELS = {"default": "default", "minimum": "at least", "maximum": "at mos
 
 
 class UnknownTopicError(Exception):
-    """A topic that is neither a rule nor a field; the message says what there is."""
+    """A topic that is neither a rule nor a field; the message lists alternatives."""
 
 
 def explain_topic(topic: str) -> dict[str, Any]:
-    """What there is to say of ``Kind.path.to.field``, of ``spec.field`` or of a kind, as plain data.
+    """Describe ``Kind.path.to.field``, ``spec.field`` or a kind, as plain data.
 
-    Entries of lists need no brackets. Raises NoSuchField.
+    Entries of lists need no brackets. Raises UnknownTopicError: if there is no such field.
     """
     api_version, slash, field = _BRACKETS.sub("", topic).rpartition("/")  # of group/version/Kind.path
     first, *steps = field.split(".")
@@ -64,12 +64,12 @@ def explain_topic(topic: str) -> dict[str, Any]:
 
 
 def render_json(data: Mapping[str, Any]) -> str:
-    """The same for programs: ``{"format": 1, "field": {...}}``."""
+    """Render for machines: ``{"format": 1, "field": {...}}``."""
     return json.dumps({"format": 1, "field": data}, indent=2, ensure_ascii=False) + "\n"
 
 
 def render_page(data: Mapping[str, Any], style: Style = PLAIN) -> str:
-    """The same for people."""
+    """Render for people."""
     lines = [style.paint(".".join(filter(None, (data["kind"], data["path"]))), BOLD), ""]
     if data["description"]:
         lines += [*_indent_text(data["description"], style), ""]
@@ -177,7 +177,7 @@ def _build_field_entry(kind: str, steps: list[str]) -> dict[str, Any]:
 
 
 def _sort_lowered_fields(kind: str, lowered_fields: Iterable[LoweredField]) -> list[LoweredField]:
-    """CRs before what they lower to, since a CR has a page of its own."""
+    """Sort CRs before lowered objects, because a field of a CR has a separate page."""
     candidates = [*lowered_fields]
     behavior_groups = [*dict.fromkeys(_list_behavior_ids(part) for part in candidates)]
     is_profile = kind == "JobProfile"
@@ -200,7 +200,7 @@ def _build_behavior_entry(behavior: Behavior) -> dict[str, Any]:
 
 
 def _list_subfields(kind: str, steps: list[str]) -> list[dict[str, str]]:
-    """The fields of a mapping; of a whole kind also those of its spec."""
+    """Return the fields of a mapping; for a kind, also those of its spec."""
     kind_schema = _load_schema(kind)
     subfields = collect_fields(_find_schemas(kind, steps), kind_schema)
     descriptions = {name: find_description([entry], kind_schema) for name, entry in subfields.items()}
@@ -213,7 +213,7 @@ def _list_subfields(kind: str, steps: list[str]) -> list[dict[str, str]]:
 
 
 def _explain_missing_field(kind: str, steps: list[str]) -> str:
-    """Which step of a path there is not, and what was probably meant."""
+    """Return which step of a path does not exist, with a suggestion."""
     for number, step in enumerate(steps):
         if not _find_schemas(kind, steps[: number + 1]):
             siblings = collect_fields(_find_schemas(kind, steps[:number]), _load_schema(kind))
@@ -224,7 +224,7 @@ def _explain_missing_field(kind: str, steps: list[str]) -> str:
 
 
 def _list_kinds() -> list[str]:
-    """The kinds that have fields, profiles first; not their Lists."""
+    """Return the kinds that have fields, profiles first, without Lists."""
     names = [name for name in catalog.list_schema_names() if not name.endswith("List")]
     return sorted(
         names,

@@ -1,4 +1,4 @@
-"""What a finding is recognised by from run to run, whatever line it has moved to."""
+"""Fingerprints of findings, which do not depend on the line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HASH_LENGTH = 32
 
 
 def compute_fingerprints(findings: Sequence[Finding], texts: Mapping[str, str]) -> list[str]:
-    """A hash for each finding, no two alike; ``texts`` has the texts of the files.
+    """Return a unique hash for each finding; ``texts`` has the texts of the files.
 
-    As in a baseline, a finding is its rule, object, path and value; equal ones differ by their number.
+    As in a baseline, a finding is identified by rule, object, path and value; equal ones by their number.
     """
     occurrences: Counter[tuple[object, ...]] = Counter()
     hashes = []

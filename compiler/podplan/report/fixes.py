@@ -1,4 +1,4 @@
-"""Repairs as text: the difference they make, and what was done."""
+"""Fixes as text: diffs and the summary."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ADDED_STYLE, REMOVED_STYLE, HUNK_STYLE = "32", "31", "36"
 
 
 class ChangedLine(NamedTuple):
-    """A line that goes ("-") or comes ("+"), its 1-based number in the file as it is, and the offset in it of
-    what changes."""
+    """A removed ("-") or added ("+") line, its 1-based number in the current file, and the offset of the
+    change."""
 
     sign: str
     line_number: int
@@ -29,13 +29,13 @@ class ChangedLine(NamedTuple):
 
 
 def render_fix_diff(fix_result: FixResult, style: Style = PLAIN) -> str:
-    """A unified diff of all files that would change and may be shown; secrets in it are stars."""
+    """Render a unified diff of all changed files that may be shown, with secrets redacted."""
     before = {file: texts[0] for file, texts in fix_result.shown.items()}
     return render_diff(before, {file: texts[1] for file, texts in fix_result.shown.items()}, style)
 
 
 def render_diff(before: Mapping[str, str], after: Mapping[str, str], style: Style = PLAIN) -> str:
-    """A unified diff between texts of files; ``after`` has those that changed."""
+    """Render a unified diff between texts of files; ``after`` has the changed ones."""
     return "".join(
         _render_line(line, style)
         for file in sorted(after)
@@ -44,7 +44,8 @@ def render_diff(before: Mapping[str, str], after: Mapping[str, str], style: Styl
 
 
 def render_redacted_diff(before: Mapping[str, str], after: Mapping[str, str], style: Style) -> str:
-    """The same with stars for secrets; none of a file that holds a Secret, and nothing that is obeyed."""
+    """Render a diff with secrets redacted, without files that contain a Secret, and without control
+    characters."""
     old = {file: parse_yaml(before[file].encode(), file) for file in after}
     new = {file: parse_yaml(text.encode(), file) for file, text in after.items() if not old[file].has_secret}
     return escape_workflow_commands(
@@ -57,7 +58,7 @@ def render_redacted_diff(before: Mapping[str, str], after: Mapping[str, str], st
 
 
 def _split_lines(text: str) -> list[str]:
-    """As ``patch`` takes them: a line ends with a line feed and with nothing else."""
+    """Split a text as ``patch`` does: only a line feed ends a line."""
     *full_lines, last = text.split("\n")
     return [*(f"{line}\n" for line in full_lines), *([last] if last else [])]
 
@@ -73,7 +74,7 @@ def _select_colour(line: str) -> str:
 
 
 def format_fix_summary(fix_result: FixResult, written: bool) -> str:
-    """Such as "fixed 3 findings in 2 files", a line for each file not shown, and each fix withdrawn."""
+    """Return "fixed 3 findings in 2 files", a line for each file not shown, and each withdrawn fix."""
     fixed_count, file_count = len(fix_result.fixed), len(fix_result.texts)
     verb = "fixed" if written else "would fix"
     count_text = (
@@ -94,9 +95,9 @@ def format_fix_summary(fix_result: FixResult, written: bool) -> str:
 
 
 def preview_fix(fix: Fix, texts: Mapping[str, list[str]], width: int) -> list[ChangedLine]:
-    """The lines that a fix changes, as much of each as could be shown in ``room`` columns.
+    """Return the lines that a fix changes, clipped around the change to what fits into ``width`` columns.
 
-    Nothing for edits in files that are not at hand.
+    Empty if the text of a file is not available.
     """
     changed_lines: list[ChangedLine] = []
     for edit in fix.edits:
@@ -112,7 +113,7 @@ def _compute_changed_lines(edit: Edit, lines: list[str], width: int) -> list[Cha
     text_after = old[-1][end : end + compute_reach(width)]
     old[0], start = clip_line(
         old[0], edit.column - 1, width
-    )  # a line may be megabytes, and have thousands of fixes
+    )  # a line may have megabytes, and thousands of fixes
     new = (old[0][:start] + edit.text + text_after).splitlines()
     number = edit.line
     while old and new and old[0] == new[0]:

@@ -1,4 +1,4 @@
-"""What podplan fmt has done, in a line; and why it left a file alone."""
+"""The summary of ``podplan fmt``, and its errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from podplan.yaml import SourceFile
 
 
 def format_counts(changed: int, unchanged: int, failed: int, dry_run: bool) -> str:
-    """Such as "2 files reformatted, 1 file left unchanged"."""
+    """Return a summary such as "2 files reformatted, 1 file left unchanged"."""
     parts = [
         (changed, "would be reformatted" if dry_run else "reformatted"),
         (unchanged, "already formatted" if dry_run else "left unchanged"),
@@ -17,7 +17,7 @@ def format_counts(changed: int, unchanged: int, failed: int, dry_run: bool) -> s
 
 
 def format_source_error(source: SourceFile) -> str:
-    """The first fault of a file, after its place."""
+    """Return the first syntax error of a file, with its location."""
     fault = source.diagnostics[0]
     location_text = f"{source.file}:{fault.span.line}:{fault.span.column}"
     return escape_text(f"{location_text}: {fault.rule} {fault.message}; the file is left as it is")

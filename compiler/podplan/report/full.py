@@ -1,4 +1,4 @@
-"""The format for people: each finding with the lines that it is about."""
+"""The default format for people: each finding with code frames."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_PREVIEW_LINES = 6  # lines of a fix
 
 
 def render(result: CheckResult, style: Style = PLAIN) -> str:
-    """Errors and warnings with their source frames, infos in a line each, and a line that sums up."""
+    """Render errors and warnings with code frames, infos on one line each, and the summary."""
     lines = {
         file: LINE_BREAK.split(text.lstrip("\ufeff").removesuffix("\n"))
         for file, text in result.redacted_texts.items()
@@ -42,7 +42,7 @@ def render(result: CheckResult, style: Style = PLAIN) -> str:
 
 
 def _format_info_line(finding: Finding, style: Style) -> str:
-    """An info in one line: there are many, and they keep nothing from running."""
+    """Format an info on one line: there are many, and none prevents a job from running."""
     location = finding.location
     location_text = escape_text(f"{location.file}:{location.line}:{location.column}")
     head = f"{finding.severity}[{finding.rule} {finding.name}]"
@@ -60,7 +60,7 @@ def _format_head(finding: Finding, style: Style) -> list[str]:
 
 
 class FrameLabel(NamedTuple):
-    """A place to underline, with its label; ``main`` is what the finding is about."""
+    """A location to underline, with its label; ``is_primary`` for the location of the finding."""
 
     location: Location
     label: str
@@ -94,7 +94,7 @@ def _format_finding(finding: Finding, lines_of: Mapping[str, list[str]], style: 
 
 
 def _format_fix_preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: Style) -> list[str]:
-    """The lines that a fix changes, where they are few."""
+    """Format the lines that a fix changes, if there are few."""
     width = style.width - gutter - 3
     changed_lines = preview_fix(fix, lines_of, width)
     if not changed_lines or len(changed_lines) > MAX_PREVIEW_LINES:
@@ -109,7 +109,7 @@ def _format_fix_preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int
 
 
 def _clip_around(line: str, offset: int, width: int) -> str:
-    """The part of a line with the offset ``at`` that there is room for."""
+    """Clip a line to ``width`` columns around ``offset``."""
     line, start = clip_line(line, offset, width)
     return clip_to_width(sanitize_line(line), count_columns(sanitize_line(line[:start])), 1, width)[0]
 
@@ -117,7 +117,7 @@ def _clip_around(line: str, offset: int, width: int) -> str:
 def _format_frame(
     labels: list[FrameLabel], lines: list[str], gutter: int, style: Style, colour: str
 ) -> list[str]:
-    """The lines of places in one file, with what is meant underlined; only labels for a text not at hand."""
+    """Format the locations in one file, underlined; only the labels if the text is not available."""
     bar = style.paint("|", BLUE)
     if any(mark.location.line > len(lines) for mark in labels):
         return [f"{' ' * gutter} {bar} {mark.label}" for mark in labels if mark.label]
@@ -161,7 +161,7 @@ def _format_notes(finding: Finding) -> list[str]:
 
 
 def _name_lowered_objects(finding: Finding) -> str:
-    """Such as Pod/bert-worker-{0..31}."""
+    """Return a name such as Pod/bert-worker-{0..31}."""
     lowered = finding.lowered
     assert lowered is not None
     first, _, last = lowered.indexes.partition("-")

@@ -1,4 +1,4 @@
-"""Annotations of GitHub Actions, at the lines of a pull request, and the summary as text."""
+"""Annotations of GitHub Actions at lines of a pull request, and the summary as text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ANNOTATION_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Sever
 
 
 def render(result: CheckResult, used_levels: Iterable[str] = ()) -> str:
-    """Annotations, the most important first; one that counts those without room; and the summary as text.
+    """Render annotations, the most important first; one with the number of omitted ones; and the summary.
 
-    ``used`` are the levels of the annotations that the step has besides.
+    ``used_levels`` are the levels of other annotations of the same step, which count against its limit.
     """
     annotation_counts = Counter(used_levels)
-    annotation_counts["notice"] += 1  # for the count
+    annotation_counts["notice"] += 1  # for the number of omitted ones
     shown_findings: list[Finding] = []
     omitted = 0
     for severity, level in ANNOTATION_LEVELS.items():
@@ -40,7 +40,7 @@ def _build_annotation(finding: Finding) -> str:
     location = finding.location
     properties: dict[str, str | int] = {"file": relative_to_root(location.file), "line": location.line}
     properties["endLine"] = location.end_line
-    if location.line == location.end_line:  # else the runner drops the columns, and says so
+    if location.line == location.end_line:  # otherwise the runner ignores the columns, with a message
         properties |= {"col": location.column, "endColumn": location.end_column}
     properties["title"] = f"{finding.rule} {finding.name}"
     return format_annotation(ANNOTATION_LEVELS[finding.severity], _format_message(finding), **properties)

@@ -16,7 +16,7 @@ GITLAB_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severit
 
 
 def render(result: CheckResult) -> str:
-    """A JSON list with an entry for each finding."""
+    """Render a JSON list with an entry for each finding."""
     entries = [
         {
             "description": truncate_text(found.message),

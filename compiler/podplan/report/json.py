@@ -1,4 +1,4 @@
-"""The format for machines, ``"format": 1``; docs/findings.md describes its fields, which do not change."""
+"""The format for machines, ``"format": 1``; docs/findings.md describes its fields, which are stable."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def render(result: CheckResult) -> str:
-    """The findings and the summary as one JSON object."""
+    """Render the findings and the summary as one JSON object."""
     findings = [build_finding(found) for found in result.all_findings]
     document = {"format": FORMAT_VERSION, "findings": findings, "summary": build_summary(result)}
     return encode_json(document, indent=2) + "\n"
 
 
 def encode_json(document: Any, indent: int | None = None) -> str:
-    """``document`` as JSON; half of a surrogate pair, as odd file names have it, becomes U+FFFD."""
+    """Encode ``document`` as JSON; half of a surrogate pair, as in odd file names, becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", json.dumps(document, indent=indent, ensure_ascii=False))
 
 
 def build_summary(result: CheckResult) -> dict[str, Any]:
-    """The counts of a run."""
+    """Return the counts of a run."""
     counts = result.summary
     return {
         "errors": counts.errors,
@@ -44,7 +44,7 @@ def build_summary(result: CheckResult) -> dict[str, Any]:
 
 
 def build_finding(finding: Finding) -> dict[str, Any]:
-    """One finding, as docs/findings.md has it."""
+    """Return one finding, as described in docs/findings.md."""
     location, lowered, instances = finding.location, finding.lowered, finding.instances
     return {
         "rule": finding.rule,

@@ -1,4 +1,4 @@
-"""The format for streams: a JSON object in each line, findings as in the format json, the summary last."""
+"""JSON Lines: findings as in the format json, one object per line, the summary last."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from podplan.report.json import FORMAT_VERSION, build_finding, build_summary, en
 
 
 def render(result: CheckResult) -> str:
-    """A line ``{"format": 1, "finding": …}`` for each finding, and a line ``{"format": 1, "summary": …}``."""
+    """Render a line ``{"format": 1, "finding": …}`` for each finding, and a line ``{"format": 1,
+    "summary": …}``."""
     lines = [{"format": FORMAT_VERSION, "finding": build_finding(found)} for found in result.all_findings]
     lines.append({"format": FORMAT_VERSION, "summary": build_summary(result)})
     return "".join(encode_json(line) + "\n" for line in lines)

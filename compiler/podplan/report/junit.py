@@ -1,4 +1,4 @@
-"""JUnit XML, which most CI systems show: a test suite for each file, a test case for each finding."""
+"""JUnit XML, which most CI systems support: a test suite for each file, a test case for each finding."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from podplan.report.sanitization import truncate_text
 from podplan.report.summary import format_summary
 from podplan.workspace.files import relative_to_root
 
-# What XML 1.0 does not allow at all, not even as a reference (https://www.w3.org/TR/xml/#charsets).
+# Characters that XML 1.0 does not allow, not even as a reference (https://www.w3.org/TR/xml/#charsets).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(result: CheckResult) -> str:
-    """Errors and warnings are failures; an info is a passed test case that has it for its output."""
+    """Render errors and warnings as failures; an info is a passed test case with output."""
     findings = sorted(result.findings, key=lambda found: found.location.file)
     suites = [
         _render_suite(relative_to_root(file), list(of_file))

@@ -12,12 +12,12 @@ from podplan.report.sanitization import escape_text
 
 
 def describe_kind(kind: GroupVersionKind) -> dict[str, Any]:
-    """A kind and its traits, for programs."""
+    """Describe a kind and its traits, as data."""
     return {"apiVersion": kind.api_version, "kind": kind.kind, "traits": sorted(load_spec(kind).traits)}
 
 
 def describe_applicability(policy: Policy, kind: GroupVersionKind) -> dict[str, Any]:
-    """Whether a policy applies to jobs of a kind, and why not, for programs."""
+    """Describe whether a policy applies to jobs of a kind, and why not, as data."""
     scope = policy.scope
     return {
         "applies": matches_job_kind(scope, kind),
@@ -27,7 +27,7 @@ def describe_applicability(policy: Policy, kind: GroupVersionKind) -> dict[str, 
 
 
 def render_text(kind: GroupVersionKind, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rules that apply to a kind, and below them the others, each with the reason."""
+    """Render the rules that apply to a kind, and below them the others, each with the reason."""
     applying = [row for row in rows if row["applies"]]
     others = [row for row in rows if not row["applies"]]
     code = max(9, *(len(row["code"]) for row in rows))
@@ -50,7 +50,7 @@ def render_text(kind: GroupVersionKind, rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def explain_mismatch(row: Mapping[str, Any]) -> str:
-    """Why a rule does not apply to a kind: the traits that it lacks or has, or the kinds of the rule."""
+    """Return why a rule does not apply to a kind: missing or excluding traits, or the kinds of the rule."""
     reasons = []
     if row["lacks"]:
         reasons.append(f"the kind lacks {', '.join(row['lacks'])}")

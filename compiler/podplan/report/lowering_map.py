@@ -1,4 +1,4 @@
-"""What lowering makes of a field, from the table that tools/lowered_fields.py makes of lowered fixtures."""
+"""The effect of each field on lowered objects, from the table that tools/lowered_fields.py generates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.lowering_options import iter_behaviors as known_facts
 from podplan.kinds.registry import KINDS_BY_NAME, load_spec
 
-_CAMEL_CASE = re.compile("[a-z]+[A-Z]")  # a name that is no word of English
+_CAMEL_CASE = re.compile("[a-z]+[A-Z]")  # a name that is no English word
 
 
 class LoweredField(NamedTuple):
-    """A part of a CR or of a lowered object that a field gives, and the facts by which it does."""
+    """A part of a CR or of a lowered object that a field sets, and the behaviors involved."""
 
     kind: str
     path: str
@@ -25,7 +25,10 @@ class LoweredField(NamedTuple):
 
 
 class FieldLowering(NamedTuple):
-    """``otherwise`` are the facts that hold where the field is not written; ``told`` those that name it."""
+    """The effect of a field.
+
+    ``default_behaviors`` apply if the field is missing; ``mentioning_behaviors`` name the field.
+    """
 
     lowered_fields: tuple[LoweredField, ...] = ()
     default_behaviors: tuple[Behavior, ...] = ()
@@ -33,7 +36,7 @@ class FieldLowering(NamedTuple):
 
 
 def find_field_lowering(kind: str, path: str) -> FieldLowering:
-    """What becomes of the field at ``path`` (dots, without brackets) of a profile or CR of ``kind``."""
+    """Return the effect of the field at ``path`` (dots, without brackets) of a profile or CR of ``kind``."""
     rows = _load_table().get(kind, {})
     row = rows.get(path, {})
     direct_fields = [
@@ -53,7 +56,7 @@ def find_field_lowering(kind: str, path: str) -> FieldLowering:
 
 
 def _find_through_parent(rows: Mapping[str, Any], path: str) -> list[LoweredField]:
-    """Where a field goes that is copied with one above it, under the same name."""
+    """Return the parts that a field sets because a field above it is copied as a whole."""
     parent, _, subpath = path.rpartition(".")
     while "." in parent:
         copied = (part for part in rows.get(parent, {}).get("becomes", ()) if not part[2])
@@ -70,7 +73,7 @@ def _find_through_parent(rows: Mapping[str, Any], path: str) -> list[LoweredFiel
 
 
 def _drop_implied_fields(lowered_fields: Iterable[LoweredField]) -> tuple[LoweredField, ...]:
-    """Those that say more than that something above them is there."""
+    """Drop parts that are implied by others below them."""
     kept_fields: list[LoweredField] = []
     for part in lowered_fields:
         parent_paths = (one.path for one in kept_fields if one.kind == part.kind)
@@ -80,7 +83,7 @@ def _drop_implied_fields(lowered_fields: Iterable[LoweredField]) -> tuple[Lowere
 
 
 def _find_mentioning_behaviors(kind: str, name: str, known_ids: set[str]) -> tuple[Behavior, ...]:
-    """The facts that speak of a field of this name."""
+    """Return the behaviors that mention a field of this name."""
     if not _CAMEL_CASE.match(name):
         return ()
     word = re.compile(rf"\b{re.escape(name)}\b")
@@ -99,7 +102,7 @@ def _resolve_behaviors(ids: Iterable[str]) -> tuple[Behavior, ...]:
 
 @cache
 def _map_prefixes() -> dict[str, str]:
-    """The names of kinds by the first word of the ids of behaviors that only they have."""
+    """Map the first word of behavior ids that only one kind has to the name of the kind."""
     return {load_spec(kind).option_prefix: name for name, kind in KINDS_BY_NAME.items()}
 
 
@@ -110,7 +113,7 @@ def _load_behaviors() -> dict[str, Behavior]:
 
 @cache
 def _load_table() -> dict[str, dict[str, Any]]:
-    """The table, its fields without brackets."""
+    """Load the table, with its fields without brackets."""
     table: dict[str, dict[str, Any]] = {}
     for kind, rows in json.loads(bundled.read_bundled_file("schemas", "lowered-fields.json")).items():
         for field, row in rows.items():

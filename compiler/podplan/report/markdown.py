@@ -1,4 +1,5 @@
-"""Markdown for a job summary or a comment in a pull request; no text from files is markup or a mention."""
+"""Markdown for a job summary or a comment in a pull request; text from files is neither markup nor a
+mention."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from podplan.workspace.files import relative_to_root
 MAX_CHARACTERS = 60_000  # a comment may have 65,536
 MAX_LINE = 1_000
 _MARKUP = re.compile(r"[\\`*_\[\]|~$@#]")
-# GitHub makes mentions, references and links of what it reads, after all references to characters are read.
+# GitHub detects mentions, references and links after it has decoded character references.
 _AUTOLINK = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH-)(?=\d)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
-_SEPARATOR = "\u200b"  # what cannot be seen, and visible() leaves none of strangers
+_SEPARATOR = "\u200b"  # invisible; escape_text() removes those in untrusted input
 SEVERITY_MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
 
 
 def render(result: CheckResult) -> str:
-    """A heading, a table of errors and warnings, and the infos folded away."""
+    """Render a heading, a table of errors and warnings, and the infos collapsed."""
     findings = sort_by_severity(result.findings)
     errors_and_warnings = [found for found in findings if found.severity > Severity.INFO]
     infos = [found for found in findings if found.severity == Severity.INFO]
@@ -66,12 +67,13 @@ def _render_row(finding: Finding) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """``text`` as it reads: no markup, mention or link, and characters of markup as references."""
+    """Escape ``text``, so that it contains no markup, mention or link."""
     separated = _AUTOLINK.sub(_SEPARATOR, escape_text(truncate(text, MAX_LINE)))
     escaped = separated.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", escaped).replace(_SEPARATOR, "&#8203;")
 
 
 def format_code(text: str) -> str:
-    """``text`` as code inside of a table; HTML, since a backtick cannot be escaped between backticks."""
+    """Format ``text`` as code inside a table, in HTML, because a backtick cannot be escaped between
+    backticks."""
     return f"<code>{escape_markdown(text)}</code>"

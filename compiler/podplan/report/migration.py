@@ -1,4 +1,5 @@
-"""What podplan migrate does: each step, and the proof that the Pods stay the same, or why they do not."""
+"""The result of ``podplan migrate``: each step, and the proof that the Pods stay the same, or the
+differences."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from podplan.tools.migrator import MigrationResult
     from podplan.tools.migrator.equivalence import EquivalenceProof, LoweringDifference
 
-MAX_DIFFERENCES = 8  # differences of one job that are listed
+MAX_DIFFERENCES = 8  # listed differences of one job
 _MAX_VALUE_LENGTH = 60
 
 
 def format_migration(
     file: str, migration: MigrationResult, proofs: Sequence[EquivalenceProof], withheld: str
 ) -> str:
-    """The lines about one file; ``withheld`` is why nothing of it is written, or ""."""
+    """Format the lines about one file; ``withheld`` is why nothing is written to it, or ""."""
     lines = [f"{file}:"]
     lines += [
         f"  line {step.line}: {step.description}{f' ({step.reason})' if step.reason else ''}"
@@ -81,7 +82,7 @@ def _format_difference(difference: LoweringDifference) -> str:
         return f"{location}: no more {_format_value(before)}"
     if isinstance(before, list) and isinstance(after, list):
         start, end = count_common_ends(before, after)
-        start = max(start - 1, 0)  # the option before a value tells what it is
+        start = max(start - 1, 0)  # include the option before a value
         before, after = (side[start : len(side) - end] for side in (before, after))
     return f"{location}: {_format_value(before)} → {_format_value(after)}"
 
@@ -91,7 +92,7 @@ def _format_value(value: Any) -> str:
 
 
 def format_summary(migrated: int, unchanged: int, failed: int, dry_run: bool) -> str:
-    """Such as "2 files migrated, 1 file left unchanged"."""
+    """Return a summary such as "2 files migrated, 1 file left unchanged"."""
     parts = [
         (migrated, "would be migrated" if dry_run else "migrated"),
         (unchanged, "up to date"),

@@ -1,4 +1,4 @@
-"""What is not as it has to be in a folder of rendered files, as text."""
+"""The differences of an output folder, as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIXED_BY_RENDERING = ("missing", "stale", "orphaned")  # by rendering again
 def render_differences(
     folder: str, differences: Sequence[FileDifference], diffs: Mapping[str, Sequence[str]]
 ) -> str:
-    """A sentence for each file, and below it the lines of its diff, if it has one."""
+    """Render a sentence for each file, and below it the lines of its diff, if it has one."""
     lines = []
     for difference in differences:
         lines.append(
@@ -26,7 +26,7 @@ def render_differences(
 
 
 def format_summary(folder: str, differences: Sequence[FileDifference], files: int, remedy: str) -> str:
-    """What it comes to, and how to mend it."""
+    """Format the summary, with the command that fixes the differences."""
     if not differences:
         return escape_text(
             f"{_format_file_count(files)} in {folder} {'is' if files == 1 else 'are'} as rendered"
@@ -40,7 +40,7 @@ def format_summary(folder: str, differences: Sequence[FileDifference], files: in
 
 
 def format_written(folder: str, changed: int, files: int, removed: int) -> str:
-    """Such as "2 of 3 files written to rendered, 1 removed"."""
+    """Return a summary such as "2 of 3 files written to rendered, 1 removed"."""
     removed_text = f", {removed} removed" if removed else ""
     return escape_text(f"{changed} of {_format_file_count(files)} written to {folder}{removed_text}")
 

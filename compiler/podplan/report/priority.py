@@ -1,4 +1,4 @@
-"""Findings in the order of importance, for reports with little room."""
+"""Findings by severity, for reports with limited space."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from podplan.core.findings import Finding
 
 
 def sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """Errors, then warnings, then infos; within each, as they are."""
+    """Sort by severity: errors, then warnings, then infos; the order within each is kept."""
     return sorted(findings, key=lambda found: -found.severity)

@@ -21,7 +21,7 @@ STRIDE_CHARACTERS = 1024  # characters
 
 
 def render(result: CheckResult) -> str:
-    """One DiagnosticResult."""
+    """Render one DiagnosticResult."""
     lines = {file: LINE_BREAK.split(text.lstrip("\ufeff")) for file, text in result.redacted_texts.items()}
     document = {
         "source": {"name": "podplan"},
@@ -46,7 +46,7 @@ def _build_diagnostic(finding: Finding, lines: Mapping[str, list[str]]) -> dict[
         diagnostic["suggestions"] = [
             {"range": _build_location(edit, lines)["range"], "text": edit.text}
             for edit in finding.fix.edits
-            if edit.file == finding.location.file  # a suggestion has no file of its own
+            if edit.file == finding.location.file  # a suggestion always refers to the file of its diagnostic
         ]
     if finding.related:
         diagnostic["relatedLocations"] = [
@@ -74,7 +74,7 @@ def _build_location(location: Location | Edit, lines: Mapping[str, list[str]]) -
 
 
 def _convert_to_byte_column(lines: list[str], line: int, column: int) -> int:
-    """The 1-based column in bytes for one in code points; as it is, where the text is not at hand."""
+    """Convert a 1-based column in code points to bytes; unchanged if the text is not available."""
     if line > len(lines):
         return column
     text = lines[line - 1]
@@ -85,9 +85,10 @@ def _convert_to_byte_column(lines: list[str], line: int, column: int) -> int:
     return _compute_stride_offsets(text)[stride_count] + _count_bytes(text[start : start + rest]) + 1
 
 
-@lru_cache(maxsize=8192)  # no file has more lines than that of a stride each
+@lru_cache(maxsize=8192)  # files with a stride in each line have no more lines
 def _compute_stride_offsets(line: str) -> list[int]:
-    """The bytes before every 1,024th character: a line may be megabytes, and have thousands of findings."""
+    """Return the bytes before every 1,024th character: a line may have megabytes, and thousands of
+    findings."""
     sizes = (
         _count_bytes(line[start : start + STRIDE_CHARACTERS])
         for start in range(0, len(line), STRIDE_CHARACTERS)

@@ -1,4 +1,4 @@
-"""The outcome of ``podplan test``, as text and for machines."""
+"""The result of ``podplan test``, as text and for machines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome
 
 
 def render_text(outcome: SuiteOutcome, coverage: bool) -> str:
-    """A line for each failure with its diff, what was written, what has tests if asked, and a summary."""
+    """Render a line for each failure with its diff, written files, coverage if requested, and a summary."""
     lines = [line for failure in outcome.failures for line in _format_failure(failure)]
     lines += (f"{file}: written" for file in outcome.written)
     if coverage:
@@ -21,7 +21,7 @@ def render_text(outcome: SuiteOutcome, coverage: bool) -> str:
 
 
 def render_json(outcome: SuiteOutcome, coverage: bool) -> str:
-    """The same as one JSON object, ``"format": 1``; docs/testing.md describes its fields."""
+    """Render one JSON object, ``"format": 1``; docs/testing.md describes its fields."""
     document: dict[str, Any] = {
         "format": 1,
         "tests": outcome.test_count,

@@ -1,4 +1,4 @@
-"""A rule as a page: for docs/rules and for podplan explain."""
+"""The page of a rule, for docs/rules and for podplan explain."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CASES_PATH = "../../tests/conformance/cases"
 
 
 def render_rule_page(data: Mapping[str, Any]) -> str:
-    """The page of a policy, in Markdown, from the data of its file."""
+    """Render the page of a policy, in Markdown, from the data of its file."""
     parts = [
         f"# {data['id']} {data['name']}",
         f"{data['summary']}",
-        _format_properties(data),
+        _format_properties(data) + _format_aliases(data),
         f"## Why\n\n{data['why'].strip()}",
     ]
     if data.get("proof"):
@@ -41,7 +41,7 @@ def render_rule_page(data: Mapping[str, Any]) -> str:
 
 
 def _format_help(data: Mapping[str, Any]) -> list[str]:
-    """What to do, where it is the same for all kinds, and a list of the kinds for which it is another."""
+    """Format the help, if it is the same for all kinds, and a list of the kinds with another one."""
     help_text = fill_generic_placeholders(data, data.get("help", ""))
     paragraphs = [f"{help_text[:1].upper()}{help_text[1:]}."] if help_text else []
     kinds = [
@@ -52,12 +52,12 @@ def _format_help(data: Mapping[str, Any]) -> list[str]:
 
 
 def render_builtin_page(rule: Rule) -> str:
-    """The page of a rule that belongs to reading or to the schemas."""
+    """Render the page of a built-in rule."""
     return f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n**{rule.severity}**, {rule.basis}\n"
 
 
 def render_rules_table(pages: Sequence[Mapping[str, Any]], builtin: Sequence[Rule]) -> str:
-    """The table of all rules, in Markdown."""
+    """Render the table of all rules, in Markdown."""
     rows = [
         f"| [{data['id']}]({data['id']}.md) | {data['name']} | {_format_severity(data)} | {data['summary']} |"
         for data in pages
@@ -72,7 +72,7 @@ def render_rules_table(pages: Sequence[Mapping[str, Any]], builtin: Sequence[Rul
 
 
 def describe_scope(scope: Mapping[str, Any]) -> str:
-    """What a policy looks at, in words."""
+    """Describe the scope of a policy in words."""
     return SCOPE_TEXTS.get(scope["level"], "")
 
 
@@ -93,6 +93,12 @@ def _format_properties(data: Mapping[str, Any]) -> str:
         f"**{_format_severity(data)}**, {data['basis']}; looks at {scope_text}{kinds}; preset"
         f" {preset}{details}"
     )
+
+
+def _format_aliases(data: Mapping[str, Any]) -> str:
+    """Format the former names of a rule, for which users may search."""
+    aliases = ", ".join(f"`{alias}`" for alias in data.get("aliases", ()))
+    return f"\n\nFormer name, still accepted: {aliases}." if aliases else ""
 
 
 def _format_proof(proof: Mapping[str, str]) -> str:

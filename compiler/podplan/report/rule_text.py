@@ -1,4 +1,4 @@
-"""A rule explained for people at a terminal, and as data for programs."""
+"""A rule explained at a terminal, and as data for programs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ VERDICT_TEXTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
 
 
 def render_json(data: Mapping[str, Any]) -> str:
-    """A rule for programs: ``{"format": 1, "rule": {...}}``."""
+    """Render for machines: ``{"format": 1, "rule": {...}}``."""
     return encode_json({"format": 1, "rule": data}, indent=2) + "\n"
 
 
 def describe_policy(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What there is to say of a policy, from the data of its file."""
+    """Describe a policy, from the data of its file."""
     scope = data["scope"]
     return {
         "code": data["id"],
@@ -67,7 +67,7 @@ def _describe_fix(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe_custom_policy(policy: Policy) -> dict[str, Any]:
-    """What there is to say of a policy of an organisation: its file, or what an admission policy has."""
+    """Describe a custom policy: its file, or the fields of an admission policy."""
     data = policy.origin_doc.data if policy.origin_doc is not None else {}
     if "why" in data:
         return describe_policy(data)
@@ -83,7 +83,7 @@ def describe_custom_policy(policy: Policy) -> dict[str, Any]:
 
 
 def describe_builtin_rule(rule: Rule) -> dict[str, Any]:
-    """What there is to say of a rule of reading or of the schemas."""
+    """Describe a built-in rule."""
     return {
         "code": rule.code,
         "name": rule.name,
@@ -95,7 +95,7 @@ def describe_builtin_rule(rule: Rule) -> dict[str, Any]:
 
 
 def render_text(data: Mapping[str, Any], style: Style = PLAIN, every_example: bool = False) -> str:
-    """A rule for people: one example of each verdict, unless ``every_example`` is wanted."""
+    """Render for people: one example of each verdict, or all with ``every_example``."""
     colour = SEVERITY_STYLES[Severity[str(data["severity"]).upper()]]
     head = style.paint(f"{data['severity']}[{data['code']} {data['name']}]", colour)
     lines = [head, "", *_wrap_text(data["summary"], style), *_wrap_text(_format_properties(data), style)]

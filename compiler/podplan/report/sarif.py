@@ -25,7 +25,7 @@ SECURITY_SEVERITIES = {Severity.ERROR: "7.5", Severity.WARNING: "5.0", Severity.
 
 
 def render(result: CheckResult) -> str:
-    """One run; suppressed findings are in it, as such."""
+    """Render one run; suppressed findings are included, marked as such."""
     findings = result.all_findings
     rules = sorted({found.rule for found in findings})
     hashes = compute_fingerprints(findings, result.redacted_texts)
@@ -50,7 +50,7 @@ def render(result: CheckResult) -> str:
 
 
 def _build_rule(finding: Finding) -> dict[str, Any]:
-    """What is said once of a rule: its texts, and how much it weighs by itself."""
+    """Build the description of a rule: its texts, and its default severity."""
     policy_rules = {policy.rule.code: policy.rule for policy in load_builtin_policies()}
     rule = BUILTIN_RULES.get(finding.rule) or policy_rules.get(finding.rule)
     short_description = rule.summary if rule else finding.name
@@ -157,7 +157,7 @@ def _build_region(location: Location | Edit) -> dict[str, int]:
 
 
 def _build_logical_locations(finding: Finding) -> dict[str, Any]:
-    """The objects that a finding is about, each once: what is written, and what it becomes."""
+    """Build the objects that a finding is about, each once: the written one, and the lowered one."""
     qualified_names: list[str] = []
     if finding.object is not None:
         parts = (finding.object["kind"], finding.object["namespace"], finding.object["name"])

@@ -1,4 +1,4 @@
-"""How often each rule was broken."""
+"""The number of findings of each rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podplan.report.summary import format_summary
 
 
 def render(result: CheckResult) -> str:
-    """A line for each rule, the most frequent first, and the line that sums up."""
+    """Render a line for each rule, the most frequent first, and the summary."""
     counts = Counter((found.rule, found.name, str(found.severity)) for found in result.findings)
     width = max((len(str(number)) for number in counts.values()), default=1)
     lines = [

@@ -1,4 +1,4 @@
-"""What becomes of a job: as text for people, as JSON, and as the YAML of its status."""
+"""The predicted status of a job: as text for people, as JSON, and as YAML."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PHASE_ORDER = ("Running", "Succeeded", "Failed", "Creating", "Pending", "Unknow
 
 
 def render_yaml(cr: TracedDocument, result: StatusResult) -> str:  # noqa: ARG001 (all formats are called alike)
-    """The status alone, as ``kubectl get -o yaml`` prints it; without times, which nobody knows."""
+    """Render only the status, as ``kubectl get -o yaml`` prints it; without times, which are unknown."""
     return emit_document({"status": build_status(result)})
 
 
 def render_json(cr: TracedDocument, result: StatusResult) -> str:
-    """Everything, for machines; see docs/status.md."""
+    """Render everything as JSON; see docs/status.md."""
     metadata = cr.data.get("metadata") or {}
     document = {
         "format": 1,
@@ -82,7 +82,7 @@ def _build_decision(cr: TracedDocument, decision: Decision) -> dict[str, Any]:
 
 
 def _find_source_location(cr: TracedDocument, path: Path) -> dict[str, Any]:
-    """The line where somebody wrote what a decision rests on."""
+    """Return the line in a file on which a decision is based."""
     no_location = {"file": None, "line": None, "column": None}
     if not path:
         return no_location
@@ -94,7 +94,7 @@ def _find_source_location(cr: TracedDocument, path: Path) -> dict[str, Any]:
 
 
 def render_text(cr: TracedDocument, result: StatusResult) -> str:
-    """The headline, a table of the roles, decisions with their reasons, and the conditions."""
+    """Render the headline, a table of the replica types, decisions with their reasons, and the conditions."""
     name = f"{cr.data['kind']}/{result.job.name}"
     blocks = [
         [f"{name} is {result.phase}: {result.headline}"],
@@ -149,7 +149,7 @@ def _format_conditions(result: StatusResult) -> list[str]:
 
 
 def _align_columns(rows: Sequence[Sequence[str]], alignments: str) -> list[str]:
-    """Rows as lines, each column aligned to the left (<) or to the right (>)."""
+    """Format rows as lines, each column aligned to the left (<) or to the right (>)."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(f"{cell:{side}{w}}" for cell, side, w in zip(row, alignments, widths, strict=True)).rstrip()
@@ -158,7 +158,7 @@ def _align_columns(rows: Sequence[Sequence[str]], alignments: str) -> list[str]:
 
 
 def _format_assumed(result: StatusResult) -> list[str]:
-    """Which states nobody told."""
+    """Return the states that were not declared."""
     assumed_replicas = [one.observed for one in result.replicas if not one.observed.is_declared]
     return (
         [

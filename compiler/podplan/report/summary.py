@@ -1,4 +1,4 @@
-"""The one line that says how it went."""
+"""The summary line of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _MOST_NAMED = 3
 
 
 def format_summary(result: CheckResult) -> str:
-    """Such as "1 error in 3 files (4 objects, 38 lowered); not checked: 2 × Deployment (apps/v1)"."""
+    """Return "1 error in 3 files (4 objects, 38 lowered); not checked: 2 × Deployment (apps/v1)" or the
+    like."""
     counts = result.summary
     count_texts = [
         _format_count(number, word)
@@ -34,7 +35,8 @@ def format_summary(result: CheckResult) -> str:
 
 
 def unreadable(folders: Sequence[str], files: Sequence[str] = ()) -> str:
-    """Such as "1 folder could not be read (jobs/private)"; one folder or file at least."""
+    """Return "1 folder could not be read (jobs/private)" or the like; there is at least one folder or
+    file."""
     counts = [
         _format_count(len(paths), word) for paths, word in ((folders, "folder"), (files, "file")) if paths
     ]

@@ -9,7 +9,7 @@ TABLE_HEAD = "| trait | meaning | kinds |\n|---|---|---|\n"
 
 
 def render_trait_table() -> str:
-    """The table, in Markdown."""
+    """Render the table in Markdown."""
     rows = [f"| `{trait}` | {meaning} | {_list_kinds(trait)} |\n" for trait, meaning in TRAITS.items()]
     return TABLE_HEAD + "".join(rows)
 

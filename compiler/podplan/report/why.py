@@ -1,4 +1,4 @@
-"""One value and its way back to the line that somebody wrote, as text and as JSON."""
+"""The provenance of one value back to a line in a file, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_FIRST_VALUE_LENGTH = 1_000
 
 
 def render_text(doc: TracedDocument, path: Path) -> str:
-    """The chain from the value at ``path`` back to its source, one step a block."""
+    """Render the chain from the value at ``path`` back to its source, one block per step."""
     lines: list[str] = []
     steps = trace_to_source(doc, path)
     secrets = _build_redactor(steps)
@@ -36,7 +36,7 @@ def render_text(doc: TracedDocument, path: Path) -> str:
 
 
 def _is_pass_through(step: TraceStep, after: TraceStep) -> bool:
-    """Whether a step only hands on what stands at the same path of the next one."""
+    """Whether a step only copies the value at the same path of the next one."""
     if step.origin is None or _format_notes(step.origin, Redactor()) or step.path != after.path:
         return False
     value = value_at(step.doc.data, step.path)
@@ -44,7 +44,7 @@ def _is_pass_through(step: TraceStep, after: TraceStep) -> bool:
 
 
 def render_json(doc: TracedDocument, path: Path) -> str:
-    """The same for machines: ``{"format": 1, "steps": [...]}``, the nearest step first."""
+    """Render for machines: ``{"format": 1, "steps": [...]}``, the nearest step first."""
     trace_steps = trace_to_source(doc, path)
     secrets = _build_redactor(trace_steps)
     steps = [_build_step(step, secrets) for step in trace_steps]
@@ -61,7 +61,7 @@ def _format_location(doc: TracedDocument, path: Path) -> str:
 
 
 def _build_redactor(steps: Sequence[TraceStep]) -> Redactor:
-    """What hides the secrets of the documents on a way."""
+    """Build the redactor for the secrets of the documents of a trace."""
     origins = [step.origin for step in steps if step.origin is not None]
     related_docs = [place.doc for origin in origins for place in (*origin.sources, *origin.overridden)]
     docs = {id(doc): doc for doc in (*(step.doc for step in steps), *related_docs)}
@@ -69,7 +69,7 @@ def _build_redactor(steps: Sequence[TraceStep]) -> Redactor:
 
 
 def _redact_value(doc: TracedDocument, path: Path, secrets: Redactor) -> Any:
-    """The value at a path without secrets."""
+    """Return the value at a path with secrets redacted."""
     return secrets.redact_value(value_at(redact_data(doc.data), path))
 
 
@@ -87,7 +87,7 @@ def _format_value(doc: TracedDocument, path: Path, secrets: Redactor, limit: int
 
 
 def _is_secret(doc: TracedDocument, path: Path) -> bool:
-    """Whether a value is, or may hold, what a Secret keeps."""
+    """Whether a value is, or may contain, a value of a Secret."""
     return has_secret_kind(doc.data) and (not path or path[0] in ("data", "stringData", "metadata"))
 
 
@@ -114,12 +114,12 @@ def _format_notes(origin: Origin, secrets: Redactor) -> list[str]:
 
 
 def _is_whole_document(place: DocumentPath) -> bool:
-    """Whether somebody wrote a place only as a whole document or spec, which explains nothing."""
+    """Whether a place is a whole document or spec, which explains nothing."""
     return len(trace_to_source(place.doc, place.path)[-1].path) <= 1
 
 
 def _format_place(place: DocumentPath) -> str:
-    """A place, at the line that somebody wrote where there is one."""
+    """Format a place, with its line if it is in a file."""
     source_step = trace_to_source(place.doc, place.path)[-1]
     return (
         _format_location(source_step.doc, source_step.path)

@@ -1,8 +1,7 @@
-"""Workflow commands of GitHub Actions, and text for its log that is none, whatever is in it.
+"""Workflow commands of GitHub Actions, and log text that contains none.
 
-The runner takes a line for a command that begins with ``::`` after blanks, or that has ``##[`` anywhere. It
-shows ten annotations of a level for a step, and of each 4,096 characters
-(docs/evidence/github-actions.md#annotations).
+The runner executes a line that begins with ``::`` after blanks, or that contains ``##[``. It shows ten
+annotations of a level per step, and 4,096 characters of each (docs/evidence/github-actions.md#annotations).
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ _HALF_ESCAPE = re.compile("%[0-9A-F]?$")
 
 
 def format_annotation(level: str, message: str, **properties: str | int) -> str:
-    """The command for an annotation, cut where the runner would; ``level`` is error, warning or notice."""
+    """Return the command for an annotation, truncated as by the runner; ``level`` is error, warning or
+    notice."""
     property_text = ",".join(f"{name}={_escape_property(str(value))}" for name, value in properties.items())
     text = _escape_data("\n".join(map(escape_text, message.split("\n"))))
     if len(text) > MAX_CHARACTERS:
@@ -26,7 +26,7 @@ def format_annotation(level: str, message: str, **properties: str | int) -> str:
 
 
 def format_log_line(text: str) -> str:
-    """``text`` as one line of the log that the runner takes for no command."""
+    """Return ``text`` as one line of the log that the runner does not interpret as a command."""
     line = escape_text(text).replace("##[", "## [")
     return f".{line}" if line.lstrip().startswith("::") else line
 

@@ -1,4 +1,4 @@
-"""Whether a document is what its schema says: custom resources, and podplan's own kinds of files.
+"""Validation of documents against schemas: custom resources, and podplan's own kinds of files.
 
 There is one schema per kind and dialect in schemas/. Source of the fields: the T9k API reference and
 docs/evidence/t9k-common.md, docs/evidence/t9k-genericjob.md#fields,
@@ -43,10 +43,10 @@ _walk_counts: dict[str, int] = {}
 
 
 class CrValidation(NamedTuple):
-    """The problems of a CR, those that say what it is first, and what they leave of it.
+    """The result of validating a CR; diagnostics about its kind come first.
 
-    ``lowerable``: it can still be lowered, since what a lowering reads has legal values; there may be
-    fields too many. ``kind`` and ``dialect`` are what it was read as, "" where nothing tells.
+    ``is_lowerable``: the values that lowering reads are valid; there may be unknown fields. ``kind`` and
+    ``dialect`` are those of the schema that was used, "" if they cannot be determined.
     """
 
     diagnostics: list[Diagnostic]
@@ -56,10 +56,10 @@ class CrValidation(NamedTuple):
 
 
 def validate_cr(data: Any, k8s_version: str) -> CrValidation:
-    """Check a CR of one of the kinds: its own fields, its status, its metadata and templates.
+    """Validate a CR of one of the kinds: its own fields, its status, its metadata and templates.
 
-    ``data`` is plain data as read from the file. Of a List only the envelope is checked; its items are
-    CRs of their own. Of a kind without a schema here only apiVersion and kind are checked.
+    ``data`` is plain data as read from the file. Of a List only the envelope is validated; its items are
+    separate CRs. Of a kind without a schema only apiVersion and kind are validated.
     """
     if not isinstance(data, dict):
         return CrValidation([Diagnostic("SCHEMA002", "a custom resource must be a mapping")], False)
@@ -116,22 +116,23 @@ def _rename_unknown_field(diagnostic: Diagnostic, rule: str) -> Diagnostic:
 def validate_against(
     name: str, data: Any, codes: Mapping[str, str] | None = None, drop_nulls: bool = False
 ) -> list[Diagnostic]:
-    """Check ``data`` against schemas/``name``.json.
+    """Validate ``data`` against schemas/``name``.json.
 
-    ``codes`` maps SCHEMA codes to the codes that the caller reports instead. With ``drop_nulls`` a null
-    counts as not written, as it does for the API server. Raises FileNotFoundError for an unknown name.
+    ``codes`` maps SCHEMA codes to the codes that are reported instead. With ``drop_nulls`` a null counts as
+    missing, as for the API server. Raises FileNotFoundError: for an unknown name.
     """
     diagnostics, _ = _validate(name, name, data, drop_nulls)
     return [problem._replace(rule=(codes or {}).get(problem.rule, problem.rule)) for problem in diagnostics]
 
 
-# --- the verdict on its own fields
+# --- validation of its own fields
 
 
 def _validate(
     name: str, kind: str, data: Any, drop_nulls: bool
 ) -> tuple[list[Diagnostic], list[SchemaError]]:
-    """The problems under a schema, with the faults that they tell; ``kind`` is whose old spellings count."""
+    """Return the diagnostics under a schema, and the errors behind them; ``kind`` selects the old
+    spellings."""
     if _is_valid(name, data):
         return [], []
 
@@ -149,14 +150,14 @@ def _validate(
 
 
 def _blocks_lowering(schema_error: SchemaError) -> bool:
-    """Whether a fault keeps a CR from being lowered: a field too many does not, nor does its status."""
+    """Whether an error prevents lowering: an unknown field does not, nor does an error in the status."""
     from podplan.schema.errors import is_unknown_field
 
     return not is_unknown_field(schema_error) and schema_error.path[:1] != ("status",)
 
 
 def _is_valid(name: str, data: Any) -> bool:
-    """Whether ``data`` satisfies a schema. The first are walked, which saves loading a validator."""
+    """Whether ``data`` fits a schema. The first documents are walked, which saves loading a validator."""
     walk_count = _walk_counts[name] = _walk_counts.get(name, 0) + 1
     if walk_count <= _MAX_WALKS:
         from podplan.schema.walker import decide_validity
@@ -166,7 +167,7 @@ def _is_valid(name: str, data: Any) -> bool:
     try:
         return _build_validator(name).is_valid(data)
     except ValueError:
-        return False  # it is no JSON, which faults() tells
+        return False  # it is no JSON, which collect_errors() reports
 
 
 @cache
@@ -183,13 +184,14 @@ def _build_validator(name: str) -> Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(_load_schema(name))
 
 
-# --- the objects of Kubernetes in it
+# --- Kubernetes objects inside the CR
 
 
 def _validate_parts(
     name: str, kind: str, data: dict[str, Any], k8s_version: str
 ) -> tuple[list[Diagnostic], bool]:
-    """The problems of metadata, templates and the like, and whether these still tell what Pods there are."""
+    """Return the diagnostics of metadata, templates and so on, and whether Pods can still be derived from
+    them."""
     diagnostics: list[Diagnostic] = []
     has_pods = True
     for steps, definition in _find_kubernetes_objects(name):
@@ -208,7 +210,8 @@ def _validate_parts(
 def _validate_part(
     definition: str, value: Any, path: Path, k8s_version: str, partial: bool = False
 ) -> tuple[list[Diagnostic], bool]:
-    """The problems of one object of Kubernetes at ``path``; one that is no mapping was told before."""
+    """Return the diagnostics of one Kubernetes object at ``path``; one that is no mapping is already
+    reported."""
     if not isinstance(value, dict):
         return [], True
     if definition in ("PodTemplateSpec", PARTIAL_TEMPLATE):
@@ -219,7 +222,7 @@ def _validate_part(
         part_diagnostics = kubernetes.validate_metadata(value, k8s_version)
     else:
         part_diagnostics = kubernetes.validate_definition(definition, value, k8s_version)
-    # Without these there is no Pod, or no name for it; what is missing further down the Pod can do without.
+    # Without these there is no Pod, or no name for it; other missing fields do not prevent lowering.
     is_usable = not any(
         problem.rule == "SCHEMA002" or (problem.rule == "SCHEMA003" and problem.path in ((), ("spec",)))
         for problem in part_diagnostics
@@ -242,7 +245,7 @@ def _relocate_below(path: Path, diagnostic: Diagnostic) -> Diagnostic:
 
 @cache
 def _find_kubernetes_objects(name: str) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Where objects of Kubernetes are in a document (the steps, "*" for any), and what each is."""
+    """Return where a document contains Kubernetes objects (the steps, "*" for any), and their definitions."""
     schema = _load_schema(name)
 
     def iter_objects(node: Any, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -263,7 +266,7 @@ def _find_kubernetes_objects(name: str) -> tuple[tuple[tuple[str, ...], str], ..
 def _iter_values_at(
     value: Any, steps: tuple[str, ...], path: Path = (), holder: Any = None
 ) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
-    """The values at ``steps``, each with its path and the mapping that it is a field of."""
+    """Yield the values at ``steps``, each with its path and the mapping that contains it."""
     if not steps:
         yield path, value, holder if isinstance(holder, dict) else {}
         return

@@ -1,7 +1,7 @@
-"""The schemas of schemas/ put together: one self-contained JSON Schema (2020-12) out of several files.
+"""Assembles the files in schemas/ to self-contained JSON Schemas (2020-12).
 
-What kinds share is in common.json, and a reference ``kubernetes:NAME`` stands for a definition of the
-Kubernetes version in use.
+Definitions that kinds share are in common.json, and a reference ``kubernetes:NAME`` means a definition of the
+selected Kubernetes version.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from podplan.kinds.registry import COMPILED_KINDS, KIND_NAMES, OPERATOR_VERSIONS
 
 Schema = dict[str, Any]
 
-# What a validator sees in place of an object of Kubernetes: podplan.kubernetes checks those.
+# Marks a Kubernetes object, which the validator skips: podplan.kubernetes validates it.
 KUBERNETES_KEYWORD = "x-podplan-kubernetes"
-# The name there of a template that a controller completes.
+# The name for a template that a controller completes.
 PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 # The same where other parts of the document add to it, so that only its Pods can have all the rules of a Pod.
 STRUCTURAL_TEMPLATE = "PodTemplateSpec?structure"
@@ -33,7 +33,10 @@ _KUBERNETES_PREFIX = "kubernetes:"
 
 @cache
 def load_schema_file(name: str) -> Schema:
-    """The schema in schemas/``name``.json, with the names of all kinds. Raises FileNotFoundError."""
+    """Return the schema in schemas/``name``.json, with the names of all kinds.
+
+    Raises FileNotFoundError: if it is missing.
+    """
     schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
     if name == "JobProfile":
         schema["$defs"]["spec"]["properties"]["job"]["enum"] = list(COMPILED_KINDS)
@@ -58,12 +61,13 @@ def build_group_options(config_schema: Schema, group: str) -> Schema:
 
 
 def schema_name_of(kind: GroupVersionKind) -> str:
-    """The name of the file in schemas/ for a kind, before its dialect."""
+    """Return the name of the file in schemas/ for a kind, without its dialect."""
     return load_spec(kind).schema or kind.kind
 
 
 def load_kind_schema(kind: GroupVersionKind) -> Schema:
-    """One schema for all dialects of a kind: the fields of spec decide, else it is the first dialect."""
+    """Return one schema for all dialects of a kind: the fields of spec decide, else the first dialect
+    applies."""
     dialects, name = load_spec(kind).dialects, schema_name_of(kind)
     if not dialects:
         return load_schema_file(name)
@@ -86,7 +90,7 @@ def load_kind_schema(kind: GroupVersionKind) -> Schema:
 
 
 def build_list_schema(known: GroupVersionKind, with_items: bool = False) -> Schema:
-    """The schema of the List of a kind; its items are any mappings unless ``with_items``."""
+    """Return the schema of the List of a kind; its items are any mappings unless ``with_items``."""
     kind, kind_schema = known.kind, load_kind_schema(known)
     item = kind_schema if with_items else None
     items: Schema = {"$ref": f"{_LOCAL_PREFIX}{kind}"} if item else {"type": "object"}
@@ -109,10 +113,10 @@ def build_list_schema(known: GroupVersionKind, with_items: bool = False) -> Sche
 
 
 def bundle_schema(schema: Schema, load_definition: Callable[[str], Schema] | None = None) -> Schema:
-    """``schema`` with all that it refers to under its own ``$defs``.
+    """Return ``schema`` with everything that it refers to in its own ``$defs``.
 
-    ``definition`` gives the definitions of Kubernetes by name; without it their place is taken by any
-    mapping, marked with ``KUBERNETES_OBJECT``.
+    ``load_definition`` returns the definitions of Kubernetes by name; without it they are replaced by any
+    mapping, marked with ``KUBERNETES_KEYWORD``.
     """
     resolvers: dict[str, Callable[[str], Schema]] = {
         _LOCAL_PREFIX: lambda name: schema["$defs"][name],

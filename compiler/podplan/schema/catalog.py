@@ -1,4 +1,4 @@
-"""The JSON Schemas that podplan shows, each in one piece: of kinds, of their Lists and of its own files."""
+"""The JSON Schemas that ``podplan schema`` prints: of kinds, of their Lists and of podplan's own files."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _OWN_FILES = (
 
 
 def list_schema_names() -> list[str]:
-    """What ``show`` can show, sorted."""
+    """Return the names of the schemas that ``build_schema`` accepts, sorted."""
     return sorted([*KINDS_BY_NAME, *LIST_KINDS, *_OWN_FILES])
 
 
 def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
-    """The self-contained JSON Schema (2020-12) of a kind, of its List or of a kind of podplan's own files.
+    """Return the self-contained JSON Schema (2020-12) of a kind, of its List or of podplan's own files.
 
-    Raises LookupError for a name that is not among ``names()`` and ValueError for
-    a version of Kubernetes that podplan has no schemas for.
+    Raises LookupError: for a name that is not in ``list_schema_names``. Raises ValueError: for a Kubernetes
+    version without schemas.
     """
     if name not in list_schema_names():
-        raise LookupError(f"there is no schema {name}; there are {', '.join(list_schema_names())}")
+        raise LookupError(f"unknown schema {name}; the schemas are {', '.join(list_schema_names())}")
     if name in LIST_KINDS:
         schema = build_list_schema(LIST_KINDS[name], with_items=True)
     elif name in KINDS_BY_NAME:
@@ -51,7 +51,8 @@ def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
 
 
 def _load_kubernetes_definition(name: str, k8s_version: str) -> dict[str, Any]:
-    """A definition of Kubernetes; of a template that a controller completes, without what must be there."""
+    """Return a definition of Kubernetes; for a template that a controller completes, without required
+    fields."""
     if name == STRUCTURAL_TEMPLATE:
         name = "PodTemplateSpec"
     if name != PARTIAL_TEMPLATE:

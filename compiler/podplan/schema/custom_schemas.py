@@ -1,4 +1,4 @@
-"""JSON Schemas that come with a repository, as in its policies: nothing is fetched, nothing ignored."""
+"""JSON Schemas from a repository, as in its policies: nothing is fetched, and unknown keywords are errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEYWORDS = _SCHEMA_KEYWORDS | _SCHEMA_LIST_KEYWORDS | _SCHEMA_MAP_KEYWORDS | _PL
 
 
 class UnusableSchema(Exception):
-    """A schema that says nothing, or what cannot be asked; ``path`` leads to the place in it."""
+    """An invalid schema; ``path`` leads to the place in it."""
 
     def __init__(self, message: str, path: Path) -> None:
         super().__init__(message)
@@ -37,9 +37,10 @@ class UnusableSchema(Exception):
 
 
 def build_validator(schema: Any) -> Any:
-    """A jsonschema_rs validator (2020-12) of a schema. Raises Unusable.
+    """Return a jsonschema_rs validator (2020-12) of a schema. Raises UnusableSchema: if the schema is
+    invalid.
 
-    Its references lead nowhere but into itself, and its patterns take linear time.
+    References may only lead into the schema itself, and patterns take linear time.
     """
     import jsonschema_rs
 
@@ -50,7 +51,7 @@ def build_validator(schema: Any) -> Any:
         raise UnusableSchema(f'unknown keyword "{keyword}"{suggest_phrase(keyword, KEYWORDS)}', path)
     for path, reference in _iter_references(schema, ()):
         if not reference.startswith("#"):
-            raise UnusableSchema(f'"{reference}" is not in this schema; write what it says below $defs', path)
+            raise UnusableSchema(f'"{reference}" is not in this schema; define it below $defs', path)
     try:
         compiled = jsonschema_rs.Draft202012Validator(
             schema, pattern_options=jsonschema_rs.RegexOptions(), retriever=refuse
@@ -62,12 +63,12 @@ def build_validator(schema: Any) -> Any:
     schema_ids = {id(one) for one in _iter_subschemas(schema)}
     for path, reference in _iter_references(schema, ()):
         if id(find_reference_target(schema, reference)) not in schema_ids:
-            raise UnusableSchema(f'"{reference}" leads to no schema; write what it says below $defs', path)
+            raise UnusableSchema(f'"{reference}" does not refer to a schema; define it below $defs', path)
     return compiled
 
 
 def find_reference_target(schema: Any, reference: str) -> Any:
-    """What ``#`` or ``#/$defs/name`` leads to in a schema, None where that is nothing (RFC 6901)."""
+    """Return the target of ``#`` or ``#/$defs/name`` in a schema (RFC 6901), None if it does not exist."""
     fragment, *parts = unquote(reference).split("/")
     node = schema if fragment == "#" else None
     for part in parts:
@@ -82,7 +83,7 @@ def find_reference_target(schema: Any, reference: str) -> Any:
 
 
 def _iter_subschemas(schema: Any) -> Iterator[Any]:
-    """A schema and all below it."""
+    """Yield a schema and all schemas below it."""
     yield schema
     if isinstance(schema, dict):
         for _, subschema in _iter_children(schema, ()):
@@ -90,7 +91,7 @@ def _iter_subschemas(schema: Any) -> Iterator[Any]:
 
 
 def _iter_children(schema: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """The schemas right below one."""
+    """Yield the schemas directly below one."""
     for key, value in schema.items():
         if key in _SCHEMA_KEYWORDS:
             yield (*path, key), value
@@ -101,7 +102,7 @@ def _iter_children(schema: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def _iter_unknown_keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """The keywords that nothing knows: they would be ignored, and so pass everything."""
+    """Yield the unknown keywords: a validator would ignore them, and accept everything."""
     if isinstance(schema, dict):
         yield from (((*path, key), key) for key in schema if key not in KEYWORDS)
         for child_path, child in _iter_children(schema, path):

@@ -1,7 +1,7 @@
-"""A schema as editors understand it best: the same documents are valid, with choices in place of conditions.
+"""Rewrites a schema for editors: the same documents are valid, with choices instead of conditions.
 
-The YAML language server proposes what stands under ``anyOf``, whatever is written so far; of ``if`` it looks
-at one branch only, and an empty value decides for the wrong one (tried with yaml-language-server 1.25).
+The YAML language server proposes everything under ``anyOf``, whatever is written so far; of ``if`` it uses
+only one branch, and an empty value selects the wrong one (tested with yaml-language-server 1.25).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from podplan.core.typing import Any
 
 
 def to_editor_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """``schema`` with conditions as ``anyOf``, and without the description that would hide others."""
+    """Return ``schema`` with conditions as ``anyOf``, and without descriptions that would hide others."""
     editor_schema: dict[str, Any] = _replace_conditions(schema)
     deferred = editor_schema.get("$defs", {}).get("deferred", {})
-    deferred.pop("description", None)  # an editor would show it in the place of the field's own
+    deferred.pop("description", None)  # an editor would show it instead of the description of the field
     return editor_schema
 
 
@@ -27,7 +27,7 @@ def _replace_conditions(node: Any) -> Any:
     converted = {key: _replace_conditions(below) for key, below in node.items()}
     if not isinstance(node.get("if"), dict) or "anyOf" in node:
         return converted
-    if "then" not in node:  # valid is what meets the condition, and what meets the rest
+    if "then" not in node:  # a value is valid if it meets the condition, or the rest
         condition, rest = converted.pop("if"), converted.pop("else", {})
         return {**converted, "anyOf": [rest, condition]}
     if set(node["if"]) == {"type"}:

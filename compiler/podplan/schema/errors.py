@@ -1,4 +1,5 @@
-"""What a JSON Schema validator refuses in a document, without cascades; runs only for what failed."""
+"""The errors of a JSON Schema validator in a document, without consequential ones; used only for invalid
+documents."""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ UNKNOWN_FIELD_KEYWORDS = ("additionalProperties", "unevaluatedProperties")
 
 
 class SchemaError(NamedTuple):
-    """One error of a validator: ``keyword`` refuses ``instance`` at ``path``.
+    """One error of a validator: ``keyword`` rejects ``instance`` at ``path``.
 
-    ``value`` is what the keyword demands, ``around`` the schema that it stands in; ``about`` is what
-    the field is for.
+    ``expected`` is the value of the keyword, ``parent_schema`` the schema that contains it; ``description``
+    is that of the field.
     """
 
     keyword: str
@@ -31,10 +32,10 @@ class SchemaError(NamedTuple):
 
 
 def collect_errors(validator: Draft202012Validator, schema: Schema, data: Any) -> list[SchemaError]:
-    """What ``validator``, made from ``schema``, refuses in ``data``: without cascades, shallow faults first.
+    """Return the errors of ``validator``, built from ``schema``, in ``data``: shallow ones first.
 
-    Of alternatives the one that was meant is kept; a value of the wrong type has no further faults, and
-    fields that may not stand together are one fault.
+    Of alternatives the intended one is selected; a value of the wrong type has no further errors, and fields
+    that exclude each other are one error.
     """
     try:
         raw_errors = [
@@ -61,12 +62,12 @@ def collect_errors(validator: Draft202012Validator, schema: Schema, data: Any) -
 
 
 def is_unknown_field(schema_error: SchemaError) -> bool:
-    """Whether the fault is only that a field is there that the schema does not have."""
+    """Whether the error is only an unknown field."""
     return schema_error.keyword in UNKNOWN_FIELD_KEYWORDS
 
 
 def _iter_relevant_errors(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
-    """The faults of an error; of alternatives, those of the one that comes closest."""
+    """Yield the errors of a validation error; of alternatives, those of the closest one."""
     path = tuple(error.instance_path)
     branches = [list(branch) for branch in getattr(error.kind, "context", ())]
     if not branches or not all(branches):
@@ -96,15 +97,15 @@ def _build_error(error: ValidationError, expected: Any, schema: Schema) -> Schem
 
 
 def _select_errors(keyword: str, branch: list[ValidationError], path: Path) -> list[ValidationError]:
-    """The errors of a branch in which ``keyword`` refuses the value at ``path`` itself."""
+    """Return the errors of a branch in which ``keyword`` rejects the value at ``path`` itself."""
     return [leaf for leaf in branch if leaf.kind.name == keyword and tuple(leaf.instance_path) == path]
 
 
 def _find_exclusive_fields(schema_error: SchemaError) -> list[str]:
-    """The fields that ``not: {required: […]}`` does not want together."""
+    """Return the fields that ``not: {required: […]}`` makes exclusive."""
     return list(schema_error.expected.get("required", ()))
 
 
 def to_list(value: Any) -> list[Any]:
-    """What a keyword demands as a list: some take one name as well as several."""
+    """Return the value of a keyword as a list: some take one name or several."""
     return value if isinstance(value, list) else [value]

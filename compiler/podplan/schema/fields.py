@@ -1,6 +1,6 @@
-"""Walking a JSON Schema along a path: which fields may be there, what they mean, which values they take.
+"""Queries on a JSON Schema along a path: allowed fields, their descriptions, their values.
 
-Conditions are not decided: a field that any branch has is a field. The conditions themselves say nothing.
+Conditions are not evaluated: a field of any branch is a field. The conditions themselves are ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _COMBINING = ("allOf", "anyOf", "oneOf", "then", "else")
 
 
 def find_schemas_at(root_schema: Schema, steps: Iterable[str | int]) -> list[Schema]:
-    """The schemas of what is at a path, none where there is no such field; indexes are passed over."""
+    """Return the schemas of the value at a path, empty if there is no such field; indexes are skipped."""
     schemas: list[Schema] = [root_schema]
     for step in steps:
         if isinstance(step, str):
@@ -23,7 +23,7 @@ def find_schemas_at(root_schema: Schema, steps: Iterable[str | int]) -> list[Sch
 
 
 def collect_fields(schemas: Iterable[Schema], root_schema: Schema) -> dict[str, Schema]:
-    """The fields that a mapping may have, or an entry of a list, by name."""
+    """Return the fields of a mapping, or of an entry of a list, by name."""
     fields_by_name: dict[str, Schema] = {}
     for part in schemas:
         for schema_part in _iter_parts(part, root_schema):
@@ -34,7 +34,7 @@ def collect_fields(schemas: Iterable[Schema], root_schema: Schema) -> dict[str, 
 
 
 def find_description(schemas: Iterable[Schema], root_schema: Schema) -> str:
-    """What a field means, "" where nothing says so."""
+    """Return the description of a field, or ""."""
     descriptions = (
         inner.get("description")
         for part in schemas
@@ -44,7 +44,7 @@ def find_description(schemas: Iterable[Schema], root_schema: Schema) -> str:
 
 
 def collect_types(schemas: Iterable[Schema], root_schema: Schema) -> list[str]:
-    """The JSON types of a value, without null."""
+    """Return the JSON types of a value, without null."""
     type_names: dict[str, None] = {}
     for part in schemas:
         for inner in _iter_parts(part, root_schema, include_entries=False):
@@ -57,7 +57,7 @@ def collect_types(schemas: Iterable[Schema], root_schema: Schema) -> list[str]:
 
 
 def collect_choices(schemas: Iterable[Schema], root_schema: Schema) -> list[Any]:
-    """The values that a scalar is chosen from, empty where it is free; of a list, those of its entries."""
+    """Return the choices of a scalar, or of the entries of a list; empty if any value is allowed."""
     values: list[Any] = []
     for part in schemas:
         for inner in _iter_parts(part, root_schema):
@@ -68,7 +68,7 @@ def collect_choices(schemas: Iterable[Schema], root_schema: Schema) -> list[Any]
 
 
 def collect_extra_words(schemas: Iterable[Schema], root_schema: Schema) -> list[Any]:
-    """The words that a value may be besides what its schema says: an ``if`` with only an ``else``."""
+    """Return the words that a value may be besides its schema: an ``if`` with only an ``else``."""
     extra_words: list[Any] = []
     for part in schemas:
         for inner in _iter_parts(part, root_schema, include_entries=False):
@@ -82,7 +82,7 @@ def collect_extra_words(schemas: Iterable[Schema], root_schema: Schema) -> list[
 
 
 def collect_bounds(schemas: Iterable[Schema], root_schema: Schema) -> dict[str, Any]:
-    """``default``, ``minimum``, ``maximum`` and ``pattern``, those that are said."""
+    """Return ``default``, ``minimum`` and ``maximum``, as far as they are stated."""
     bounds_by_key: dict[str, Any] = {}
     for part in schemas:
         for inner in _iter_parts(part, root_schema, include_entries=False):
@@ -105,7 +105,8 @@ def _find_child_schemas(part: Schema, step: str, root_schema: Schema) -> list[Sc
 def _iter_parts(
     part: Any, root_schema: Schema, include_entries: bool = True, seen: frozenset[str] = frozenset()
 ) -> Iterator[Schema]:
-    """A schema with what it refers to and combines, and with those of the ``entries`` of a list."""
+    """Yield a schema with the ones that it refers to and combines, and with those of the entries of a
+    list."""
     if not isinstance(part, dict):
         return
     yield part

@@ -1,4 +1,4 @@
-"""What a custom resource says that it is: its kind, and the dialect of a kind that has several.
+"""The identity of a custom resource: its kind, and the dialect of a kind with several.
 
 Source of kinds and dialects: the T9k API reference and docs/evidence/t9k-common.md#kinds-and-short-names,
 docs/evidence/t9k-colossalaijob.md#dialects.
@@ -25,13 +25,13 @@ LIST_KINDS = {f"{name}List": kind for name, kind in KINDS_BY_NAME.items()}
 
 
 def is_known_but_not_lowered(data: Mapping[str, Any]) -> bool:
-    """Whether a document is, or is a List, of a kind that podplan cannot lower yet."""
+    """Whether a document is, or is a List, of a kind that podplan does not lower yet."""
     kind = data.get("kind")
     return isinstance(kind, str) and kind.removesuffix("List") in family_of(data).not_lowered
 
 
 def validate_api_version(data: Mapping[str, Any]) -> list[Diagnostic]:
-    """What is wrong with the apiVersion of a CR."""
+    """Return the diagnostics of the apiVersion of a CR."""
     declared_version, family = data.get("apiVersion"), family_of(data)
     if declared_version == family.api_version:
         return []
@@ -45,7 +45,7 @@ def validate_api_version(data: Mapping[str, Any]) -> list[Diagnostic]:
 
 
 def identify_kind(data: Mapping[str, Any]) -> tuple[str, list[Diagnostic]]:
-    """The kind that is meant, "" when none is, and what is wrong with the way it is written."""
+    """Return the intended kind, "" if there is none, and the diagnostics of its spelling."""
     declared_kind, family = data.get("kind"), family_of(data)
     names = [kind + suffix for kind in family.kinds for suffix in ("", "List")]
     if declared_kind in names:
@@ -59,20 +59,22 @@ def identify_kind(data: Mapping[str, Any]) -> tuple[str, list[Diagnostic]]:
     renamed_kind = find_current_kind(declared_kind)
     intended_kind = renamed_kind or {kind.lower(): kind for kind in names}.get(declared_kind.lower(), "")
     if intended_kind:
-        message = f'kind "{declared_kind}" is called "{intended_kind}"; as written, the API server refuses it'
-        help = f"write kind: {intended_kind}" + (", or let podplan migrate do it" if renamed_kind else "")
+        message = (
+            f'kind "{declared_kind}" is called "{intended_kind}"; the API server rejects the written name'
+        )
+        help = f"write kind: {intended_kind}" + (", or run podplan migrate" if renamed_kind else "")
         return intended_kind, [Diagnostic("SCHEMA011", message, ("kind",), help=help)]
     message = f'{family.api_version} has no kind "{declared_kind}"{suggest_phrase(declared_kind, names)}'
     return "", [Diagnostic("SCHEMA010", message, ("kind",), help=kinds_help)]
 
 
 def find_intended_kind(data: Mapping[str, Any], kind: str) -> GroupVersionKind | None:
-    """The kind with a schema that a CR, or a List, called ``kind`` is of, whatever its apiVersion."""
+    """Return the kind that a CR, or a List, with this ``kind`` is of, for any apiVersion."""
     return find_kind(family_of({**data, "kind": kind}).api_version, kind.removesuffix("List"))
 
 
 def identify_dialect(known: GroupVersionKind, spec: Any) -> tuple[str, list[Diagnostic]]:
-    """The dialect that the fields of ``spec`` tell, or the problem that they tell none or two."""
+    """Return the dialect by the fields of ``spec``, and a diagnostic if they match none or two."""
     dialects, kind = load_spec(known).dialects, known.kind
     if not dialects or not isinstance(spec, dict):
         return next(iter(dialects), ""), []
@@ -87,8 +89,8 @@ def identify_dialect(known: GroupVersionKind, spec: Any) -> tuple[str, list[Diag
     if present_fields:
         order = list(spec)
         first, second = sorted(present_fields.values(), key=lambda fields: order.index(fields[0]))
-        message = f'"{second[0]}" and "{first[0]}" belong to two forms of {kind} that exclude each other'
-        related = tuple((("spec", field), f'"{field}" is of the other form') for field in first)
+        message = f'"{second[0]}" and "{first[0]}" belong to two dialects of {kind} that exclude each other'
+        related = tuple((("spec", field), f'"{field}" belongs to the other dialect') for field in first)
         return "", [
             Diagnostic("SCHEMA009", message, ("spec", second[0]), True, f"write {dialect_fields}", related)
         ]
@@ -103,7 +105,7 @@ def _find_present_fields(spec: dict[str, Any], fields: tuple[str, ...]) -> list[
 
 
 def _find_misspelt_dialect(kind: str, dialects: Mapping[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
-    """The dialect that has a field of which some field of ``spec`` is an old spelling or a slip."""
+    """Return the dialect with a field of which ``spec`` has an old spelling or a typo."""
     from podplan.schema.old_spellings import find_old_spelling
 
     for name, fields in dialects.items():

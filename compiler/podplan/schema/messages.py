@@ -1,8 +1,8 @@
-"""The faults of a document under a JSON Schema, as Problems in words for people.
+"""Diagnostics for the errors of a document under a JSON Schema.
 
-The words come from the keyword that failed and from the schema around it: ``properties`` for near names,
-``description`` for help, and ``patternErrorMessage`` and ``errorMessage``, which editors know too, for what
-no keyword can say.
+The words come from the failed keyword and from the schema around it: ``properties`` for suggestions,
+``description`` for help, and ``patternErrorMessage`` and ``errorMessage``, which editors use too, for what no
+keyword expresses.
 """
 
 from __future__ import annotations
@@ -31,13 +31,11 @@ from podplan.schema.schema_paths import Schema, follow_reference
 MAX_REPORTED = 100
 MAX_LISTED = 8
 
-_DROPPED_FIELD_HELP = (
-    "the API server drops fields that it does not know; kubectl refuses them, other clients stay silent"
-)
+_DROPPED_FIELD_HELP = "the API server drops unknown fields; kubectl rejects them, other clients do not warn"
 
 
 class _ReportedDiagnostic(NamedTuple):
-    """A problem with the field that it misses, or the missing field that it accounts for."""
+    """A diagnostic with the field that is missing, or with the missing field that it explains."""
 
     diagnostic: Diagnostic
     missing_field: Path | None = None
@@ -45,14 +43,14 @@ class _ReportedDiagnostic(NamedTuple):
 
 
 def build_diagnostics(schema_errors: Iterable[SchemaError], schema: Schema, kind: str) -> list[Diagnostic]:
-    """The faults in words, at most ``MOST_TOLD``; ``kind`` says whose old spellings to look up.
+    """Build diagnostics for the errors, at most ``MAX_REPORTED``; ``kind`` selects the old spellings.
 
-    A missing field is not told beside the misspelt one that accounts for it.
+    A missing field is not reported if a misspelt one explains it.
     """
     reported: dict[Diagnostic, _ReportedDiagnostic] = {}
     for schema_error in schema_errors:
         for entry in _report_error(schema_error, schema, kind):
-            unique_key = entry.diagnostic._replace(help="")  # of alternatives one may say more
+            unique_key = entry.diagnostic._replace(help="")  # alternatives may differ only in their help
             if unique_key in reported and not reported[unique_key].diagnostic.help:
                 reported[unique_key] = entry
             elif len(reported) < MAX_REPORTED:
@@ -67,7 +65,8 @@ def build_diagnostics(schema_errors: Iterable[SchemaError], schema: Schema, kind
 
 
 def _mark_safe_rename(reported: _ReportedDiagnostic, missing_fields: set[Path]) -> Diagnostic:
-    """The problem; to rename a field to a required one is safe, as no job ran without that."""
+    """Return the diagnostic; renaming a field to a required one is safe, because the job could not run
+    without it."""
     diagnostic, field = reported.diagnostic, reported.replaced_field
     if diagnostic.fix is None or field is None or field not in missing_fields:
         return diagnostic
@@ -75,7 +74,7 @@ def _mark_safe_rename(reported: _ReportedDiagnostic, missing_fields: set[Path]) 
 
 
 def explain_old_spellings(diagnostics: list[Diagnostic], kind: str) -> list[Diagnostic]:
-    """The problems of an object of Kubernetes in a CR, old spellings told as such.
+    """Return the diagnostics of a Kubernetes object in a CR, with old spellings explained.
 
     The paths are those in the CR.
     """
@@ -95,7 +94,7 @@ def explain_old_spellings(diagnostics: list[Diagnostic], kind: str) -> list[Diag
 
 
 def _explain_old_spelling(diagnostic: Diagnostic, kind: str) -> Diagnostic:
-    """``problem`` about an unknown field, told as an old spelling where the field is known as one."""
+    """Return ``diagnostic`` about an unknown field, as an old spelling if the field is known as one."""
     old_spelling = find_old_spelling(kind, diagnostic.path) if diagnostic.rule == "SCHEMA001" else None
     if old_spelling is None:
         return diagnostic
@@ -110,7 +109,10 @@ def _explain_old_spelling(diagnostic: Diagnostic, kind: str) -> Diagnostic:
         None
         if "." in old_spelling.current_name
         else DocumentFix(
-            f'call it "{old_spelling.current_name}"', "rename", diagnostic.path, old_spelling.current_name
+            f'rename it to "{old_spelling.current_name}"',
+            "rename",
+            diagnostic.path,
+            old_spelling.current_name,
         )
     )
     return diagnostic._replace(rule="SCHEMA011", message=message, help=_DROPPED_FIELD_HELP, fix=rename)
@@ -191,7 +193,7 @@ def _diagnose_wrong_type(schema_error: SchemaError) -> Diagnostic:
 
 
 def _suggest_spelling(value: Any, expected_types: list[str], is_word_list: bool) -> str:
-    """What to write instead; the text of a string is left out, for it may be a secret."""
+    """Suggest what to write instead; the text of a string is omitted, because it may be a secret."""
     if expected_types == ["string"] and isinstance(value, bool | int | float):
         return f'; write "{format_value(value)}", in quotes'
     if expected_types == ["array"] and is_word_list and isinstance(value, str):
@@ -261,23 +263,24 @@ def _diagnose_repeated_entry(schema_error: SchemaError) -> Diagnostic:
 
 
 def _diagnose_exclusive_fields(schema_error: SchemaError) -> Diagnostic:
-    """Fields that may not stand together, told at the last of them and related to the others."""
+    """Build the diagnostic of fields that exclude each other, at the last of them and related to the
+    others."""
     if len(schema_error.expected) < 2:
         return _diagnose_other(schema_error)
     *others, last = schema_error.expected
     quoted = f"{', '.join(format_value(name) for name in others)} and {format_value(last)}"
     related = tuple(((*schema_error.path, name), f"{format_value(name)} is here") for name in others)
-    message = f"{quoted} may not stand together in {format_label(schema_error.path)}; keep one of them"
+    message = f"{quoted} exclude each other in {format_label(schema_error.path)}; keep one of them"
     return Diagnostic("SCHEMA009", message, (*schema_error.path, last), on_key=True, related=related)
 
 
 def _diagnose_not_json(schema_error: SchemaError) -> Diagnostic:
-    message = "the document holds text that is not Unicode, or a key that is not a string"
+    message = "the document contains text that is not Unicode, or a key that is not a string"
     return Diagnostic("SCHEMA006", message, schema_error.path)
 
 
 def _diagnose_misplaced_field(schema_error: SchemaError) -> Diagnostic:
-    error_message = schema_error.parent_schema.get("errorMessage", "may not stand here")
+    error_message = schema_error.parent_schema.get("errorMessage", "is not allowed here")
     return Diagnostic(
         "SCHEMA009", f"{format_label(schema_error.path)} {error_message}", schema_error.path, on_key=True
     )

@@ -1,4 +1,4 @@
-"""The names that fields and kinds had once, or have in documents that were never right.
+"""Names of fields and kinds in older API revisions, or in documents that were never valid.
 
 They are data: schemas/old-spellings.json, found in real manifests (docs/evidence/t9k-api-history.md).
 """
@@ -16,9 +16,9 @@ Path = tuple[str | int, ...]
 
 
 class OldSpelling(NamedTuple):
-    """What a field is called now (``now``, a name or a path), and what comes of the old name.
+    """The current name of a field (a name or a path), and the effect of the old name.
 
-    ``covers`` is the field that seems to be missing as long as the old name stands there.
+    ``replaced_field`` is the field that seems to be missing while the old name is written.
     """
 
     current_name: str
@@ -28,7 +28,7 @@ class OldSpelling(NamedTuple):
 
 
 def find_old_spelling(kind: str, path: Path) -> OldSpelling | None:
-    """What stands in the place of the unknown field at ``path`` of a ``kind``, where that is known."""
+    """Return the old spelling of the unknown field at ``path`` of a ``kind``, or None."""
     for entry in _load_table()["fields"]:
         if _is_entry_for(entry, kind, path):
             current_name = entry["now"]
@@ -38,14 +38,14 @@ def find_old_spelling(kind: str, path: Path) -> OldSpelling | None:
 
 
 def find_old_value_note(kind: str, path: Path) -> str:
-    """A note on the old values of the field at ``path`` of a ``kind``, or ""."""
+    """Return a note about the old values of the field at ``path`` of a ``kind``, or ""."""
     return next((entry["note"] for entry in _load_table()["values"] if _is_entry_for(entry, kind, path)), "")
 
 
 def iter_old_fields(kind: str, data: Any) -> Iterator[tuple[Path, str]]:
-    """Where a CR of a ``kind`` has a field under an old name, and what it is called now.
+    """Yield the path of each field of a CR with an old name, and its current name.
 
-    Each name is looked for when its turn comes, so what is done about one is seen by the next.
+    The search is lazy, so a rename by the caller is visible to the following steps.
     """
     for entry in _load_table()["fields"]:
         if kind in _kinds_of(entry):
@@ -53,20 +53,20 @@ def iter_old_fields(kind: str, data: Any) -> Iterator[tuple[Path, str]]:
 
 
 def iter_old_values(kind: str, data: Any) -> Iterator[tuple[Path, list[str]]]:
-    """Where a CR of a ``kind`` has a field that once had its values in lower case, and its values now."""
+    """Yield the path of each field of a CR that once had lower-case values, and its current values."""
     for entry in _load_table()["values"]:
         if kind in _kinds_of(entry):
             yield from ((path, entry["now"]) for path in _iter_paths(data, entry))
 
 
 def iter_command_words(data: Any) -> Iterator[Path]:
-    """Where a CR has what should be the words of a command line."""
+    """Yield the paths in a CR that should contain the words of a command line."""
     for entry in _load_table()["words"]:
         yield from _iter_paths(data, entry)
 
 
 def find_current_kind(kind: str) -> str:
-    """The name that ``kind`` has now, or ""."""
+    """Return the current name of ``kind``, or ""."""
     name: str = _load_table()["kinds"].get(kind, "")
     return name
 
@@ -90,7 +90,7 @@ def _is_entry_for(entry: dict[str, Any], kind: str, path: Path) -> bool:
 
 
 def _iter_paths(data: Any, entry: dict[str, Any]) -> Iterator[Path]:
-    """The paths in ``data`` that an entry of the table is about."""
+    """Yield the paths in ``data`` that match an entry of the table."""
     matches: list[tuple[Path, Any]] = [((), data)]
     for step in entry["path"].split("."):
         matches = [

@@ -1,4 +1,4 @@
-"""Manifests of a template that nobody filled in, such as ``cpu: $(params.cpu)`` in the step of a workflow."""
+"""Manifests with unfilled placeholders, such as ``cpu: $(params.cpu)`` in the step of a workflow."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from podplan.core.typing import Any
 _PLACEHOLDER = compile_lazily(r"\$\(|\$\{|\{\{")
 _VALUE_RULES = frozenset({"SCHEMA002", "SCHEMA004", "SCHEMA006"})
 _HELP = (
-    "this looks like a placeholder; check the manifest once it is filled in, or leave it out with --exclude"
+    "this looks like a placeholder; check the manifest after it is filled in, or exclude it with --exclude"
 )
 
 
 def explain_placeholders(diagnostics: list[Diagnostic], data: Any) -> list[Diagnostic]:
-    """The problems of ``data``, those of placeholders with what to do about them."""
+    """Return the diagnostics of ``data``, with advice for those about placeholders."""
     return [
         problem._replace(help=_HELP) if _is_about_placeholder(problem, data) else problem
         for problem in diagnostics

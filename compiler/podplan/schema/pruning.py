@@ -1,4 +1,4 @@
-"""What the API server drops of a CR: fields that its schema does not know never reach the controller."""
+"""Pruning: the API server drops unknown fields of a CR before the controller sees it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 
-# Unknown fields, and fields under a name that is not theirs.
+# Unknown fields, and fields under an old name.
 UNKNOWN_FIELD_RULES = frozenset({"SCHEMA001", "SCHEMA011", "SCHEMA012"})
 
 
 def prune_unknown_fields(cr: TracedDocument, diagnostics: Iterable[Diagnostic]) -> TracedDocument:
-    """``cr`` without the fields that ``problems`` call unknown; ``cr`` itself where there are none.
+    """Return ``cr`` without the fields that ``diagnostics`` report as unknown; ``cr`` itself if there are
+    none.
 
-    Only keys of mappings go, so every path that is left is the same, and so is where it came from.
+    Only keys of mappings are removed, so all remaining paths and their origins stay the same.
     """
     unknown_paths = [
         p.path for p in diagnostics if p.rule in UNKNOWN_FIELD_RULES and p.on_key and len(p.path) > 1
@@ -32,7 +33,7 @@ def prune_unknown_fields(cr: TracedDocument, diagnostics: Iterable[Diagnostic]) 
 
 
 def _remove_keys(data: Any, parent: Path, keys: Collection[str | int]) -> Any:
-    """A copy of ``data`` without keys of the mapping at ``parent``, sharing what does not change."""
+    """Return a copy of ``data`` without keys of the mapping at ``parent``, sharing unchanged parts."""
     if not parent:
         is_map = isinstance(data, dict)
         return {key: value for key, value in data.items() if key not in keys} if is_map else data

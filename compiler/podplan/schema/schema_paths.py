@@ -1,4 +1,4 @@
-"""Places in a JSON Schema: what stands there, with references followed, and what it is for."""
+"""Paths in a JSON Schema: the part at a path, with references followed, and its description."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Schema = dict[str, Any]
 
 
 def find_node(schema: Schema, path: Path) -> Schema:
-    """The part of a schema at ``place``; empty where that is no mapping."""
+    """Return the part of a schema at ``path``; empty if that is no mapping."""
     node: Any = schema
     for step in path:
         node = _get_child(node, step)
@@ -19,16 +19,17 @@ def find_node(schema: Schema, path: Path) -> Schema:
 
 
 def follow_reference(schema: Schema, field: Any) -> Schema:
-    """A field's schema with its reference resolved; what stands beside the reference wins."""
+    """Return the schema of a field with its reference resolved; keywords next to the reference take
+    precedence."""
     if not isinstance(field, dict):
         return {}
     return {**_resolve_reference(schema, field["$ref"]), **field} if "$ref" in field else field
 
 
 def describe_field(schema: Schema, evaluation_path: Path) -> str:
-    """What a field is for: the first description on the way through the schema since the key of the field.
+    """Return the first description on the path through the schema since the key of the field.
 
-    The way follows references and ends with a keyword; the text is one to put behind a colon.
+    The path follows references and ends with a keyword; the text is meant to follow a colon.
     """
     node: Any = schema
     description = ""

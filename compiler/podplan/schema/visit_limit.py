@@ -1,7 +1,7 @@
-"""How often the schema of a policy is asked about one value, counted before a document is there.
+"""Counts how often a validator visits the schemas of a policy for one value, before it validates a document.
 
-A kilobyte can have 31 schemas that each refer twice to the next one, and whoever validates goes through
-2 ** 30 of them; no signal ends that. So the visits are counted, once for each schema and level of a document.
+A kilobyte can contain 31 schemas that each refer twice to the next one, and a validator visits 2 ** 30 of
+them; no signal interrupts it. So the visits are counted, once for each schema and level of a document.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from podplan.schema.custom_schemas import find_reference_target
 
 _SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
 _SAME_VALUE_SCHEMAS = ("not", "if", "then", "else")
-# What looks for values that nothing else has seen asks all that is beside it anew: three times, measured.
+# Keywords that evaluate the adjacent schemas again: three times, as measured.
 _UNEVALUATED_KEYWORDS = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 _REEVALUATIONS = 4
-_MAX_COUNTED = 1_000_000  # schemas, once for each level: some seconds
-_LEAF = 0  # the number of all schemas that have no others in them
+_MAX_COUNTED = 1_000_000  # schemas, once for each level: takes some seconds
+_LEAF = 0  # the number of all schemas without subschemas
 
 
 class _ChildSchemas(NamedTuple):
-    """Schemas of what is in an object or an array.
+    """Schemas of the values in an object or an array.
 
-    For a part there is one of ``named`` with all of ``besides``, or else ``others``; and ``always``.
+    A value is visited by one of ``by_name`` with all of ``by_pattern``, or else by ``fallback``; and by
+    ``always``.
     """
 
     by_name: tuple[int, ...] = ()
@@ -34,7 +35,7 @@ class _ChildSchemas(NamedTuple):
 
 
 class _SchemaNode(NamedTuple):
-    """A schema by the numbers of those in it: ``here`` are asked about the same value."""
+    """A schema by the numbers of its subschemas: ``same_value`` are applied to the same value."""
 
     same_value: tuple[int, ...] = ()
     object_children: _ChildSchemas = _ChildSchemas()
@@ -42,11 +43,11 @@ class _SchemaNode(NamedTuple):
 
 
 def count_visits(schema: Any, maximum: int) -> int:
-    """How many schemas are asked, at most, about one value and those on the way to it.
+    """Return how many schemas are visited, at most, for one value and its ancestors.
 
-    Where that is more than ``bound``, it is ``bound`` + 1. ``schema`` is one that ``foreign.validator``
-    takes, and a document is nested MAX_DEPTH levels deep. What refers to itself without going into a value
-    counts as more, and so does what is too big to be counted: 10,000 schemas, if they recur.
+    A result above ``maximum`` is ``maximum`` + 1. ``schema`` is one that ``custom_schemas.build_validator``
+    accepts, and a document is nested MAX_DEPTH levels deep. A schema that refers to itself for the same value
+    exceeds the maximum, and so does one that is too big to be counted: 10,000 schemas, if they recur.
     """
     nodes = _build_nodes(schema)
     root, top = len(nodes) - 1, maximum + 1
@@ -54,7 +55,7 @@ def count_visits(schema: Any, maximum: int) -> int:
     objects, arrays = [1] * len(nodes), [1] * len(nodes)
     for number in cyclic:
         objects[number] = arrays[number] = top
-    inner_counts = [0] * len(nodes)  # below the deepest level there is nothing
+    inner_counts = [0] * len(nodes)  # there is nothing below the deepest level
     for level in range(MAX_DEPTH + 1):
         if level * len(nodes) > _MAX_COUNTED:
             return top
@@ -72,7 +73,7 @@ def count_visits(schema: Any, maximum: int) -> int:
 def _count_schema_visits(
     counts: list[int], same_value: tuple[int, ...], children: _ChildSchemas, inner_counts: list[int], top: int
 ) -> int:
-    """One, and what that many others are asked; plain loops, since this is all the work."""
+    """Return one, plus the visits of the others; plain loops, because this is the hot spot."""
     by_name, by_pattern, fallback, always = children
     total = 1
     for number in same_value:
@@ -88,14 +89,14 @@ def _count_schema_visits(
 
 
 def _order_nodes(nodes: Sequence[_SchemaNode]) -> tuple[list[int], list[int]]:
-    """The schemas, each after those that it asks about the same value; and those that never end asking."""
+    """Return the schemas, each after those that it applies to the same value, and those in endless cycles."""
     dependents: list[list[int]] = [[] for _ in nodes]
     for number, node in enumerate(nodes):
         for ready in node.same_value:
             dependents[ready].append(number)
     pending_counts = [len(node.same_value) for node in nodes]
     order = [number for number, count in enumerate(pending_counts) if not count]
-    for ready in order:  # which grows meanwhile
+    for ready in order:  # the list grows during the loop
         for number in dependents[ready]:
             pending_counts[number] -= 1
             if not pending_counts[number]:
@@ -104,7 +105,7 @@ def _order_nodes(nodes: Sequence[_SchemaNode]) -> tuple[list[int], list[int]]:
 
 
 def _build_nodes(root: Any) -> list[_SchemaNode]:
-    """All schemas that are ever asked, by number; the last one is the root."""
+    """Return all reachable schemas, by number; the last one is the root."""
     numbers: dict[int, int] = {}
     schemas: list[dict[str, Any]] = []
 
@@ -118,7 +119,7 @@ def _build_nodes(root: Any) -> list[_SchemaNode]:
 
     root_number = number_of(root)
     nodes = [_SchemaNode()]
-    for schema in schemas:  # which grows meanwhile
+    for schema in schemas:  # the list grows during the loop
         same_value = [one for key in _SAME_VALUE_LISTS for one in schema.get(key, ())]
         same_value += (schema[key] for key in _SAME_VALUE_SCHEMAS if key in schema)
         same_value += schema.get("dependentSchemas", {}).values()
@@ -127,7 +128,7 @@ def _build_nodes(root: Any) -> list[_SchemaNode]:
         evaluations = 1 if _UNEVALUATED_KEYWORDS.isdisjoint(schema) else _REEVALUATIONS
 
         def each(key: str, schema: dict[str, Any] = schema) -> tuple[int, ...]:
-            """The schema below one keyword, if it has one."""
+            """Return the number of the schema under one keyword, if it has one."""
             return (number_of(schema[key]),) if key in schema else ()
 
         object_children = _ChildSchemas(

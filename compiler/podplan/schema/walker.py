@@ -1,7 +1,7 @@
-"""The verdict of a JSON Schema by walking value and schema, for the few documents of a short run.
+"""Decides about validity by walking value and schema, for the few documents of a short run.
 
-Loading and building a validator costs as much as fifty walks; beyond some documents the validator is the
-faster. Where the two could differ, the walk leaves the verdict to it.
+Loading and building a validator costs as much as fifty walks; for more documents the validator is faster. If
+the two could differ, the walker leaves the decision to the validator.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from podplan.kubernetes.accessors import PYTHON_TYPES
 
 Schema = Mapping[str, Any]
 
-_MAX_INTEGER = 2**53  # beyond it, readers of JSON differ
-_MAX_TEXT_LENGTH = 10_000  # beyond it, patterns are for an engine that is linear in time
+_MAX_INTEGER = 2**53  # beyond it, JSON parsers differ
+_MAX_TEXT_LENGTH = 10_000  # longer texts are matched by an engine that takes linear time
 _PATTERN_END = re.compile(r"(?<!\\)\$")
 _OTHER_TYPES = (bool, list, type(None))
 
 
 class _Undecided(Exception):
-    """A keyword or a value that the walk does not know."""
+    """Raised for a keyword or a value that the walker does not support."""
 
 
 def decide_validity(schema: Schema, data: Any) -> bool | None:
-    """Whether ``data`` satisfies the self-contained ``schema``; None where the validator has to be asked."""
+    """Whether ``data`` fits the self-contained ``schema``; None if the validator has to decide."""
     try:
         return _is_valid(schema, data, schema)
     except (_Undecided, RecursionError):
@@ -44,7 +44,7 @@ def _is_valid(schema: Any, value: Any, root: Schema) -> bool:
 
 
 def _require_json(value: Any) -> None:
-    """Raises _Undecided for what JSON does not hold, and for what its readers differ in."""
+    """Raise _Undecided for values that JSON does not have, or that its parsers read differently."""
     value_type = type(value)
     if value_type is str:
         is_decidable = len(value) <= _MAX_TEXT_LENGTH and (
@@ -64,7 +64,7 @@ def _is_surrogate(character: str) -> bool:
     return "\ud800" <= character <= "\udfff"
 
 
-# What says nothing by itself.
+# Keywords without effect on validity.
 _ANNOTATION_KEYWORDS = frozenset(
     {
         *("$schema", "$defs", "title", "description", "default", "examples", "deprecated", "format"),
@@ -133,7 +133,7 @@ def _matches_pattern(expected: Any, value: Any, _schema: Schema, _root: Schema) 
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern as JSON Schema means it: in Python, ``$`` is also the place before a last line break."""
+    """Compile a pattern as JSON Schema means it: in Python, ``$`` also matches before a last line break."""
     return re.compile(_PATTERN_END.sub(r"\\Z", pattern), re.ASCII)
 
 
@@ -148,7 +148,7 @@ def _matches_condition(expected: Any, value: Any, schema: Schema, root: Schema) 
 def _build_comparison(
     value_types: type | tuple[type, ...], compare: Callable[[Any, Any], bool]
 ) -> Callable[..., bool]:
-    """A keyword that compares values of some types, and lets all others be."""
+    """Build a keyword that compares values of some types, and accepts all others."""
     return lambda wanted, value, _schema, _root: not isinstance(value, value_types) or compare(value, wanted)
 
 

@@ -1,1 +1,1 @@
-"""What commands besides ``check`` do, one package or module each."""
+"""The implementation of commands other than ``check``, one package or module each."""

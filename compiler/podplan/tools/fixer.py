@@ -1,7 +1,7 @@
-"""Findings repaired: their fixes made in the texts of the files, and each tried before it counts.
+"""Applies fixes of findings to the texts of files, and verifies each by checking the result.
 
-Nothing is written here. After every pass the files are checked as they would be; a fix whose finding does not
-go away, or that brings errors, is withdrawn.
+Nothing is written here. After every pass the files are checked with their new texts; a fix whose finding
+remains, or that adds errors, is withdrawn.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ CheckTexts = Callable[[FileTexts], CheckResult]
 
 
 class FixResult(NamedTuple):
-    """The result after repairing; ``texts`` and ``before`` are the texts of the files that changed.
+    """The result after fixing; ``texts`` and ``before`` are the texts of the files that changed.
 
-    ``withdrawn`` are fixes that did not do what they promise, each with what happened. ``shown`` are the
-    texts before and after with stars for secrets; a file that may not be shown at all is not in it.
+    ``withdrawn`` are fixes that failed, each with the reason. ``shown`` are the texts before and after with
+    secrets redacted, without files that may not be shown at all.
     """
 
     result: CheckResult
@@ -46,7 +46,7 @@ def fix_files(
     unsafe: bool,
     watch: WatchProgress | None = None,
 ) -> FixResult:
-    """The files that ``paths`` stand for, repaired as far as fixes go; raises as ``check`` does."""
+    """Fix the files that ``paths`` match, as far as possible. Raises what ``check_files`` raises."""
 
     def checked(texts: FileTexts) -> CheckResult:
         return check_files(paths, settings, Loader(exclude=exclude, unsaved_texts=texts), exclude, watch)
@@ -55,7 +55,7 @@ def fix_files(
 
 
 def fix_texts(check_texts: CheckTexts, unsafe: bool) -> FixResult:
-    """The same for anything that can be checked with other texts in the place of files."""
+    """Fix anything that can be checked with other texts in place of files."""
     texts: dict[str, str] = {}
     before: dict[str, str] = {}
     fixed: list[Finding] = []
@@ -81,7 +81,7 @@ def fix_texts(check_texts: CheckTexts, unsafe: bool) -> FixResult:
             return _find_failure(fixes, result, after) or after
 
         chosen, after = _keep_successful(chosen, [], result, tried, withdrawn)
-        if chosen:  # what stood in the way of the others may be gone now
+        if chosen:  # conflicts with other fixes may be resolved now
             withdrawn.clear()
         texts = texts | _apply_edits(chosen, result.original_texts)
         for file, text in _apply_edits(
@@ -101,9 +101,9 @@ def _keep_successful(
     try_fixes: Callable[[Sequence[Finding]], CheckResult | str],
     withdrawn: list[tuple[Finding, str]],
 ) -> tuple[list[Finding], CheckResult]:
-    """``kept`` and those of the fixes that hold beside it, and what is found then; the others are withdrawn.
+    """Return ``accepted`` with the fixes that succeed in addition, and the check result; withdraw the others.
 
-    Halves are tried while they fail, so that one bad fix among many costs a few checks, not one for each.
+    A failing set is split in halves, so that one bad fix among many costs a few checks, not one for each.
     """
     after = try_fixes([*accepted, *fixes])
     if isinstance(after, CheckResult):
@@ -127,7 +127,8 @@ def _get_edits(finding: Finding) -> tuple[Edit, ...]:
 
 
 def _select_disjoint(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings whose edits touch none of those before them; the others wait for the next pass."""
+    """Return the findings whose edits do not touch those of earlier ones; the others wait for the next
+    pass."""
     taken_spans: dict[str, list[tuple[int, int]]] = {}
     chosen = []
     for finding in findings:
@@ -141,7 +142,7 @@ def _select_disjoint(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _overlaps_any(edit: Edit, taken_spans: list[tuple[int, int]]) -> bool:
-    """Whether an edit touches one of the stretches that are ``taken``, in order."""
+    """Whether an edit touches one of the ``taken_spans``, which are sorted."""
     index = bisect(taken_spans, (edit.start, edit.end))
     return any(
         edit.start <= end and start <= edit.end for start, end in taken_spans[max(0, index - 1) : index + 1]
@@ -149,7 +150,7 @@ def _overlaps_any(edit: Edit, taken_spans: list[tuple[int, int]]) -> bool:
 
 
 def _apply_edits(findings: Iterable[Finding], texts: FileTexts) -> dict[str, str]:
-    """The texts of files with the edits of all findings; files not at hand are left out."""
+    """Return the texts of files with the edits of all findings; files without a text are skipped."""
     by_file: dict[str, list[Edit]] = {}
     for finding in findings:
         for edit in _get_edits(finding):
@@ -167,7 +168,7 @@ def _apply_edits(findings: Iterable[Finding], texts: FileTexts) -> dict[str, str
 
 
 def _redact_fix(finding: Finding) -> Finding:
-    """The finding as its fix may be shown: with stars for what a secret one writes."""
+    """Return the finding with its secret edits redacted."""
     fix = finding.fix
     if fix is None or not fix.contains_secret:
         return finding
@@ -176,23 +177,22 @@ def _redact_fix(finding: Finding) -> Finding:
 
 
 def _find_failure(chosen: Sequence[Finding], before: CheckResult, after: CheckResult) -> str:
-    """Why the fixes do not hold, or "": a finding is still there, or there is an error that was not.
+    """Return why the fixes fail, or "": a finding remains, or there is a new error.
 
-    A document whose form is mended is looked at further than before: what is found then, elsewhere in it, was
-    there all the time.
+    A document whose form is fixed is checked further than before: findings elsewhere in it are not new.
     """
     old_counts, new_counts = _count_findings(before), _count_findings(after)
     for (rule, file), number in Counter((found.rule, found.location.file) for found in chosen).items():
         if new_counts[rule, file] > old_counts[rule, file] - number:
             return f"{rule} would still be there"
     paths = {one.location.path for one in chosen}
-    # A key that is renamed stands at another path afterwards.
+    # A renamed key has another path afterwards.
     paths |= {(*one.location.path[:-1], edit.text) for one in chosen for edit in _get_edits(one)}
     fixes_form = all(found.rule.startswith(FORM_RULE_PREFIXES) for found in chosen)
     for finding in after.fixable_findings:
         key = finding.rule, finding.location.file
         is_new_error = finding.severity is Severity.ERROR and new_counts[key] > old_counts[key]
-        has_fix = finding.fix is not None and finding.fix.edits  # the next pass has it
+        has_fix = finding.fix is not None and finding.fix.edits  # the next pass fixes it
         is_same_path = finding.location.path in paths
         if (
             is_new_error
@@ -208,5 +208,5 @@ def _count_findings(result: CheckResult) -> Counter[tuple[str, str]]:
 
 
 def _identify_finding(finding: Finding) -> tuple[object, ...]:
-    """A finding, wherever its line has moved to."""
+    """Return the identity of a finding, independent of its line."""
     return finding.rule, finding.location.file, finding.location.path, finding.message

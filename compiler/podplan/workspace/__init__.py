@@ -1,4 +1,5 @@
-"""Files that others name: never read outside the root of the one that names them, refused if they change."""
+"""Loading the files that documents refer to: only inside the root of the referring file, and unchanged in
+a run."""
 
 from __future__ import annotations
 
@@ -39,15 +40,19 @@ if TYPE_CHECKING:
     from podplan.kinds.spec import KindSpec, Reference
     from podplan.workspace.references import DocumentIndex
 
-# Files that others name and that are kept: bases serve many profiles, the source of a rendered CR one.
+# Cached referenced files: base profiles serve many profiles, the source of a rendered CR serves one.
 MAX_CACHED_SOURCES = 1_000
 INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
 
 
 class FileReferences(NamedTuple):
-    """What a Reader notes: which files each file names, profiles extend and hold inventories; and of
-    each file that it read the root, and what tells in this run whether it still has the text that it had.
-    ``referenced_files`` hold documents that CRs refer to, and the WorkloadMappings of their kinds."""
+    """References that a Loader recorded: which files each file refers to, which are extended, which are
+    inventories.
+
+    ``roots`` and ``text_hashes`` have the root of each file that was read, and a hash of its text, to notice
+    a change in this run. ``referenced_files`` contain documents that CRs refer to, and the WorkloadMappings
+    of their kinds.
+    """
 
     references: dict[str, tuple[str, ...]]
     extended_files: set[str]
@@ -57,7 +62,7 @@ class FileReferences(NamedTuple):
     referenced_files: set[str]
 
     def add_references(self, file: str, referenced: Iterable[str]) -> None:
-        """Keeps in mind that ``file`` names other files, of which each is named by many."""
+        """Record that ``file`` refers to files that many others refer to as well."""
         known_references = self.references.get(file, ())
         self.references[file] = (
             *known_references,
@@ -66,11 +71,12 @@ class FileReferences(NamedTuple):
 
 
 class Loader:
-    """Reads the files that others refer to, and keeps the last of them: bases, inventories, sources of CRs.
+    """Reads the files that others refer to, and caches the last ones: base profiles, inventories, sources of
+    CRs.
 
-    A given ``inventory`` is that of every profile and CR, and none is looked for; else it is not looked for
-    in what ``exclude`` says, shell patterns as for ``files.expand``. ``instead`` has texts that are taken for
-    the content of files, by their paths as they are called in the run.
+    If an ``inventory`` is given, all profiles and CRs use it; otherwise it is searched for below the root,
+    except in ``exclude``, shell patterns as for ``files.expand_paths``. ``unsaved_texts`` replace the content
+    of files, by their paths as the run calls them.
     """
 
     def __init__(
@@ -95,22 +101,22 @@ class Loader:
         self._stream: SourceFile | None = None
 
     def start_run(self, files: Iterable[str]) -> None:
-        """Takes note of the files of a run: what lies above them is called as seen from the first one."""
+        """Register the files of a run: paths above them are shown relative to the first one."""
         self._first_files, self._files = {}, iter(files)
 
     @property
     def references(self) -> Mapping[str, Collection[str]]:
-        """Which files each file names, whether they are there or not."""
+        """The files that each file refers to, whether they exist or not."""
         return self._references.references
 
     @property
     def extended_files(self) -> set[str]:
-        """The files that profiles and bases extend."""
+        """The files that profiles and base profiles extend."""
         return self._references.extended_files
 
     @property
     def inventory_files(self) -> set[str]:
-        """The files with inventories that were taken."""
+        """The files with the inventories that are used."""
         return self._references.inventory_files
 
     @property
@@ -119,12 +125,15 @@ class Loader:
         return self._references.referenced_files
 
     def take_references(self) -> FileReferences:
-        """What was noted since this was last asked, to be added to another Reader."""
+        """Return the references recorded since the last call, to be merged into another Loader."""
         references, self._references = self._references, FileReferences({}, set(), set(), {}, {}, set())
         return references
 
     def merge_references(self, references: FileReferences) -> None:
-        """Takes over what another Reader noted in a run. Raises UsageError where it read another text."""
+        """Merge the references that another Loader recorded.
+
+        Raises UsageError: if that read a different text.
+        """
         for file, referenced in references.references.items():
             self._references.add_references(file, referenced)
         self._references.extended_files.update(references.extended_files)
@@ -135,7 +144,7 @@ class Loader:
             self._require_same_text(file, text_hash)
 
     def load_base(self, reference: str, referrer: TracedDocument) -> TracedDocument | Diagnostic:
-        """The profile or base that ``extends`` of ``referrer`` names, relative to that file."""
+        """Load the profile or base profile that ``extends`` of ``referrer`` names, relative to that file."""
         file = _file_of(referrer)
         if os.path.isabs(reference):
             return Diagnostic("PROF002", f'"{reference}" is an absolute path; write it relative to this file')
@@ -163,9 +172,10 @@ class Loader:
         return documents[0]
 
     def find_inventory(self, doc: TracedDocument, inventory_file: str = "") -> TracedDocument | None:
-        """The ClusterInventory for a profile: the ``named`` file, else the one below the root of the profile.
+        """Return the ClusterInventory for a profile: from ``inventory_file``, else the one below the root of
+        the profile.
 
-        Raises UsageError where the named file holds none, or where there are two to choose from.
+        Raises UsageError: if ``inventory_file`` has no inventory, or if there are several to choose from.
         """
         if self._given_inventory is not None:
             return self._given_inventory
@@ -191,11 +201,13 @@ class Loader:
         return self._inventories[root]
 
     def add_stream(self, source: SourceFile) -> None:
-        """Takes note of a text that is no file: its documents may refer to each other."""
+        """Register a text that is no file, such as standard input, so that its documents may refer to each
+        other."""
         self._stream = source
 
     def classify(self, source: SourceFile) -> Iterator[ClassifiedDocument]:
-        """The documents of a file in order; those of a kind that a WorkloadMapping declares are CRs."""
+        """Yield the classified documents of a file in order; those of a kind that a WorkloadMapping
+        declares are CRs."""
         for item in classify_documents(source):
             kind = find_declarable_kind(item)
             declared = self.find_declared_kind(source.file, kind) if kind is not None else None
@@ -204,7 +216,7 @@ class Loader:
             )
 
     def find_declared_kind(self, file: str, kind: GroupVersionKind) -> KindSpec | None:
-        """What the first WorkloadMapping for a kind, by the order of paths, says of it; None for none."""
+        """Return the spec of a declared kind from its first WorkloadMapping, by order of paths, or None."""
         from podplan.kinds.declared.mapping import declares
 
         specs = self._load_declared_kinds(file).get((kind.group, kind.kind), ())
@@ -215,14 +227,16 @@ class Loader:
         return None
 
     def is_template_kind(self, doc: TracedDocument, kind: GroupVersionKind) -> bool:
-        """Whether documents of a kind have the templates of a declared one, and are checked with its jobs."""
+        """Whether documents of a kind have the templates of a declared kind, and so are checked with its
+        jobs."""
         from podplan.kinds.declared.mapping import list_template_kinds
 
         specs = (spec for specs in self._load_declared_kinds(_file_of(doc)).values() for spec in specs)
         return any((kind.group, kind.kind) in list_template_kinds(spec) for spec in specs)
 
     def find_same_declaration(self, mapping: TracedDocument) -> TracedDocument | None:
-        """The WorkloadMapping that counts instead of this one, as it comes first and is for the same kind."""
+        """Return the WorkloadMapping that takes precedence over this one: an earlier one for the same
+        kind."""
         from podplan.kinds.declared.mapping import list_declared_kinds
 
         for kind in list_declared_kinds(mapping):
@@ -233,7 +247,8 @@ class Loader:
         return None
 
     def find_referenced(self, reference: Reference, referrer: TracedDocument) -> TracedDocument | Diagnostic:
-        """The document below the root that a reference of ``referrer`` leads to, or why there is none."""
+        """Return the document below the root that a reference of ``referrer`` resolves to, or a
+        diagnostic."""
         from podplan.workspace.references import describe_ambiguous, describe_missing, has_kind
 
         file, kind = _file_of(referrer), str(referrer.data.get("kind"))
@@ -260,19 +275,19 @@ class Loader:
         return self._referenced[key]
 
     def _record_shared(self, file: str, referenced: str) -> None:
-        """A document in a file depends on one that others may depend on, too."""
+        """Record that a document in ``file`` depends on one that others may depend on, too."""
         self._references.referenced_files.add(referenced)
         if referenced != file:
             self.record_reference(file, referenced)
 
     def find_referrers(self, file: str) -> list[str]:
-        """The files below the root with CRs that refer to documents of a file, or that it declares."""
+        """Return the files below the root with CRs that refer to documents of a file, or whose kind it
+        declares."""
         from podplan.kinds.declared.mapping import find_referring_kinds
 
         root, index = self._find_root(file), self._get_index(file)
-        own = self._load_documents(root, file)
         specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
-        names = find_referring_kinds(own, specs)
+        names = find_referring_kinds(self._load_documents(root, file), specs) if specs else ()
         referrers = (
             other
             for name in dict.fromkeys(names)
@@ -298,9 +313,10 @@ class Loader:
         return self._declared_kinds[root]
 
     def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
-        """The files below a root that mention a kind of podplan's own that others depend on.
+        """Return the files below a root that mention one of podplan's own kinds that others depend on, by
+        kind.
 
-        All are looked for at once, so that files are read once for it.
+        One search covers all kinds, so that each file is read once.
         """
         if root not in self._mentions:
             shown = to_user_path(root, self._find_first_below(root) or file)
@@ -319,14 +335,14 @@ class Loader:
         return False
 
     def _find_root(self, file: str) -> str:
-        """The root of a file, which is asked for at every document."""
+        """Return the root of a file; cached, because every document needs it."""
         folder = os.path.dirname(file)
         if folder not in self._roots_by_folder:
             self._roots_by_folder[folder] = find_root(file)
         return self._roots_by_folder[folder]
 
     def _get_index(self, file: str) -> DocumentIndex:
-        """The index of what lies below the root of a file."""
+        """Return the index of the documents below the root of a file."""
         root = self._find_root(file)
         if root not in self._indexes:
             self._indexes[root] = self._build_index(root, file)
@@ -344,20 +360,20 @@ class Loader:
         return [item.doc for item in classify_documents(source)] if source is not None else []
 
     def _try_load(self, root: str, path: str) -> SourceFile | None:
-        """A file that was found below the root; None where it cannot be read."""
+        """Load a file that was found below the root; None if it cannot be read."""
         try:
             return self.load_source(root, path)
         except (OSError, OutsideRoot, LimitExceeded):
             return None
 
     def _find_first_below(self, root: str) -> str:
-        """The first file of the run below a root, whoever asks: workers do in any order. "" for none."""
+        """Return the first file of the run below a root, or ""; the same in every worker process."""
         while root not in self._first_files and (file := next(self._files, "")):
             self._first_files.setdefault(find_root(file), file)
         return self._first_files.get(root, "")
 
     def find_unique_inventory(self, doc: TracedDocument, inventory_file: str = "") -> TracedDocument | None:
-        """The same, but None where there are several to choose from."""
+        """Return the inventory as ``find_inventory`` does, but None if there are several to choose from."""
         try:
             return self.find_inventory(doc, inventory_file)
         except UsageError:
@@ -366,20 +382,23 @@ class Loader:
             return None
 
     def record_reference(self, file: str, referenced: str) -> None:
-        """Keeps in mind that ``file`` names another file, so that it depends on it."""
+        """Record that ``file`` refers to another file, and so depends on it."""
         self._references.add_references(file, (referenced,))
 
     def collect_texts(self, files: Iterable[str]) -> dict[str, str]:
-        """The texts of those of ``files`` that were read."""
+        """Return the texts of those of ``files`` that were read."""
         sources = ((file, self.find_source(file)) for file in files)
         return {file: source.text for file, source in sources if source is not None}
 
     def load_source(self, root: str, path: str) -> SourceFile:
-        """The file at ``path``. Raises OutsideRoot and OSError, and UsageError if it is not what it was."""
+        """Load the file at ``path``.
+
+        Raises OutsideRoot, OSError: if it cannot be read. Raises UsageError: if it changed during the run.
+        """
         source = self._sources.pop(path, None) or parse_yaml(
             read_content(root, path, self.unsaved_texts), path
         )
-        self._sources[path] = source  # the last of them is the one that was asked for last
+        self._sources[path] = source  # moved to the end: the least recently used is first
         if len(self._sources) > MAX_CACHED_SOURCES:
             del self._sources[next(iter(self._sources))]
         self._references.roots[path] = root
@@ -387,12 +406,13 @@ class Loader:
         return source
 
     def _require_same_text(self, file: str, text_hash: int) -> None:
-        """What is said of one text, and what is hidden of it, does not hold for another."""
+        """Raise UsageError if the text of a file changed: findings and redaction of one text do not fit
+        another."""
         if self._references.text_hashes.setdefault(file, text_hash) != text_hash:
             raise build_changed_error(file)
 
     def find_source(self, file: str) -> SourceFile | None:
-        """The file, if it was read, here or by another Reader of the run."""
+        """Return the file if it was read, here or by another Loader of the run."""
         root = self._references.roots.get(file)
         if root is not None and file not in self._sources:
             with suppress(OSError, OutsideRoot, LimitExceeded):
@@ -414,24 +434,24 @@ class Loader:
 
 
 def _place_of(doc: TracedDocument) -> tuple[str, int]:
-    """The file that a document is in, and which of its documents it is."""
+    """Return the file that a document is in, and the number of the document in it."""
     return os.path.realpath(_file_of(doc)), doc.source.index if doc.source is not None else 0
 
 
 def _file_of(doc: TracedDocument) -> str:
-    """The file that a document is in; an entry of a List is called after it."""
+    """Return the file that a document is in; an entry of a List belongs to the file of the List."""
     return doc.source.file if doc.source is not None else doc.name
 
 
 def _iter_contents(
     root: str, display_root: str, exclude: Sequence[str], unsaved_texts: Mapping[str, str]
 ) -> Iterator[tuple[str, bytes]]:
-    """The YAML files below ``root``, which the user calls ``display_root``, with their content.
+    """Yield the YAML files below ``root``, displayed as ``display_root``, with their content.
 
-    What cannot be read is skipped: most files here have nothing to do with the one that is checked.
+    Files that cannot be read are skipped: most of them have nothing to do with the checked one.
     """
     folder = display_root if os.path.realpath(display_root) == root else root
-    # Without a repository nobody knows what the folders below belong to: they may be temporary ones.
+    # Outside of a repository the folders below may be unrelated, such as temporary ones.
     for path in files_below(folder, exclude, [], "repository" if is_top(root) else "folder"):
         with suppress(OSError, OutsideRoot, LimitExceeded):
             text = unsaved_texts.get(path)

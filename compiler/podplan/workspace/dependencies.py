@@ -1,7 +1,7 @@
 """The files and folders that a run depends on, recorded while it reads them.
 
-A trace has a digest of every file that was read, of every folder that was listed, and the root that was found
-above them. What cannot be told so briefly makes it useless, and nothing is kept of the run.
+The record has a digest of every file that was read, of every folder that was listed, and the roots that were
+found. A dependency that cannot be recorded this way makes the record unusable, and the run is not cached.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 _active_records: list[DependencyRecord] = []
-# A run that reads fewer files is faster than a look into the cache.
+# A run that reads fewer files is faster than a lookup in the cache.
 FEWEST_FILES = 10
-UNREADABLE = ""  # the answer of a folder that cannot be listed
+UNREADABLE = ""  # the digest of a folder that cannot be listed
 
 
 class DependencyRecord:
-    """The answers by what was asked: (root, file), and folder; ``useless`` where some are not in it."""
+    """Digests by (root, file), and by folder; incomplete if a dependency could not be recorded."""
 
     def __init__(self) -> None:
         self.files: dict[tuple[str, str], str] = {}
@@ -25,7 +25,7 @@ class DependencyRecord:
         self.is_incomplete = False
 
     def merge(self, other: DependencyRecord) -> None:
-        """Takes over what was asked in another process."""
+        """Merge the record of another process."""
         for key, answer in other.files.items():
             self.is_incomplete |= self.files.setdefault(key, answer) != answer
         for folder, listed in other.folders.items():
@@ -35,7 +35,7 @@ class DependencyRecord:
 
 @contextmanager
 def record_dependencies() -> Iterator[DependencyRecord]:
-    """Traces what is read while this lasts."""
+    """Record what is read inside the ``with`` block."""
     record = DependencyRecord()
     _active_records.append(record)
     try:
@@ -45,7 +45,7 @@ def record_dependencies() -> Iterator[DependencyRecord]:
 
 
 def restart_recording() -> DependencyRecord | None:
-    """In a process of its own: traces what is read from now on instead of before, if anything is traced."""
+    """In a worker process: replace the record of the parent, if it records, by a new one; return that."""
     if not _active_records:
         return None
     _active_records[:] = [DependencyRecord()]
@@ -53,13 +53,13 @@ def restart_recording() -> DependencyRecord | None:
 
 
 def merge_record(record: DependencyRecord) -> None:
-    """What was asked in another process was asked."""
+    """Add the record of a worker process to the current one."""
     for active in _active_records:
         active.merge(record)
 
 
 def record_file(root: str, path: str, content: bytes | Exception) -> None:
-    """A file below a root was read, or could not be."""
+    """Record that a file below a root was read, or could not be."""
     for record in _active_records:
         digest = digest_file(path, content)
         record.is_incomplete |= (
@@ -68,20 +68,20 @@ def record_file(root: str, path: str, content: bytes | Exception) -> None:
 
 
 def record_folder(folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
-    """A folder was listed."""
+    """Record that a folder was listed."""
     for record in _active_records:
         digest = digest_folder(entries)
         record.is_incomplete |= record.folders.setdefault(folder, digest) != digest
 
 
 def note_unreadable(folder: str) -> None:
-    """A folder could not be listed."""
+    """Record that a folder could not be listed."""
     for trace in _active_records:
         trace.is_incomplete |= trace.folders.setdefault(folder, UNREADABLE) != UNREADABLE
 
 
 def record_unknown() -> None:
-    """Something was asked that a trace cannot tell."""
+    """Record a dependency that has no digest, which makes the record unusable."""
     for record in _active_records:
         record.is_incomplete = True
 
@@ -93,14 +93,15 @@ def digest_folder(entries: Iterable[os.DirEntry[str]]) -> str:
 
 def _describe_type(entry: os.DirEntry[str]) -> str:
     if entry.is_symlink():
-        with suppress(OSError):  # a folder that can be listed and not entered
+        with suppress(OSError):  # the folder can be listed, but not entered
             return f"link to {os.readlink(entry.path)}"
         return "link"
     return "folder" if entry.is_dir() else "file"
 
 
 def digest_file(path: str, content: bytes | Exception) -> str:
-    """What a file holds, or what is said of it, and where a link leads: what is said goes by that, too."""
+    """Return a digest of the content of a file, or of the error, and of the target of a link, which
+    messages show."""
     said = (
         f"{type(content).__name__}: {content}" if isinstance(content, Exception) else _hash_content(content)
     )

@@ -1,4 +1,4 @@
-"""Whether the files that a run depended on are still the same: then the run would give the same result."""
+"""Whether the files that a run depended on are unchanged, so that its cached result is valid."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from podplan.core.typing import Any
 from podplan.workspace.dependencies import UNREADABLE, DependencyRecord, digest_file, digest_folder
 from podplan.workspace.files import OutsideRoot, find_root, is_in_repository, read_inside_root
 
-Told = dict[str, Any]  # a trace as JSON has it
+Told = dict[str, Any]  # a record as JSON
 
 
 def as_data(trace: DependencyRecord) -> Told:
-    """A trace as plain data, with the roots as they are now."""
+    """Return a record as plain data, with the current roots."""
     return {
         "files": [[root, path, digest] for (root, path), digest in trace.files.items()],
         "folders": list(map(list, trace.folders.items())),
@@ -23,7 +23,7 @@ def as_data(trace: DependencyRecord) -> Told:
 
 
 def still_true(told: Told) -> bool:
-    """Whether the files, asked again, answer as in a trace."""
+    """Whether all files and folders still have the digests of a record."""
     return (
         all(_folder(folder) == digest for folder, digest in told["folders"])
         and all(_file(root, path) == digest for root, path, digest in told["files"])
@@ -47,7 +47,7 @@ def _folder(folder: str) -> str:
 
 
 def _roots(paths: Iterable[str]) -> list[list[Any]]:
-    """For each folder with files: its real path, its root, and whether that is a repository."""
+    """Return for each folder with files: its real path, its root, and whether the root is a repository."""
     folders = sorted({os.path.dirname(path) or os.curdir for path in paths})
     return [
         [folder, os.path.realpath(folder), find_root(folder), is_in_repository(folder)] for folder in folders

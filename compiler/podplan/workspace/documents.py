@@ -1,4 +1,4 @@
-"""What the documents of a file are: profiles, bases, inventories, CRs, Kubernetes objects, or not ours."""
+"""Classification of documents: profile, base profile, inventory, CR, Kubernetes object, or other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PROFILE_KINDS = {
     "ClusterInventory": "inventory",
     "WorkloadMapping": "mapping",
 }
-# Documents that others depend on and that are checked for their own form alone.
+# Documents that others depend on, and whose own form is all that is checked of them.
 SHARED_CATEGORIES = ("base", "inventory", "mapping")
 OBJECT_KINDS = frozenset(
     {
@@ -46,10 +46,10 @@ OBJECT_KINDS = frozenset(
         ("tensorstack.dev/v1beta1", "TensorBoard"),
     }
 )
-# What a profile is made of, with kinds of ours that do not exist, which are probably misspelt.
+# The categories of profiles, and documents of an unknown kind of podplan, whose kind is probably misspelt.
 OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
 ALL_SORTS = OF_PROFILES | {"cr", "object"}
-# What a file must mention before a fault in its YAML is our concern.
+# API groups that a file must mention for its syntax errors to be reported.
 OWN_API_PREFIXES = (
     *(f"{family.group}/" for family in FAMILIES if family.owns_group),
     *(kind for family in FAMILIES if family.owns_group for kind in family.packages),
@@ -64,11 +64,11 @@ OWN_API_PREFIXES = (
 
 
 class ClassifiedDocument(NamedTuple):
-    """One document, or one entry of a List.
+    """One document, or one entry of a List, with its category.
 
-    ``category`` is profile, base, inventory, mapping, cr, object, podplan (a kind of ours that does not
-    exist) or other; for other, ``reason`` says in a few words what it is. ``declared_kind`` is the kind of a
-    CR that a WorkloadMapping declares.
+    ``category`` is profile, base, inventory, mapping, cr, object, podplan (an unknown kind in the API group
+    of podplan) or other; for other, ``reason`` says in a few words what it is. ``declared_kind`` is the kind
+    of a CR that a WorkloadMapping declares.
     """
 
     category: str
@@ -78,16 +78,17 @@ class ClassifiedDocument(NamedTuple):
 
 
 def classify_documents(source: SourceFile) -> Iterator[ClassifiedDocument]:
-    """The documents of a file in order, Lists taken apart."""
+    """Yield the documents of a file in order; a List is split into its entries."""
     for document in source.documents:
         yield from _unpack_list(TracedDocument(document.file, document.data, source=document))
 
 
 def may_hold(source: SourceFile, sorts: Collection[str]) -> bool:
-    """Whether a file holds a document of some ``sorts``, or may hold one in a part that is not YAML."""
+    """Whether a file has a document of one of the categories, or may have one in a part that is not valid
+    YAML."""
     if any(item.category in sorts for item in classify_documents(source)):
         return True
-    unread = {fault.document for fault in source.diagnostics} - {one.index for one in source.documents}
+    unread = {fault.document_index for fault in source.diagnostics} - {one.index for one in source.documents}
     if not unread:
         return False
     names = OWN_API_PREFIXES if "cr" in sorts else (f"{PROFILE_GROUP}/v",)
@@ -96,12 +97,13 @@ def may_hold(source: SourceFile, sorts: Collection[str]) -> bool:
 
 
 def mentions_own_api(text: str) -> bool:
-    """Whether a text names an apiVersion of ours, so that a fault in it is worth a finding."""
+    """Whether a text mentions an apiVersion that podplan knows, so that its syntax errors are worth a
+    finding."""
     return any(name in text for name in OWN_API_PREFIXES)
 
 
 def is_helm_template(text: str) -> bool:
-    """Whether a text that is not YAML looks like a template of Helm."""
+    """Whether a text that is not valid YAML looks like a Helm template."""
     return "{{" in text and any(
         mark in text for mark in (".Values", ".Release", ".Chart", "{{-", "{{ include")
     )
@@ -122,7 +124,7 @@ def _unpack_list(doc: TracedDocument) -> Iterator[ClassifiedDocument]:
 
 
 def _build_list_entry(list_cursor: Cursor, entry: Cursor) -> Any:
-    """An entry of a List; what it lacks of apiVersion and kind is that of a ``…List`` of one kind."""
+    """Return an entry of a List; a missing apiVersion or kind is derived from a ``…List`` of one kind."""
     kind = str(list_cursor["kind"].value).removesuffix("List")
     is_incomplete = isinstance(entry.value, dict) and not (
         entry.get("apiVersion").exists and entry.get("kind").exists
@@ -144,7 +146,7 @@ def _is_list(data: Any) -> bool:
 
 
 def classify_document(doc: TracedDocument) -> ClassifiedDocument:
-    """The document with what it is."""
+    """Return the document with its category."""
     data = doc.data
     if not isinstance(data, dict):
         return ClassifiedDocument("other", doc, "not a mapping")
@@ -153,7 +155,7 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
         return ClassifiedDocument("cr", doc)
     if not isinstance(version, str):
         return ClassifiedDocument("other", doc, "no apiVersion")
-    group = version.partition("/")[0]  # a group without a version is a mistake that the schemas name
+    group = version.partition("/")[0]  # a group without a version is reported by the schemas
     if group == PROFILE_GROUP:
         return ClassifiedDocument(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
     family = find_family(version, kind)
@@ -165,9 +167,9 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
 
 
 def find_declarable_kind(item: ClassifiedDocument) -> GroupVersionKind | None:
-    """The kind of a document that podplan does not know and a WorkloadMapping may declare.
+    """Return the kind of a document that podplan does not know and a WorkloadMapping may declare.
 
-    None for the kinds that Kubernetes has itself: their groups have no dot, or end in .k8s.io.
+    None for the built-in kinds of Kubernetes: their groups have no dot, or end in .k8s.io.
     """
     if item.category != "other" or not isinstance(item.doc.data, dict):
         return None
@@ -181,7 +183,7 @@ def find_declarable_kind(item: ClassifiedDocument) -> GroupVersionKind | None:
 
 
 def has_pod_template(data: Any) -> bool:
-    """Whether a Pod template is somewhere below the top of a document."""
+    """Whether there is a Pod template anywhere below the top level of a document."""
     waiting = list(data.values()) if isinstance(data, dict) else []
     while waiting:
         value = waiting.pop()
@@ -197,7 +199,7 @@ def has_pod_template(data: Any) -> bool:
 
 
 def _lacks_group(api_version: object, kind: object) -> bool:
-    """Whether an apiVersion is missing, or has a group that is probably a misspelt one with this kind."""
+    """Whether an apiVersion is missing, or its group is probably misspelt for this kind."""
     if not isinstance(api_version, str):
         return api_version is None
     group = api_version.partition("/")[0]
@@ -206,7 +208,7 @@ def _lacks_group(api_version: object, kind: object) -> bool:
 
 
 def _may_be_job(family: Family, kind: object) -> bool:
-    """Whether ``kind``, or the kind in its List, is a job, or probably a misspelt one of the group."""
+    """Whether ``kind``, or the kind in its List, is a job kind of the family, or probably a misspelt one."""
     if not isinstance(kind, str):
         return family.owns_group
     name = kind.removesuffix("List")
@@ -218,7 +220,7 @@ def _may_be_job(family: Family, kind: object) -> bool:
 
 
 def identify_object(data: Mapping[str, Any]) -> dict[str, Any]:
-    """apiVersion, kind, name and namespace of an object, None for what it lacks."""
+    """Return apiVersion, kind, name and namespace of an object, None for a missing one."""
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return {

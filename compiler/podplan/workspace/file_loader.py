@@ -1,4 +1,4 @@
-"""Files that are checked, opened: what each holds, or why it is not read, and what is said if it changes."""
+"""Loading the files that are checked: the content of each, or the reason why it is skipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DENIED = "permission denied"
 
 
 class SkippedFile(NamedTuple):
-    """A file that is not checked, and in a few words why."""
+    """A file that is not checked, and the reason in a few words."""
 
     file: str
     reason: str
@@ -26,11 +26,12 @@ class SkippedFile(NamedTuple):
 def load_files(
     paths: Iterable[str], unsaved_texts: Mapping[str, str] = {}
 ) -> Iterator[SourceFile | SkippedFile]:
-    """Each file read, or why it is not. Raises UsageError for a file that cannot be read at all.
+    """Yield each file, loaded or skipped.
 
-    ``instead`` has texts that are taken for the content of files.
+    ``unsaved_texts`` replace the content of files.
 
-    A file of ours that reaches a bound raises LimitExceeded, but only after all the others.
+    Raises UsageError: for a file that cannot be read at all. Raises LimitExceeded: for a file with an
+    apiVersion that podplan knows and that exceeds a limit, after all other files.
     """
     limit_errors: list[str] = []
     for path in paths:
@@ -43,7 +44,11 @@ def load_files(
 
 
 def load_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile | SkippedFile:
-    """One file. Raises UsageError, and LimitExceeded where it is ours and reaches a bound."""
+    """Load one file.
+
+    Raises UsageError: if it cannot be read. Raises LimitExceeded: if it exceeds a limit and mentions an
+    apiVersion that podplan knows.
+    """
     root = find_root(path)
     try:
         try:
@@ -56,12 +61,12 @@ def load_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile | 
         return SkippedFile(path, error.reason)
     except PermissionError:
         return SkippedFile(path, DENIED)
-    except OSError as error:  # also where a file is taken away before it is looked into once more
+    except OSError as error:  # also if the file is removed before it is searched
         raise UsageError(f"{path}: {describe_os_error(error)}") from None
 
 
 def _mentions_own_api(root: str, path: str, unsaved_texts: Mapping[str, str]) -> bool:
-    """Whether a file names an apiVersion of ours; it may be too big to be read, and need not be there."""
+    """Whether a file mentions an apiVersion that podplan knows; it may be too big to load, or missing."""
     text = unsaved_texts.get(path)
     return (
         file_contains_any(root, path, [name.encode() for name in OWN_API_PREFIXES])
@@ -71,7 +76,7 @@ def _mentions_own_api(root: str, path: str, unsaved_texts: Mapping[str, str]) ->
 
 
 def reload_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile:
-    """A file that was read before. Raises UsageError where it is not what it was."""
+    """Load a file again. Raises UsageError: if it changed since it was read."""
     with suppress(LimitExceeded):  # it has grown
         source = load_file(path, unsaved_texts)
         if isinstance(source, SourceFile):
@@ -80,12 +85,13 @@ def reload_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile:
 
 
 def build_changed_error(path: str) -> UsageError:
-    """What there is to say where a file changes while it is checked."""
+    """Return the error for a file that changed during the run."""
     return UsageError(f"{path} was changed while it was checked; run podplan again")
 
 
 def summarize_limit_errors(limit_errors: Sequence[str]) -> str:
-    """One sentence for all files that reached a bound, one at least: the first, and how many others."""
+    """Return one sentence for one or more files that exceeded a limit: the first, and the number of
+    others."""
     other_count = len(limit_errors) - 1
     return limit_errors[0] + (
         f" (and {other_count} more such file{'s' if other_count > 1 else ''})" if other_count else ""
@@ -93,7 +99,10 @@ def summarize_limit_errors(limit_errors: Sequence[str]) -> str:
 
 
 def read_standard_input(filename: str = "") -> SourceFile:
-    """Standard input as a file called ``filename``. Raises LimitExceeded, UsageError if it is closed."""
+    """Read standard input as a file called ``filename``.
+
+    Raises LimitExceeded: if it is too big. Raises UsageError: if it is closed.
+    """
     if sys.stdin is None:
         raise UsageError("cannot read standard input: it is closed")
     content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
@@ -104,11 +113,11 @@ def read_standard_input(filename: str = "") -> SourceFile:
 
 
 def read_content(root: str, path: str, unsaved_texts: Mapping[str, str]) -> bytes:
-    """The bytes of a file, or those taken for it. Raises OSError, OutsideRoot and LimitExceeded."""
+    """Return the bytes of a file, or of its unsaved text. Raises OSError, OutsideRoot and LimitExceeded."""
     text = unsaved_texts.get(path)
     return read_inside_root(root, path) if text is None else text.encode()
 
 
 def describe_os_error(error: OSError) -> str:
-    """What went wrong, in the words of the system."""
+    """Return the error text of the operating system."""
     return (error.strerror or str(error)).lower()

@@ -1,7 +1,7 @@
-"""Which files to read, and reading them: never outside the root, never anything but regular files.
+"""Finding and reading files: never outside the root, and only regular files.
 
-The root of a file is the git top level that it lies in, else its own folder. Files are known by the path
-that the user gave, so that what is printed can be opened from where the user stands.
+The root of a file is the git top level that contains it, else its own folder. Files keep the path that the
+user gave, so that printed paths can be opened from the current folder of the user.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from podplan.core.typing import BinaryIO, Literal
 from podplan.workspace.dependencies import note_unreadable, record_file, record_folder, record_unknown
 
 YAML_SUFFIXES = (".yaml", ".yml")
-GOLDEN_SUFFIX = ".golden"  # before the suffix of a file that holds what the file without it renders to
+GOLDEN_SUFFIX = ".golden"  # before the suffix: a.golden.yaml has the render of a.yaml
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
-# O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
+# O_NONBLOCK: opening a FIFO must not block until there is a writer.
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -32,7 +32,7 @@ class PathNotFound(Exception):
 
 
 class OutsideRoot(Exception):
-    """A file that is not below the root, or not a regular file; ``reason`` says which in a few words."""
+    """A file that is outside of the root, or not a regular file; ``reason`` says which in a few words."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -40,19 +40,19 @@ class OutsideRoot(Exception):
 
 
 def find_root(path: str) -> str:
-    """The folder that a file may refer into: the git top level above it, else its own folder."""
+    """Return the folder that a file may refer into: the git top level above it, else its own folder."""
     folder = _resolve_folder(path)
     return _search_git_top(folder) or folder
 
 
 def find_git_top(path: str) -> str:
-    """The git top level above a file or a folder; "" where there is none."""
+    """Return the git top level above a file or a folder, or ""."""
     return _search_git_top(_resolve_folder(path))
 
 
 def _resolve_folder(path: str) -> str:
     folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
-    while not os.path.isdir(folder):  # standard input may be called after a file that does not exist
+    while not os.path.isdir(folder):  # standard input may be named after a file that does not exist
         folder = os.path.dirname(folder)
     return folder
 
@@ -69,16 +69,16 @@ def _search_git_top(folder: str) -> str:
 
 
 def is_top(folder: str) -> bool:
-    """Whether a folder, by its real path, is the top of a repository, and not only the folder of a file."""
+    """Whether a folder, given by its real path, is the top of a repository."""
     return folder in _extra_roots or os.path.exists(os.path.join(folder, ".git"))
 
 
-_extra_roots: list[str] = []  # of copies of repositories that came without .git
+_extra_roots: list[str] = []  # roots of copies of repositories without .git
 
 
 @contextmanager
 def use_as_root(folder: str) -> Iterator[None]:
-    """While this lasts, ``folder`` is the root of what lies below it, as the git top level is elsewhere."""
+    """Inside the ``with`` block, ``folder`` is the root of the files below it, like a git top level."""
     _extra_roots.append(os.path.realpath(folder))
     try:
         yield
@@ -87,14 +87,14 @@ def use_as_root(folder: str) -> Iterator[None]:
 
 
 def require_inside_repository(path: str) -> None:
-    """Raises OutsideRoot where a link on the way to ``path`` leads out of the repository that it lies in.
+    """Raise OutsideRoot if a link on ``path`` leads out of the repository that contains it.
 
-    Whoever names the path means what is in the repository, and not what a pull request put in its place.
+    The user means a path in the repository; a pull request may have replaced a part of it by a link.
     """
     current, top = os.sep, ""
     for step in os.path.abspath(path).split(os.sep):
         current = os.path.join(current, step)
-        if os.path.islink(current):  # else it is as real as what is above it
+        if os.path.islink(current):  # otherwise its real path follows from that of its parent
             current = os.path.realpath(current)
         if top and os.path.commonpath((current, top)) != top:
             raise OutsideRoot(path, "leads out of the repository")
@@ -110,19 +110,20 @@ def is_in_git_folder(path: str) -> bool:
 
 
 def is_in_repository(path: str) -> bool:
-    """Whether a file lies in a git repository."""
+    """Whether a file is in a git repository."""
     return os.path.exists(os.path.join(find_root(path), ".git"))
 
 
 def expand_paths(
     paths: Sequence[str], exclude: Sequence[str] = (), unreadable: list[str] | None = None
 ) -> Iterator[str]:
-    """The files that the paths stand for, each once: files as given, YAML files below folders, sorted.
+    """Yield the files that the paths match, each once: files as given, YAML files below folders, sorted.
 
-    Golden renders that lie beside their profile are left out of what folders hold.
-    ``exclude`` are shell patterns over the path as it would be printed, for what folders hold.
-    Folders that cannot be listed are skipped and added to ``unreadable``, but for those among ``paths``.
-    Raises PathNotFound, and UsageError for what cannot be read.
+    Golden files next to their profile are skipped in folders. ``exclude`` are shell patterns for files in
+    folders, matched against the path as printed. Folders that cannot be listed are skipped and added to
+    ``unreadable``.
+
+    Raises PathNotFound: if a path does not exist. Raises UsageError: if one of ``paths`` cannot be read.
     """
     seen: set[str] = set()
     for path in paths:
@@ -152,11 +153,11 @@ def files_below(
     unreadable: list[str],
     within: Literal["all", "repository", "folder"] = "all",
 ) -> Iterator[str]:
-    """The YAML files below a folder, sorted; folders that cannot be listed are added to ``unreadable``.
+    """Yield the YAML files below a folder, sorted; folders that cannot be listed are added to ``unreadable``.
 
-    Only those ``within`` the same repository, without worktrees and the like below, or in the folder alone.
+    ``within`` limits the search to the same repository, without nested worktrees, or to the folder itself.
     """
-    open_folders = [(top, iter(_list_folder(top, unreadable)))]  # no recursion: folders may be thousands deep
+    open_folders = [(top, iter(_list_folder(top, unreadable)))]  # no recursion: folders may be nested deeply
     while open_folders:
         folder, entries = open_folders[-1]
         entry = next(entries, None)
@@ -189,27 +190,30 @@ def _list_folder(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:
 
 
 def is_golden(path: str, allow_missing_profile: bool = False) -> bool:
-    """Whether a file is named as a golden render, with the file it is of beside it, or ``alone`` or not."""
+    """Whether a file is named as a golden file and its profile file is next to it, or
+    ``allow_missing_profile``."""
     has_golden_name = os.path.splitext(path)[0].endswith(GOLDEN_SUFFIX) and path.endswith(YAML_SUFFIXES)
     return has_golden_name and (allow_missing_profile or os.path.lexists(profile_path(path)))
 
 
 def golden_path(path: str) -> str:
-    """The golden render of the profiles in a file: ``jobs/a.golden.yaml`` for ``jobs/a.yaml``."""
+    """Return the path of the golden file of the profiles in a file: ``jobs/a.golden.yaml`` for
+    ``jobs/a.yaml``."""
     stem, suffix = os.path.splitext(path)
     return f"{stem}{GOLDEN_SUFFIX}{suffix}"
 
 
 def profile_path(golden: str) -> str:
-    """The file that a golden render is of, by its name."""
+    """Return the path of the profile file of a golden file."""
     stem, suffix = os.path.splitext(golden)
     return stem.removesuffix(GOLDEN_SUFFIX) + suffix
 
 
 def read_inside_root(root: str, path: str) -> bytes:
-    """The bytes of a regular file below ``root``; symbolic links are followed only inside it.
+    """Read a regular file below ``root``; symbolic links are followed only inside it.
 
-    Raises OutsideRoot, LimitExceeded, and OSError where the file cannot be read.
+    Raises OutsideRoot: if it is outside or not regular. Raises LimitExceeded: if it is too big. Raises
+    OSError: if it cannot be read.
     """
     try:
         content = _read_content(root, path)
@@ -221,9 +225,9 @@ def read_inside_root(root: str, path: str) -> bytes:
 
 
 def read_found_file(root: str, path: str) -> bytes:
-    """The same for a file that ``expand`` found below ``root``: nothing but a link can lead out of there.
+    """Read a file that ``files_below`` found below ``root``, where only the file itself can be a link.
 
-    A fifth of the work, which counts where a whole repository is searched.
+    Takes a fifth of the time of ``read_inside_root``, which matters when a whole repository is searched.
     """
     if os.path.islink(path):
         return read_inside_root(root, path)
@@ -251,12 +255,12 @@ def _read_content(root: str, path: str) -> bytes:
 
 
 def file_contains_any(root: str, path: str, words: Sequence[bytes]) -> bool:
-    """Whether one of ``words`` is in a file, which may be too big to be read; if beyond all measure, yes.
+    """Whether a file contains one of ``words``; true for a file that is too big to be searched.
 
-    Raises as ``read_inside`` does, except for LimitExceeded.
+    Raises as ``read_inside_root`` does, except for LimitExceeded.
     """
     record_unknown()
-    overlap = max(map(len, words))  # of one piece, for a word that ends in the next one
+    overlap = max(map(len, words))  # of the previous chunk, for a word that crosses the boundary
     with _open_inside_root(root, path) as stream:
         if os.fstat(stream.fileno()).st_size > MAX_SEARCH_BYTES:
             return True
@@ -283,9 +287,9 @@ def _open_inside_root(root: str, path: str) -> Iterator[BinaryIO]:
 
 
 def explain_invalid_path(text: str) -> str:
-    """Why a text can be the path of no file on this machine, in a few words; "" where it can be.
+    """Return why a text cannot be a path on this machine, in a few words, or "".
 
-    Asked of what a document says before it is taken for a path: the system calls raise ValueError instead.
+    Called on text from documents before it is used as a path, because system calls would raise ValueError.
     """
     try:
         return "a path has no null character (\\u0000)" if b"\0" in os.fsencode(text) else ""
@@ -294,17 +298,17 @@ def explain_invalid_path(text: str) -> str:
 
 
 def resolve_reference(path: str, reference: str) -> str:
-    """The path that ``reference``, written in the file at ``path``, stands for, in the user's terms."""
+    """Resolve ``reference``, written in the file at ``path``, to a path as the user sees it."""
     return os.path.normpath(os.path.join(os.path.dirname(path), reference))
 
 
 def relative_to_root(path: str) -> str:
-    """``path`` as seen from its root, with forward slashes: the same on every machine."""
+    """Return ``path`` relative to its root, with forward slashes: the same on every machine."""
     return os.path.relpath(os.path.realpath(path), find_root(path)).replace(os.sep, "/")
 
 
 def to_user_path(path: str, user_file: str) -> str:
-    """``path`` (absolute) as a path relative to where ``file``, as given by the user, is."""
+    """Return the absolute ``path`` as a path in the style of ``user_file``, which the user gave."""
     folder = os.path.dirname(user_file)
     if os.path.isabs(user_file):
         return path

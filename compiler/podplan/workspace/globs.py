@@ -6,15 +6,15 @@ from fnmatch import fnmatchcase
 
 
 def matches_glob(path: str, pattern: str) -> bool:
-    """Whether a pattern means a path, or a folder that it lies in; both relative, with forward slashes.
+    """Whether a pattern matches a path, or a folder above it; both relative, with forward slashes.
 
-    A pattern without a slash may stand at any depth, as in .gitignore.
+    A pattern without a slash matches at any depth, as in .gitignore.
     """
     segments = pattern.strip("/").split("/")
     if len(segments) == 1 and not pattern.startswith("/"):
         segments = ["**", *segments]
     steps = path.split("/")
-    # reached[i]: the first i steps of the path can be what the patterns so far mean.
+    # reached[i]: the first i steps of the path match the part of the pattern that was read.
     reached = [True] + [False] * len(steps)
     for segment in segments:
         if segment == "**":

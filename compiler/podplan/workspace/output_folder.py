@@ -1,4 +1,4 @@
-"""What lies in one folder that files are written into, and how each begins; no link is followed."""
+"""The contents of an output folder, and the first bytes of each file; no link is followed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ _HEAD_LENGTH = 4096
 
 
 class FolderEntry(NamedTuple):
-    """Something in a folder: the first bytes of a regular file, or in words what it is instead."""
+    """An entry of a folder: the first bytes of a regular file, or the type of anything else in words."""
 
     head: bytes = b""
     other_type: str = ""
 
 
 def list_yaml_files(folder: str) -> dict[str, FolderEntry]:
-    """The YAML files of a folder, and what is called like one, by name; none where there is no folder.
+    """List the YAML files of a folder, and other entries with such a name, by name; empty if the folder is
+    missing.
 
-    Raises NotADirectoryError, UsageError for a folder that cannot be read, and OutsideRoot where it leads
-    out of its repository.
+    Raises NotADirectoryError: if it is no folder. Raises UsageError: if it cannot be read. Raises
+    OutsideRoot: if links lead out of its repository.
     """
     require_folder_inside(folder)
     try:
@@ -39,7 +40,7 @@ def list_yaml_files(folder: str) -> dict[str, FolderEntry]:
 
 
 def read_folder_file(folder: str, name: str) -> bytes:
-    """The bytes of a regular file in a folder. Raises LimitExceeded and UsageError."""
+    """Return the bytes of a regular file in a folder. Raises LimitExceeded and UsageError."""
     path = os.path.join(folder, name)
     try:
         return read_inside_root(folder, path)
@@ -48,7 +49,7 @@ def read_folder_file(folder: str, name: str) -> bytes:
 
 
 def require_folder_inside(folder: str) -> None:
-    """Raises OutsideRoot for a folder in a repository that links lead out of it."""
+    """Raise OutsideRoot for a folder in a repository if links lead out of that."""
     root = os.path.dirname(os.path.abspath(folder))
     while not os.path.exists(os.path.join(root, ".git")):
         if os.path.dirname(root) == root:

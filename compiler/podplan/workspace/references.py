@@ -1,7 +1,7 @@
-"""Documents that others refer to by kind and name, looked up in the files below a root.
+"""Documents that others refer to by kind and name, searched for in the files below a root.
 
-The files are read once, and the kinds that each of them mentions are kept; only files that mention a kind
-that somebody refers to are parsed. Nothing outside of the root is read.
+Each file is read once, and the kinds that it mentions are kept; only files that mention a requested kind are
+parsed. Nothing outside of the root is read.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from podplan.kinds.spec import Reference
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.kubernetes.names import format_value
 
-# A kind as block or flow YAML or as JSON writes it.
+# A kind as written in block YAML, flow YAML or JSON.
 _KIND_PATTERN = compile_lazily(r"(?m)(?:^|[\s{,\-])[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z][A-Za-z0-9]*)")
 MAX_NAMED_CANDIDATES = 3  # in the message about an ambiguous name
 
 
 class NamedDocument(NamedTuple):
-    """Where a document is: its file, and its number among those of the file; ``namespace`` may be ""."""
+    """Where a document is: its file, and its number in the file; ``namespace`` may be ""."""
 
     file: str
     number: int
@@ -30,9 +30,9 @@ class NamedDocument(NamedTuple):
 
 
 class DocumentIndex:
-    """The documents below one root, by kind and name; ``load_documents`` gives those of a file.
+    """Index of the documents below one root, by kind and name; ``load_documents`` loads those of a file.
 
-    It keeps names and places, and no document.
+    It keeps names and positions, not documents.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class DocumentIndex:
                 self._files_by_kind.setdefault(kind, []).append(file)
 
     def find_files(self, kind: str) -> list[str]:
-        """The files that mention a kind, or a List of it."""
+        """Return the files that mention a kind, or a List of it."""
         named, in_list = (self._files_by_kind.get(name, []) for name in (kind, f"{kind}List"))
         return list(dict.fromkeys((*named, *in_list))) if in_list else named
 
     def find(self, reference: Reference) -> list[NamedDocument]:
-        """The documents that a reference can mean; of several those that name its namespace."""
+        """Return the documents that a reference may mean; if there are several, those in its namespace."""
         named = self._find_named(reference.group, reference.kind).get(reference.name, [])
         wanted = reference.namespace
         fitting = [one for one in named if not (one.namespace and wanted and one.namespace != wanted)]
@@ -83,7 +83,7 @@ def has_kind(data: Any, group: str, kind: str) -> bool:
 
 
 def describe_missing(reference: Reference, referrer_kind: str) -> Diagnostic:
-    """What there is to say of a reference to a document that is not in the tree."""
+    """Build the diagnostic for a reference to a document that does not exist below the root."""
     if not reference.name:
         message = f"{referrer_kind} names no {reference.kind}, so its Pods are not known and not checked"
         return Diagnostic("CR901", message, reference.path)
@@ -101,7 +101,7 @@ def describe_missing(reference: Reference, referrer_kind: str) -> Diagnostic:
 
 
 def describe_ambiguous(reference: Reference, found: list[NamedDocument], referrer_kind: str) -> Diagnostic:
-    """What there is to say of a reference that several documents fit."""
+    """Build the diagnostic for a reference that several documents match."""
     files = [one.file for one in found[:MAX_NAMED_CANDIDATES]]
     more = f" and {len(found) - len(files)} more" if len(found) > len(files) else ""
     message = (

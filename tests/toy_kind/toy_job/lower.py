@@ -1,18 +1,19 @@
-"""ToyJob: a Pod for each replica, from the template of its type."""
+"""Lowers ToyJob: a Pod for each replica, from the template of its type."""
 
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Behavior, Cursor, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
+from podplan.kinds.spec import References
 
 POD = Behavior(
     "toy.pod", "a Pod per replica, called JOB-TYPE-INDEX", "documented", "https://example.com/toys#pods"
 )
 
 
-def lower(cr: Cursor, options: LoweringOptions) -> list[ReplicaGroup]:  # noqa: ARG001 (no options)
-    """The Pods of a ToyJob."""
+def lower(cr: Cursor, _references: References, _options: LoweringOptions) -> list[ReplicaGroup]:
+    """Lower a ToyJob to Pods."""
     types = cr.get("spec", "toyReplicaSpecs").fields()
     return [_build_pods(cr, name, entry) for name, entry in types.items()]
 

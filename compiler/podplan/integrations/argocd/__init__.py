@@ -1,7 +1,6 @@
-"""podplan as a config management plugin of Argo CD: what it is told, what it finds, and what it hands over.
+"""podplan as a config management plugin of Argo CD: parameters, profiles, and generated manifests.
 
-Argo CD copies a repository into a sidecar of its repo-server and runs ``podplan cmp generate`` in the folder
-of an Application; what that prints is what Argo CD applies
-(docs/evidence/gitops-argocd.md#output-of-generate). Nothing here reads the
-environment: ``cli/cmp.py`` hands over its variables.
+Argo CD copies a repository into a sidecar of its repo-server, runs ``podplan cmp generate`` in the folder of
+an Application, and applies its output (docs/evidence/gitops-argocd.md#output-of-generate). This package does
+not read the environment: ``cli/cmp.py`` passes its variables.
 """

@@ -1,4 +1,4 @@
-"""What lies in the folder of an Application: profiles, and manifests beside them."""
+"""The contents of the folder of an Application: profiles, and other manifests."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from podplan.workspace.files import OutsideRoot, expand_paths, file_contains_any
 from podplan.yaml import SourceFile
 
 if TYPE_CHECKING:
-    from podplan.profile.merge import TracedDiagnostics
+    from podplan.core.findings import Diagnostic
 
-# Argo CD itself passes over a file that has this anywhere in it (its user guide: directory).
+# Argo CD skips files that contain this text (its user guide: directory).
 SKIP_MARKER = "+argocd:skip-file-rendering"
-# What configures a program where it runs, and no cluster knows: kustomizations and the like, and plugins.
+# Local configuration of programs, which is never applied to a cluster: kustomizations and the like, and
+# plugins.
 _LOCAL_GROUPS = ".config.k8s.io"
 _LOCAL_KINDS = ("argoproj.io/v1alpha1/ConfigManagementPlugin",)
 _LOCAL_CONFIG_ANNOTATION = "config.kubernetes.io/local-config"
@@ -36,13 +37,14 @@ _OTHER_TOOL_FILES = ("Chart.yaml", "kustomization.yaml", "kustomization.yml", "K
 _PROFILE_CATEGORIES = (
     "profile",
     "podplan",
-)  # "podplan" is a kind that does not exist: probably a profile, misspelt
+)  # "podplan" is an unknown kind: probably a misspelt profile
 
 
 class ApplicationProfile(NamedTuple):
-    """A profile with its bases: its name, its environments, and its params, each as it is declared.
+    """A profile merged with its base profiles: its name, environments, and declared params.
 
-    One that is not ``whole`` lacks a base, and may have more of both. ``place`` is where it is written.
+    If a base profile is missing, it is not ``is_complete``, and may have more environments and params.
+    ``place`` is where it is written.
     """
 
     item: ClassifiedDocument
@@ -54,8 +56,8 @@ class ApplicationProfile(NamedTuple):
 
 
 class Application(NamedTuple):
-    """The files, and what they hold; ``manifests`` are what Argo CD would apply without a plugin, each with
-    where it is written."""
+    """The files, and their profiles; ``manifests`` are what Argo CD would apply without a plugin, with
+    locations."""
 
     sources: list[SourceFile]
     profiles: list[ApplicationProfile]
@@ -64,10 +66,10 @@ class Application(NamedTuple):
 
 
 def read_application(folder: str, exclude: Sequence[str], reader: Loader) -> Application:
-    """Everything of an Application.
+    """Read all files of an Application.
 
-    Raises UsageError for a folder, and for what may be a profile, that cannot be read, LimitExceeded for a
-    profile that is too big, and PathNotFound.
+    Raises UsageError: for a folder or a possible profile that cannot be read. Raises LimitExceeded: for a
+    profile that is too big. Raises PathNotFound: if the folder is missing.
     """
     loaded_sources = list(_iter_sources(folder, exclude))
     listed = [
@@ -90,7 +92,7 @@ def read_application(folder: str, exclude: Sequence[str], reader: Loader) -> App
 
 
 def _refuse_foreign_profiles(document_items: Iterable[ClassifiedDocument]) -> None:
-    """Raises UsageError for a JobProfile that is none by its apiVersion: its jobs must not be left out."""
+    """Raise UsageError for a JobProfile with a wrong apiVersion: its jobs must not be omitted silently."""
     for item in document_items:
         if (
             item.category == "other"
@@ -101,16 +103,15 @@ def _refuse_foreign_profiles(document_items: Iterable[ClassifiedDocument]) -> No
 
 
 def is_podplan_file(source: SourceFile) -> bool:
-    """Whether a file names profiles or CRs, and is no template of Helm: its mistakes are our concern."""
+    """Whether a file mentions profiles or CRs, and is no Helm template, so that its errors are reported."""
     is_template = source.diagnostics and is_helm_template(source.text) and not any(classify_documents(source))
     return mentions_own_api(source.text) and not is_template
 
 
 def iter_profile_files(folder: str, exclude: Sequence[str]) -> Iterator[str]:
-    """The files of an Application that hold a profile, or may hold one: generate says what is wrong in it.
+    """Yield the files of an Application that contain a profile, or may contain one: generate reports errors.
 
-    There are none for the folder of a chart or a kustomization: Argo CD asks plugins before it looks for
-    those itself.
+    Empty for the folder of a chart or a kustomization: Argo CD asks plugins before it detects those itself.
     """
     if any(os.path.lexists(os.path.join(folder, name)) for name in _OTHER_TOOL_FILES):
         return
@@ -161,7 +162,8 @@ def _is_manifest(item: ClassifiedDocument) -> bool:
 
 
 def _find_missing_identity(data: dict[str, Any]) -> str:
-    """apiVersion or kind, where data has the other and metadata: an object in which one is misspelt."""
+    """Return apiVersion or kind if it is missing, but the other one and metadata exist: it is probably
+    misspelt."""
     present = [name for name in ("apiVersion", "kind") if isinstance(data.get(name), str)]
     if len(present) != 1 or not isinstance(data.get("metadata"), dict):
         return ""
@@ -169,13 +171,13 @@ def _find_missing_identity(data: dict[str, Any]) -> str:
 
 
 def _is_render_of(item: ClassifiedDocument, profiles: set[str]) -> bool:
-    """Whether a CR is what one of the profiles was rendered to, and so no second one beside it."""
+    """Whether a CR is the render of one of the profiles, and so no second object."""
     header = parse_header(item) if item.category == "cr" else None
     return header is not None and os.path.realpath(find_source_path(item, header)) in profiles
 
 
 def _build_profile(profile_item: ClassifiedDocument, place: JobSource, reader: Loader) -> ApplicationProfile:
-    faults: TracedDiagnostics = []
+    faults: list[Diagnostic] = []
     merged = _merge_bases(profile_item.doc, reader, faults)
     spec = merged.data.get("spec")
     spec = spec if isinstance(spec, dict) else {}
@@ -190,8 +192,8 @@ def _build_profile(profile_item: ClassifiedDocument, place: JobSource, reader: L
     )
 
 
-def _merge_bases(doc: TracedDocument, reader: Loader, faults: TracedDiagnostics) -> TracedDocument:
-    """``doc`` over what it extends; the faults are found again, and told, when it is compiled."""
+def _merge_bases(doc: TracedDocument, reader: Loader, faults: list[Diagnostic]) -> TracedDocument:
+    """Merge ``doc`` over its base profiles; errors are reported when it is compiled."""
     if not isinstance(doc.data.get("spec"), dict) or "extends" not in doc.data["spec"]:
         return doc
     from podplan.profile.extends import merge_bases
@@ -200,7 +202,7 @@ def _merge_bases(doc: TracedDocument, reader: Loader, faults: TracedDiagnostics)
 
 
 def describe_undecided_manifests(application: Application) -> str:
-    """A sentence about manifests beside profiles, of which nobody said what becomes of them."""
+    """Return a sentence about manifests besides profiles, if the parameters do not say how to treat them."""
     item, _ = application.manifests[0]
     object_identity = identify_object(item.doc.data)
     kind = object_identity["kind"] or "an object without kind,"
@@ -215,7 +217,7 @@ def describe_undecided_manifests(application: Application) -> str:
 
 
 def find_unfit_manifest(application: Application) -> str:
-    """A sentence about what may be a manifest and cannot be included: no YAML, or not whole; else ""."""
+    """Return a sentence about a file that cannot be included because it is incomplete or no YAML, or ""."""
     for source in application.broken_sources:
         fault = source.diagnostics[0]
         description = "a template of Helm" if is_helm_template(source.text) else fault.message

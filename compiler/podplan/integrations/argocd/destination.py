@@ -1,7 +1,7 @@
-"""What Argo CD says of the cluster that it applies to: KUBE_VERSION and KUBE_API_VERSIONS.
+"""The destination cluster of Argo CD: KUBE_VERSION and KUBE_API_VERSIONS.
 
-KUBE_VERSION is such as ``1.29`` or ``v1.29.4+eks``; KUBE_API_VERSIONS is a list with commas of what the
-cluster serves, each as ``group/version`` and as ``group/version/Kind``
+KUBE_VERSION is such as ``1.29`` or ``v1.29.4+eks``; KUBE_API_VERSIONS is a comma-separated list of the served
+APIs, each as ``group/version`` and as ``group/version/Kind``
 (docs/evidence/gitops-argocd.md#destination-cluster).
 """
 
@@ -17,14 +17,15 @@ _VERSION = re.compile(r"v?1\.([0-9]{1,3})(?![0-9])")
 
 
 class DestinationVersion(NamedTuple):
-    """The Kubernetes version to check against, and a sentence where it is not that of the cluster."""
+    """The Kubernetes version to check against, and a sentence if the cluster has another one."""
 
     version: str
     warning: str = ""
 
 
 def select_version(kube_version: str, supported: Sequence[str], default: str) -> DestinationVersion:
-    """The version of ``known`` (in order) that is nearest to what KUBE_VERSION says; ``default`` for none."""
+    """Return the version of ``supported`` (sorted) that is nearest to KUBE_VERSION; ``default`` if it is
+    invalid."""
     if not kube_version:
         return DestinationVersion(default)
     match = _VERSION.match(kube_version)
@@ -44,9 +45,9 @@ def select_version(kube_version: str, supported: Sequence[str], default: str) ->
 
 
 def find_unserved_kinds(served: str, objects: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence for each kind of CR in ``objects`` that the destination does not serve.
+    """Return a sentence for each kind of CR in ``objects`` that the destination does not serve.
 
-    ``served`` is KUBE_API_VERSIONS; where it is empty, nothing is known and nothing said.
+    ``served`` is KUBE_API_VERSIONS; if it is empty, nothing is reported.
     """
     served_entries = {entry.strip() for entry in served.split(",")} - {""}
     if not served_entries:
@@ -68,7 +69,7 @@ def find_unserved_kinds(served: str, objects: Iterable[Mapping[str, Any]]) -> li
 
 
 def _is_kind(entry: str) -> bool:
-    """Whether an entry names a kind: the last part is one, as kinds alone begin with a capital."""
+    """Whether an entry names a kind: only kinds begin with a capital."""
     return entry.rpartition("/")[2][:1].isupper()
 
 

@@ -1,4 +1,4 @@
-"""What there is to say about everything that is handed over: the gate before Argo CD."""
+"""The gate: checks everything that is about to be passed to Argo CD."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument
 from podplan.yaml import SourceFile
 
-# What a finding about the value of a param begins with, and what it is to begin with here.
+# The prefix of findings about the value of a param, and its replacement.
 FLAG_PREFIX, PARAMETER_PREFIX = "--set params.", "parameter params."
 
 
 class Judged(NamedTuple):
-    """A profile or a CR, where it is written, and its plans, made when they are asked for."""
+    """A profile or a CR, its location, and a function that builds its plans."""
 
     item: ClassifiedDocument
     place: JobSource
@@ -38,10 +38,10 @@ def check_application(
     reader: Loader,
     settings_of: Callable[[JobSource], PipelineSettings],
 ) -> CheckResult:
-    """The findings about plans of CRs, about the manifests ``beside`` them, and about the text of files.
+    """Return the findings about plans of CRs, about other ``manifests``, and about the text of files.
 
-    Policies about all jobs see these jobs: what is not applied together is not judged together. They are made
-    again by ``settings_of`` the place where a profile is written.
+    Cross-job policies see only these jobs, because only these are applied together. ``settings_of`` returns
+    the settings to rebuild them, by the place where their profile is written.
     """
     texts = {source.file: source for source in files}
     run = CheckRun(settings, reader, reread_file=texts.__getitem__, settings_of=settings_of)
@@ -50,12 +50,12 @@ def check_application(
         run.suppression_tracker.load_suppressions(source)
         if is_podplan_file(source):
             faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
-            run.findings += run.suppression_tracker.apply_severities(source.file, faults)
+            run.add_findings(source.file, faults)
     for one in all_plans:
-        _add_findings(one.item, check_plans(one.plans(), run, one.place), run)
+        run.add_findings(one.item.doc.name, check_plans(one.plans(), run, one.place))
     for item, place in manifests:
         if item.category == "object":
-            _add_findings(item, check_plain_object(item, run, place), run)
+            run.add_findings(item.doc.name, check_plain_object(item, run, place))
         elif item.category == "other":
             run.not_checked[item.reason] += 1
     for number, located in run.cross_job_index.iter_diagnostics(
@@ -67,12 +67,8 @@ def check_application(
     return checked._replace(findings=[_rename_flag(one) for one in checked.findings])
 
 
-def _add_findings(item: ClassifiedDocument, findings: Iterable[Finding], run: CheckRun) -> None:
-    run.findings += run.suppression_tracker.apply_severities(item.doc.name, findings)
-
-
 def _rename_flag(finding: Finding) -> Finding:
-    """A finding about the value of a flag, which here was a parameter of the Application."""
+    """Rename a flag in a finding to the parameter of the Application."""
     if not finding.message.startswith(FLAG_PREFIX):
         return finding
     return finding._replace(message=PARAMETER_PREFIX + finding.message.removeprefix(FLAG_PREFIX))

@@ -1,4 +1,4 @@
-"""From the folder of an Application to the objects that Argo CD applies: all of them, or none."""
+"""Generates the objects that Argo CD applies from the folder of an Application: all of them, or none."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from podplan.yaml.writer import emit_document
 
 
 class GeneratedManifests(NamedTuple):
-    """What is to be applied, as YAML: CRs of profiles and manifests, in the order of files; and what there is
-    to say.
+    """The manifests to apply, as YAML: CRs of profiles and other manifests, in the order of files; and the
+    findings.
 
-    ``apis`` are the apiVersion and kind of each object, once. ``lacking`` are the files that are broken, or
-    whose profiles gave no CR, or not all: then nothing may be applied, whatever the policies say.
+    ``apis`` are the apiVersion and kind of each object, once. ``incomplete_files`` have syntax errors, or
+    profiles without all their CRs: then nothing may be applied, independent of policies.
     """
 
     text: Spool
@@ -49,7 +49,7 @@ class GeneratedManifests(NamedTuple):
 
 
 class _SourcedObject(NamedTuple):
-    """What identifies an object, and where it is from, in words for a person."""
+    """The identity of an object, and its source in words."""
 
     api_version: str
     kind: str
@@ -60,7 +60,7 @@ class _SourcedObject(NamedTuple):
 
 
 class _Output:
-    """The CRs of profiles as text, made of plans one after the other; and of which profiles there are any."""
+    """Collects the CRs of profiles as text, and the profiles that have CRs."""
 
     def __init__(self, options: Sequence[str]) -> None:
         self.spool = Spool()
@@ -71,7 +71,7 @@ class _Output:
         self._short: set[JobSource] = set()
 
     def add(self, plan: JobPlan, place: JobSource) -> None:
-        """One more plan of the profile that is written at a place."""
+        """Add a plan of the profile at a place."""
         if plan.cr is None:
             if plan.failed_environments or plan.variant_id is not None:
                 self._short.add(place)
@@ -82,7 +82,7 @@ class _Output:
         self.write(add_sync_options(plan.cr.data, self._options), file)
 
     def write(self, data: dict[str, Any], file: str) -> None:
-        """One more object. That the text is too much is kept in mind: findings are told first."""
+        """Add an object. If the text becomes too long, that is raised later: findings are reported first."""
         if self.failure is None:
             try:
                 self.spool.add(f"---\n{emit_document(data)}")
@@ -90,7 +90,7 @@ class _Output:
                 self.failure = error.with_file(file)
 
     def gave_all(self, place: JobSource) -> bool:
-        """Whether the profile at a place gave a CR, and no variant gave none."""
+        """Whether all variants of the profile at a place gave a CR, and there is at least one."""
         return place in self._giving and place not in self._short
 
 
@@ -103,11 +103,13 @@ def generate_manifests(
     reader: Loader,
     options: Sequence[str] = (),
 ) -> GeneratedManifests:
-    """The CRs of the profiles that are asked for, and the manifests beside them where these are included.
+    """Return the CRs of the selected profiles, and other manifests if they are included.
 
-    ``manifests`` is what becomes of these: include, ignore, or "" for an error where there are any.
+    ``manifests`` is how other manifests are treated: include, ignore, or "" for an error if there are any.
     ``options`` are sync options for the CRs.
-    Raises UsageError, and what ``application.read`` raises. No message holds a secret of the parameters.
+
+    Raises UsageError: for wrong parameters or objects. Raises what ``read_application`` raises. No message
+    contains a secret of the parameters.
     """
     application = read_application(folder, exclude, reader)
     included_manifests = _select_manifests(application, manifests)
@@ -173,7 +175,7 @@ def _iter_profile_plans(
 ) -> Iterator[JobPlan]:
     try:
         yield from iter_job_plans(selected.profile.item, _settings(selected, settings), reader)
-    except UsageError as error:  # about the value of a flag, which here was a parameter
+    except UsageError as error:  # it is about the value of a flag, which is a parameter here
         message = str(error).replace(FLAG_PREFIX, PARAMETER_PREFIX, 1)
         raise UsageError(Redactor(iter_flag_secrets(selected.sets)).redact_text(message)) from None
 
@@ -187,13 +189,13 @@ def _made(data: dict[str, Any], source: str) -> _SourcedObject:
 
 
 def _is_broken(source: SourceFile) -> bool:
-    """Whether a file that names us has errors in its YAML: nobody can tell which profiles it would hold."""
+    """Whether a file that mentions podplan has syntax errors, so that its profiles are unknown."""
     faults = (BUILTIN_RULES[fault.rule].severity for fault in source.diagnostics)
     return Severity.ERROR in faults and is_podplan_file(source)
 
 
 def _refuse_lists(objects: Iterable[_SourcedObject]) -> None:
-    """Raises UsageError for what Argo CD takes apart, whatever its kind: nobody has checked the entries."""
+    """Raise UsageError for Lists, which Argo CD would split: their entries have not been checked."""
     for sourced in objects:
         if sourced.is_list:
             raise UsageError(
@@ -203,9 +205,9 @@ def _refuse_lists(objects: Iterable[_SourcedObject]) -> None:
 
 
 def _refuse_duplicates(objects: Iterable[_SourcedObject], namespace: str) -> None:
-    """Raises UsageError where two objects are one for the API server, which knows no version in a name.
+    """Raise UsageError for two objects that are the same for the API server, which ignores the version.
 
-    What has no namespace goes to ``namespace``.
+    Objects without a namespace are in ``namespace``.
     """
     source_by_identity: dict[tuple[str, ...], str] = {}
     for sourced in objects:
@@ -229,10 +231,11 @@ def _refuse_duplicates(objects: Iterable[_SourcedObject], namespace: str) -> Non
 
 
 def resolve_inventory_path(requested: str, folder: str, root: str) -> str:
-    """The file of the inventory that a parameter names, as seen from the working folder.
+    """Return the inventory file that a parameter names, relative to the working folder.
 
-    A leading ``/`` stands for the top of the repository, as in other file parameters of Argo CD.
-    Raises UsageError where it leads out of ``root``, or can be no path.
+    A leading ``/`` is the top of the repository, as in other file parameters of Argo CD.
+
+    Raises UsageError: if it leads out of ``root``, or cannot be a path.
     """
     if "\0" in requested:
         raise UsageError('the parameter "inventory" has a null character (\\u0000), and no path has one')
@@ -250,10 +253,11 @@ def resolve_inventory_path(requested: str, folder: str, root: str) -> str:
 
 
 def find_copy_root(folder: str, source_path: str) -> str:
-    """The top of the copy that Argo CD made of a repository, for the folder of an Application in it.
+    """Return the top of Argo CD's copy of a repository, for the folder of an Application in it.
 
-    The copy may lack ``.git``, and may begin below the top of the repository, at a folder on the way to
-    ``source_path`` (ARGOCD_APP_SOURCE_PATH). So the top is above as much of that path as ``folder`` ends in.
+    The copy may lack ``.git``, and may begin below the top of the repository, at an ancestor of
+    ``source_path`` (ARGOCD_APP_SOURCE_PATH). So the top is above the longest end of that path that ``folder``
+    ends with.
     """
     parts = [part for part in source_path.split("/") if part not in ("", ".")]
     folder_parts = folder.split(os.sep)

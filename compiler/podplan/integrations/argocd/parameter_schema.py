@@ -1,8 +1,8 @@
-"""The parameters that an Application may set, as Argo CD's form for it shows them.
+"""The plugin parameters of an Application, for the form of Argo CD.
 
-Argo CD knows strings, lists and maps; ``itemType`` says what a string stands for. What is announced as a
-default is shown and never handed over (docs/evidence/gitops-argocd.md#parameter-announcements): without a
-value, that of the profile holds.
+Argo CD supports strings, lists and maps; ``itemType`` is the meaning of a string. An announced default is
+shown, but never passed (docs/evidence/gitops-argocd.md#parameter-announcements): without a value, that of the
+profile applies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_LISTED = 20
 
 
 def build_parameter_schemas(profiles: Sequence[ApplicationProfile]) -> list[ParameterSchema]:
-    """What there is to set for these profiles: how to render them, and their params."""
+    """Return the parameters for these profiles: how to render them, and their params."""
     return [*_build_general_parameters(profiles), *_build_param_schemas(profiles)]
 
 
@@ -63,7 +63,7 @@ def _build_general_parameters(profiles: Sequence[ApplicationProfile]) -> list[Pa
 
 
 def _build_param_schemas(profiles: Iterable[ApplicationProfile]) -> list[ParameterSchema]:
-    """The params of all profiles by name; of one that several declare, as the first of them does."""
+    """Return the params of all profiles by name; if several declare one, as in the first."""
     declared: dict[str, list[tuple[ApplicationProfile, dict[str, Any]]]] = {}
     for profile in profiles:
         for name, fragment in profile.params.items():
@@ -90,7 +90,7 @@ def _build_param_schema(
 def _remove_secret_default(
     profile: ApplicationProfile, name: str, fragment: dict[str, Any]
 ) -> dict[str, Any]:
-    """The declaration of a param without a default that is secret: what a form shows, somebody may send."""
+    """Return the declaration of a param without a secret default: a form shows it, and may submit it."""
     profile_data = {"spec": {**get_mapping(profile.item.doc.data, "spec"), "params": {name: fragment}}}
     redacted: dict[str, Any] = redact_data(profile_data)["spec"]["params"][name]
     is_secret = redacted.get("default") != fragment.get("default")
@@ -98,7 +98,7 @@ def _remove_secret_default(
 
 
 def _is_required(profile: ApplicationProfile, fragment: dict[str, Any]) -> bool:
-    """Whether nothing but the parameter may give the value; environments may do so, too."""
+    """Whether only the parameter can set the value; environments may also set it."""
     return "default" not in fragment and not profile.environments
 
 
@@ -116,7 +116,7 @@ def _build_value_schema(fragment: dict[str, Any]) -> ParameterSchema:
 
 
 def _describe_value(fragment: dict[str, Any]) -> str:
-    """What a value must be, in a few words: Argo CD's form has no choices and no bounds of its own."""
+    """Describe the valid values in a few words: Argo CD's form supports neither choices nor bounds."""
     parts = [fragment["description"]] if isinstance(fragment.get("description"), str) else []
     choices = fragment.get("enum")
     if isinstance(choices, list):

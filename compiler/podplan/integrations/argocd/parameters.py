@@ -1,7 +1,7 @@
-"""The parameters of an Application, as Argo CD hands them over in the JSON of ARGOCD_APP_PARAMETERS.
+"""The parameters of an Application, from the JSON in ARGOCD_APP_PARAMETERS.
 
-The variables ``PARAM_…`` that come with them are not read: they fold ``-``, ``.``, ``_`` and case into one,
-so that two parameters may have one name (docs/evidence/gitops-argocd.md#parameters).
+The variables ``PARAM_…`` are ignored: they do not distinguish ``-``, ``.``, ``_`` and case, so two parameters
+may have the same variable (docs/evidence/gitops-argocd.md#parameters).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple
 
 PARAMETERS_VARIABLE = "ARGOCD_APP_PARAMETERS"
-PARAM_PREFIX = "params."  # what the params of profiles are called as parameters
-MANIFEST_MODES = ("include", "ignore")  # of manifests beside the profiles
-# parameter -> the field of Argo CD that its value comes in
+PARAM_PREFIX = "params."  # the prefix of params of profiles in parameter names
+MANIFEST_MODES = ("include", "ignore")  # how manifests other than profiles are treated
+# parameter -> the field of Argo CD with its value
 PARAMETER_TYPES = {"environment": "string", "profiles": "array", "inventory": "string", "manifests": "string"}
 
 ParameterValue = str | list[str] | dict[str, str]
 
 
 class PluginParameters(NamedTuple):
-    """What an Application asks for; "" and () where it does not say.
+    """The parameters of an Application; "" and () if not set.
 
-    ``params`` are values for the params of profiles, by their names. ``namespace`` is where what has none
-    of its own goes (ARGOCD_APP_NAMESPACE), which is no parameter.
+    ``params`` are values for the params of profiles, by name. ``namespace`` is the default namespace
+    (ARGOCD_APP_NAMESPACE), which is no parameter.
     """
 
     environment: str = ""
@@ -39,12 +39,12 @@ class PluginParameters(NamedTuple):
 
 
 def parse_parameters(text: str | None) -> PluginParameters:
-    """The parameters in ``text``, the value of ARGOCD_APP_PARAMETERS; None where it is not set.
+    """Parse the value of ARGOCD_APP_PARAMETERS; None if it is not set.
 
     It is not set for an Application without a ``plugin``, ``null`` for one without parameters, and else a
-    list (docs/evidence/gitops-argocd.md#parameters). Raises UsageError for anything that is not understood:
-    a parameter that
-    is misspelt must not become a default.
+    list (docs/evidence/gitops-argocd.md#parameters).
+
+    Raises UsageError: for anything unknown, because a misspelt parameter must not be ignored.
     """
     values: dict[str, ParameterValue] = {}
     for entry in _load_entries(text):

@@ -1,4 +1,4 @@
-"""Which profiles of an Application are rendered, and with which values: the parameters made to fit them."""
+"""Selects the profiles of an Application to render, with their environments and values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podplan.yaml.scalars import resolve_plain
 
 
 class SelectedProfile(NamedTuple):
-    """A profile, the environments to render it under (None for as written), and ``--set`` flags for it."""
+    """A profile, its environments to render (None for as written), and its ``--set`` flags."""
 
     profile: ApplicationProfile
     environments: tuple[str, ...] | None
@@ -24,7 +24,10 @@ class SelectedProfile(NamedTuple):
 def select_profiles(
     profiles: Sequence[ApplicationProfile], parameters: PluginParameters
 ) -> list[SelectedProfile]:
-    """The profiles that an Application asks for. Raises UsageError for what none of them has."""
+    """Return the profiles that an Application selects.
+
+    Raises UsageError: for a parameter that fits none of them.
+    """
     selected = _filter_by_name(profiles, parameters.profiles)
     declaring = {name: [one for one in selected if name in one.params] for name in parameters.params}
     for name, declaring_profiles in declaring.items():
@@ -42,7 +45,7 @@ def select_profiles(
 
 
 def _suggest_param(name: str, known_params: set[str]) -> str:
-    """The param that was probably meant, by the names alone: what they all begin with makes none likely."""
+    """Return the param that was probably meant, ignoring the common prefix of all parameters."""
     suggestion = suggest_name(name, known_params)
     if suggestion:
         return f'; did you mean "{PARAM_PREFIX}{suggestion}"?'
@@ -51,7 +54,8 @@ def _suggest_param(name: str, known_params: set[str]) -> str:
 
 
 def _filter_by_name(profiles: Sequence[ApplicationProfile], names: Iterable[str]) -> list[ApplicationProfile]:
-    """The profiles of these names or in these files, in the order of the files; all if none is named."""
+    """Return the profiles with these names or in these files, in the order of the files; all without
+    names."""
     requested = list(names)
     if not requested:
         return list(profiles)
@@ -67,7 +71,7 @@ def _filter_by_name(profiles: Sequence[ApplicationProfile], names: Iterable[str]
 
 def _select_environments(profile: ApplicationProfile, requested: str) -> tuple[str, ...] | None:
     declared = profile.environments
-    if not declared or not profile.is_complete:  # without its bases, nobody knows what there is
+    if not declared or not profile.is_complete:  # without its base profiles, its params are unknown
         return (requested,) if requested and declared else None
     file = profile.item.doc.name
     if not requested:
@@ -97,7 +101,7 @@ def _escape_name(name: str) -> str:
 
 
 def _format_value(name: str, value: ParameterValue, profile: ApplicationProfile) -> str:
-    """A value as ``--set`` wants it: text as it is, lists and maps as JSON of the declared types."""
+    """Format a value for ``--set``: text unchanged, lists and maps as JSON of the declared types."""
     if isinstance(value, str):
         return value
     fragment = profile.params[name]
@@ -119,7 +123,7 @@ def _format_value(name: str, value: ParameterValue, profile: ApplicationProfile)
 
 
 def _convert_text(text: str, fragment: Any) -> Any:
-    """Text as the value that a fragment of JSON Schema wants; Argo CD has nothing but text."""
+    """Convert text to the type that a JSON Schema requires; Argo CD passes only text."""
     declared = fragment.get("type") if isinstance(fragment, dict) else None
     return resolve_plain(text) if declared in ("integer", "number", "boolean") else text
 

@@ -1,4 +1,4 @@
-"""Sync options for the CRs that are handed over, beside those that their profiles give."""
+"""Adds sync options to generated CRs, after those of their profiles."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _OPTION = re.compile(r"[A-Za-z]+=[A-Za-z]+")
 
 
 def require_sync_options(options: Iterable[str]) -> None:
-    """Raises UsageError for what is no sync option such as ``Delete=confirm``."""
+    """Raise UsageError for an invalid sync option; a valid one is such as ``Delete=confirm``."""
     for option in options:
         if not _OPTION.fullmatch(option):
             raise UsageError(f'--sync-option wants NAME=VALUE, such as Delete=confirm, not "{option[:60]}"')
 
 
 def add_sync_options(data: Mapping[str, Any], options: Iterable[str]) -> dict[str, Any]:
-    """An object with these options after its own; one that it has itself keeps its value."""
+    """Return an object with these options appended; an option that it already has keeps its value."""
     metadata = dict(data.get("metadata") or {})
     annotations = dict(metadata.get("annotations") or {})
     own_options = [option.strip() for option in str(annotations.get(ARGOCD_SYNC_OPTIONS, "")).split(",")]

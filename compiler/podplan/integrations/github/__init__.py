@@ -1,5 +1,4 @@
 """podplan as a step of GitHub Actions: its inputs, the base of a pull request, and the files of the runner.
 
-Whoever wrote the workflow is trusted, and whoever wrote the checkout is not
-(docs/evidence/github-actions.md#trust-in-the-checkout).
+The workflow is trusted, the checkout is not (docs/evidence/github-actions.md#trust-in-the-checkout).
 """

@@ -1,4 +1,4 @@
-"""What a pull request is compared with, where the workflow does not say."""
+"""The default base revision for a pull request."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from podplan.core.errors import UsageError
 from podplan.core.typing import NamedTuple
 from podplan.workspace.revisions import EXACT_SUFFIX, resolve_base, resolve_commit
 
-# A pull request is checked out as the merge that it would be; its first parent is the branch it goes into.
+# A pull request is checked out as a merge commit, whose first parent is the target branch.
 PARENT_REVISION = "HEAD^1"
 
 
 class BaseRevision(NamedTuple):
-    """A revision as --base takes it, or "" and the reason why there is none; both "" where none is wanted."""
+    """A revision for --base, or "" and the reason why there is none; both "" if none is needed."""
 
     revision: str
     reason: str = ""
 
 
 def find_base_revision(requested: str, root: str, environ: Mapping[str, str]) -> BaseRevision:
-    """What a step compares with: what it asks for, else for a pull request what that would be merged into.
+    """Return the requested base revision, else for a pull request the head of its target branch.
 
-    Raises UsageError where what it asks for cannot be had, or git cannot read the checkout.
+    Raises UsageError: if the requested one does not exist, or git cannot read the checkout.
     """
     if requested:
         resolve_base(root, requested)

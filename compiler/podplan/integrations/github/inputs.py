@@ -1,4 +1,4 @@
-"""The inputs of the action, as action.yml hands them on in the environment."""
+"""The inputs of the action, which action.yml passes in the environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAIL_ON_LEVELS = ("", "error", "warning", "info", "never")
 
 
 class ActionInputs(NamedTuple):
-    """What a step asks for; "" and () stand for what is not set."""
+    """The inputs of a step; "" and () if not set."""
 
     command: str
     paths: tuple[str, ...]
@@ -30,7 +30,7 @@ class ActionInputs(NamedTuple):
 
     @property
     def path_inputs(self) -> list[tuple[str, str]]:
-        """The inputs that are files or folders, each with its name."""
+        """Return the inputs that are files or folders, each with its name."""
         single_paths = {
             "config": self.config,
             "sarif-file": self.sarif_file,
@@ -44,7 +44,7 @@ class ActionInputs(NamedTuple):
 
 
 def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
-    """The inputs. Raises UsageError for one that has no such value."""
+    """Read the inputs. Raises UsageError: for an invalid value."""
     raw_values = {name: environ.get(INPUT_PREFIX + name.upper(), "").strip() for name in ActionInputs._fields}
     action_inputs = ActionInputs(
         command=_parse_choice("command", raw_values["command"] or "check", STEP_COMMANDS),

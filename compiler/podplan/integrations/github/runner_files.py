@@ -1,4 +1,4 @@
-"""The files by which a step tells the runner something, and those that it leaves for later steps."""
+"""The files by which a step passes data to the runner and to later steps."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 from podplan.core.errors import UsageError
 
-# of one step; the runner drops a bigger one (docs/evidence/github-actions.md#summary-of-a-step)
+# of one step; the runner drops a longer one (docs/evidence/github-actions.md#summary-of-a-step)
 MAX_SUMMARY_BYTES = 1024 * 1024
 TRUNCATION_NOTE = "\n\nThe rest has no room in this summary.\n"
 
 
 def format_outputs(values: Mapping[str, str]) -> str:
-    """Text for GITHUB_OUTPUT. A delimiter that nobody can know keeps a value from setting other outputs."""
+    """Format text for GITHUB_OUTPUT; the random delimiter prevents a value from setting other outputs."""
     text = ""
     for name, value in values.items():
         delimiter = f"podplan_{secrets.token_hex(16)}"
@@ -23,14 +23,14 @@ def format_outputs(values: Mapping[str, str]) -> str:
 
 
 def append_file(path: str, text: str) -> None:
-    """``text`` to the end of a file of the runner; nothing where there is no runner."""
+    """Append ``text`` to a file of the runner; does nothing without a runner."""
     if path:
         with open(path, "a", encoding="utf-8", errors="backslashreplace", newline="") as stream:
             stream.write(text)
 
 
 def truncate_summary(summary: str) -> str:
-    """``summary``, cut at a line where it is more than the runner takes."""
+    """Return ``summary``, truncated at a line to the limit of the runner."""
     if len(summary.encode(errors="backslashreplace")) <= MAX_SUMMARY_BYTES:
         return summary
     max_bytes = MAX_SUMMARY_BYTES - len(TRUNCATION_NOTE)
@@ -39,9 +39,10 @@ def truncate_summary(summary: str) -> str:
 
 
 def require_in_workspace(name: str, path: str, environ: Mapping[str, str]) -> None:
-    """Raises UsageError where a file or folder is not in the workspace or among the runner's temporary
-    files, whichever it is written as: a link in the checkout may lead anywhere. Of a file its folder counts:
-    who writes it replaces a link in its place, and who reads it judges where that leads.
+    """Raise UsageError if a file or folder is outside of the workspace and the temporary files of the runner.
+
+    Links are resolved, because a link in the checkout may lead anywhere. For a file only its folder is
+    resolved: writing replaces a link with this name, and reading checks its target.
     """
     written_path = os.path.normpath(os.path.join(os.path.realpath(os.curdir), path))
     real_path = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)

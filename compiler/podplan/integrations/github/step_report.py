@@ -1,4 +1,4 @@
-"""What a step shows besides its annotations: the summary of the job, a report for a comment, its outputs."""
+"""The output of a step besides annotations: the job summary, a report for a comment, its outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNT_OUTPUTS = ("errors", "warnings", "infos")
 
 
 def render_summary(result: CheckResult | None, diff: Diff | None, notice: str) -> str:
-    """Markdown: the findings, the difference to the base, why there is none; None and "" are nothing."""
+    """Render Markdown: the findings, the diff, and the notice; None and "" are omitted."""
     parts = [
         result and markdown.render(result),
         diff and diff_markdown.render(diff),
@@ -24,7 +24,7 @@ def render_summary(result: CheckResult | None, diff: Diff | None, notice: str) -
 
 
 def render_comment(result: CheckResult | None, diff: Diff | None) -> str:
-    """Plain text of at most MAX_COMMENT_LENGTH characters: the difference, then the findings by severity."""
+    """Render plain text of at most MAX_COMMENT_LENGTH characters: the diff, then the findings by severity."""
     findings = result and concise.render(result._replace(findings=sort_by_severity(result.findings)))
     text = "\n".join(part for part in (diff and diff_text.render(diff), findings) if part)
     return (
@@ -35,7 +35,7 @@ def render_comment(result: CheckResult | None, diff: Diff | None) -> str:
 
 
 def build_outputs(result: CheckResult | None, diff: Diff | None) -> dict[str, str]:
-    """The outputs of the step by name: counts of findings, and the impact of the change."""
+    """Return the outputs of the step by name: counts of findings, and the impact of the change."""
     values: dict[str, str] = {}
     if result is not None:
         values["findings"] = str(len(result.findings))

@@ -21,7 +21,7 @@ Action = dict[str, Any]
 
 
 def accepts_kind(only: Any, kind: str) -> bool:
-    """Whether a client that wants ``only`` some kinds wants this one."""
+    """Whether a client that requests the kinds in ``only`` accepts this one."""
     if not isinstance(only, list):
         return True
     return any(
@@ -32,8 +32,8 @@ def accepts_kind(only: Any, kind: str) -> bool:
 def build_quick_fixes(
     document: OpenDocument, line_range: tuple[int, int], report: CheckReport, ranges: RangeMapper
 ) -> list[Action]:
-    """An action for each finding of a document with a fix, in the lines from ``where`` to ``where`` (0-based,
-    both inclusive)."""
+    """Build an action for each finding of a document with a fix in ``line_range`` (0-based, both
+    inclusive)."""
     first, last = line_range
     actions = []
     for file, findings in report.findings.items():
@@ -66,7 +66,7 @@ def _build_quick_fix(finding: Finding, ranges: RangeMapper) -> Action:
 
 
 def count_safe_fixes(report: CheckReport, document: OpenDocument, ranges: RangeMapper) -> int:
-    """How many findings of a document could be fixed at once."""
+    """Count the findings of a document with a safe fix."""
     return sum(
         1
         for file, findings in report.findings.items()
@@ -77,7 +77,7 @@ def count_safe_fixes(report: CheckReport, document: OpenDocument, ranges: RangeM
 
 
 def build_fix_all(document: OpenDocument, workspace: Workspace, encoding: Encoding) -> Action | None:
-    """One action for all safe fixes that stay within a document, each tried before it counts."""
+    """Build one action for all safe fixes in a document, each verified."""
 
     def checked(texts: Any) -> CheckResult:
         result = workspace.check_files([document.path], dict(texts))
@@ -104,7 +104,7 @@ def _stays_in_file(finding: Finding, file: str) -> bool:
 
 
 def build_text_edits(old: str, new: str, encoding: Encoding) -> list[dict[str, Any]]:
-    """The edits, by whole lines, that make one text of another."""
+    """Return the edits, by whole lines, that change one text into another."""
     before, after, bare_lines = _split_keeping_breaks(old), _split_keeping_breaks(new), split_lines(old)
 
     def start_of(number: int) -> tuple[int, int]:
@@ -120,6 +120,6 @@ def build_text_edits(old: str, new: str, encoding: Encoding) -> list[dict[str, A
 
 
 def _split_keeping_breaks(text: str) -> list[str]:
-    """The lines of a text with their breaks; the last one is without, and may be empty."""
+    """Return the lines of a text with their line breaks; the last one has none, and may be empty."""
     ends = [match.end() for match in LINE_BREAK.finditer(text)]
     return [text[start:end] for start, end in pairwise((0, *ends, len(text)))]

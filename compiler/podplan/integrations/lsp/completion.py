@@ -1,4 +1,4 @@
-"""Completion: fields and values by the schema at the cursor, and names that are defined elsewhere."""
+"""Completion: fields and values from the schema at the cursor, and names that are defined elsewhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CompletionItem = dict[str, Any]
 
 
 def build_items(context: CursorContext, workspace: Workspace, encoding: Encoding) -> list[CompletionItem]:
-    """What can be written at a place, best first."""
+    """Return the completion items at a position, best first."""
     partial_expression = find_open_expression(context.text_before)
     if partial_expression is not None:
         names = list_expression_names(partial_expression.steps, context, workspace)
@@ -155,7 +155,7 @@ def _describe_entry(entry: Any) -> str:
 
 
 def _format_amount(entry: Any) -> str:
-    """What a hardware class gives, in a few words."""
+    """Describe a hardware class in a few words."""
     if not isinstance(entry, dict) or not {"gpus", "cpu", "memory"} & entry.keys():
         return ""
     gpus = entry.get("gpus")
@@ -190,7 +190,7 @@ def _add_details(item: CompletionItem, detail: str, documentation: str) -> Compl
 def _build_item(
     context: CursorContext, encoding: Encoding, label: str, kind: int, text: str, word: str | None = None
 ) -> CompletionItem:
-    """An item that takes the place of the word at the cursor."""
+    """Build an item that replaces the word at the cursor."""
     cursor = context.outline.cursor
     replaced_suffix = cursor.suffix if cursor is not None and word is None else ""
     before = word if word is not None else cursor.word if cursor is not None else ""

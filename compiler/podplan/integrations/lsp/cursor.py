@@ -1,4 +1,4 @@
-"""The place of a document that a request is about: what stands there, as parsed or else by its outline."""
+"""The position of a request in a document, with the parsed document or else its outline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podplan.yaml import Document, parse_yaml
 
 
 class CursorContext(NamedTuple):
-    """A place in an open document: 0-based line and column in code points, and the lines of the text.
+    """A position in an open document: 0-based line and column in code points, and the lines of the text.
 
     ``item`` is the document there if it parses, and ``parsed`` its source.
     """
@@ -31,12 +31,12 @@ class CursorContext(NamedTuple):
 
     @property
     def text_before(self) -> str:
-        """The line up to the place."""
+        """The line up to the position."""
         return self.lines[self.line][: self.column]
 
     @property
     def path(self) -> Path | None:
-        """The path of the key or scalar there, None for the space between them."""
+        """The path of the key or scalar there, None between them."""
         if self.parsed is not None:
             return find_path_at(self.parsed, self.line + 1, self.column + 1)
         cursor = self.outline.cursor
@@ -44,7 +44,7 @@ class CursorContext(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of the document, "" where nothing says it."""
+        """The kind of the document, "" if it has none."""
         return self.get_text(("kind",))
 
     @property
@@ -52,20 +52,22 @@ class CursorContext(NamedTuple):
         return self.get_text(("apiVersion",))
 
     def get_text(self, path: Path) -> str:
-        """The text that is written at a path, "" where there is none."""
+        """Return the text of the scalar at a path, or ""."""
         values = self.outline.values
         value = value_at(self.item.doc.data, path) if self.item is not None else values.get(path)
         return value if isinstance(value, str) else ""
 
     def list_keys(self, path: Path) -> list[str]:
-        """The keys of the mapping at a path."""
+        """Return the keys of the mapping at a path."""
         data = value_at(self.item.doc.data, path) if self.item is not None else None
         return list(data) if isinstance(data, dict) else self.outline.keys.get(path, [])
 
 
 def locate_cursor(params: Any, documents: OpenDocuments, encoding: Encoding) -> CursorContext | None:
-    """The place that params name; None where the document is not open, or too long. Raises
-    ResponseError."""
+    """Return the position in ``params``; None if the document is not open, or too long.
+
+    Raises ResponseError: if ``params`` are invalid.
+    """
     document = documents.get(given.require_text(given.require_mapping(params, "textDocument"), "uri"))
     line, character = given.require_position(params, "position")
     if document is None or is_too_long(document):
@@ -79,7 +81,7 @@ def locate_cursor(params: Any, documents: OpenDocuments, encoding: Encoding) -> 
 
 
 def _find_document(document: OpenDocument, line: int) -> tuple[ClassifiedDocument | None, Document | None]:
-    """The document that a line (1-based) is in, if it parses."""
+    """Return the document that contains a line (1-based), if it parses."""
     try:
         source = parse_yaml(document.text.encode(), document.path)
     except LimitExceeded:
@@ -95,7 +97,7 @@ def _find_document(document: OpenDocument, line: int) -> tuple[ClassifiedDocumen
 
 
 def find_path_at(document: Document, line: int, column: int) -> Path | None:
-    """The path of the key or scalar at a place (1-based line and column), None for what is between them."""
+    """Return the path of the key or scalar at a position (1-based line and column), None between them."""
     position = line, column
     path: Path = ()
     value = document.data

@@ -1,4 +1,4 @@
-"""Go to definition: from a name to where it is defined."""
+"""Go to definition: from a name to its definition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEFINITION_PATHS: dict[str, tuple[Path, ...]] = {
 def find_definition(
     context: CursorContext, workspace: Workspace, ranges: RangeMapper
 ) -> dict[str, Any] | None:
-    """The Location where the name at a place is defined, None where it is none."""
+    """Return the Location of the definition of the name at a position, or None."""
     name_reference = _find_name_in_expression(context)
     if name_reference is not None:
         return _find_name_definition(*name_reference, context, workspace, ranges)
@@ -45,7 +45,7 @@ def find_definition(
 
 
 def _find_name_in_expression(context: CursorContext) -> tuple[str, str] | None:
-    """The param or axis that the cursor is on, inside an expression."""
+    """Return the param or axis at the cursor, inside an expression."""
     line, column = context.lines[context.line], context.column
     start = line.rfind("${{", 0, column)
     end = line.find("}}", max(start, 0))

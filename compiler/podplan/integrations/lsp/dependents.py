@@ -1,4 +1,4 @@
-"""The profiles below a root that extend a file, so that a base is checked through them."""
+"""Finds the profiles below a root that extend a file, so that a base profile is checked with them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from podplan.workspace.files import (
 )
 from podplan.yaml import parse_yaml
 
-MAX_SCANNED_FILES = 5_000  # of a root that are looked into
-MAX_DEPENDENTS = 20  # more would take longer than somebody waits for a key
+MAX_SCANNED_FILES = 5_000  # below a root
+MAX_DEPENDENTS = 20  # more would delay the answer too long
 
 
 class ExtendingFile(NamedTuple):
@@ -33,8 +33,8 @@ class ExtendingFile(NamedTuple):
 def find_extending_files(
     root: str, exclude: Sequence[str], cached: Mapping[str, ExtendingFile]
 ) -> dict[str, ExtendingFile]:
-    """The files below a root that extend others, by their paths; those that are still as ``known`` are not
-    parsed again."""
+    """Return the files below a root that extend others, by path; unchanged ``cached`` ones are not parsed
+    again."""
     from hashlib import blake2b
 
     extending_files: dict[str, ExtendingFile] = {}
@@ -56,8 +56,8 @@ def find_extending_files(
 
 
 def find_dependents(path: str, extending_files: Mapping[str, ExtendingFile]) -> tuple[str, ...]:
-    """The files that extend the one at ``path``, at first hand or through others: at most ``MAX_DEPENDENTS``,
-    and ``MAX_CHECKED_CHARACTERS`` bytes of them."""
+    """Return the files that extend the one at ``path``, directly or indirectly: at most
+    ``MAX_DEPENDENTS``, with ``MAX_CHECKED_CHARACTERS`` bytes in total."""
     files_by_base: dict[str, list[str]] = {}
     for file, extending_file in extending_files.items():
         for base in extending_file.bases:
@@ -79,7 +79,7 @@ def find_dependents(path: str, extending_files: Mapping[str, ExtendingFile]) -> 
 
 
 def _iter_bases(content: bytes, file: str) -> Iterator[str]:
-    """The real path of each file that one of these profiles extends."""
+    """Yield the real path of each file that the profiles extend."""
     for item in classify_documents(parse_yaml(content, file)):
         spec = item.doc.data.get("spec") if item.category in ("profile", "base") else None
         references = spec.get("extends") if isinstance(spec, dict) else None

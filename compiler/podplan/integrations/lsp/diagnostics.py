@@ -1,4 +1,4 @@
-"""Findings as diagnostics of the protocol."""
+"""Findings as LSP diagnostics."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from podplan.integrations.lsp.workspace import CheckReport
 from podplan.report.sanitization import truncate_text
 
 SEVERITIES = {Severity.ERROR: 1, Severity.WARNING: 2, Severity.INFO: 3}
-_MAX_DIAGNOSTICS = 500  # diagnostics of one file: nobody reads more
+_MAX_DIAGNOSTICS = 500  # diagnostics of one file
 _UNNECESSARY_TAG = 1
 _UNUSED_RULE_SUFFIXES = ("unused", "without-effect", "equals-inherited")
 
 
 class RangeMapper:
-    """Ranges of findings, in the texts that they were found in."""
+    """Converts locations of findings to LSP ranges, using the texts that they were found in."""
 
     def __init__(self, texts: Mapping[str, str], documents: OpenDocuments, encoding: Encoding) -> None:
         self._texts = texts
@@ -35,7 +35,7 @@ class RangeMapper:
     def map_span(
         self, file: str, span_positions: tuple[int, int, int, int], text: str = ""
     ) -> dict[str, Any]:
-        """The range of a place in a file; ``text`` is that of a file that is not known here."""
+        """Return the range of a location in a file; ``text`` is that of a file that is not loaded."""
         if file not in self._lines:
             self._lines[file] = split_lines(self._unsaved_texts.get(file) or self._texts.get(file) or text)
         return to_protocol_range(self._lines[file], span_positions, self._encoding)
@@ -47,7 +47,7 @@ class RangeMapper:
 def build_diagnostics(
     report: CheckReport, documents: OpenDocuments, encoding: Encoding
 ) -> dict[str, list[dict[str, Any]]]:
-    """The diagnostics by URI; every open document has an entry."""
+    """Return the diagnostics by URI; every open document has an entry."""
     ranges = RangeMapper(report.texts, documents, encoding)
     by_uri: dict[str, list[dict[str, Any]]] = {one.uri: [] for one in documents.by_path.values()}
     for file, reason in report.failures.items():
@@ -62,7 +62,7 @@ def build_diagnostics(
 
 
 def build_diagnostic(finding: Finding, ranges: RangeMapper) -> dict[str, Any]:
-    """One finding as a Diagnostic."""
+    """Build the diagnostic of one finding."""
     entry: dict[str, Any] = {
         "range": ranges.map_location(finding.location),
         "severity": SEVERITIES[finding.severity],
@@ -87,7 +87,7 @@ def build_diagnostic(finding: Finding, ranges: RangeMapper) -> dict[str, Any]:
 
 
 def format_message(finding: Finding) -> str:
-    """The sentence, in which environments and instances it holds, and what to write instead."""
+    """Return the message, its environments and instances, and the help."""
     parts = [truncate_text(finding.message)]
     if finding.instances is not None and finding.instances.of > 1:
         affected, total, ids = finding.instances
@@ -109,12 +109,12 @@ def _select_most_severe(findings: list[Finding]) -> list[Finding]:
 
 
 def _build_failure(reason: str) -> dict[str, Any]:
-    """What keeps a file from being checked."""
+    """Build the diagnostic of a file that could not be checked."""
     return _build_top_diagnostic(SEVERITIES[Severity.ERROR], f"this file is not checked: {reason}")
 
 
 def _build_skipped(reason: str) -> dict[str, Any]:
-    """Why a file is not checked here, where ``podplan check`` would."""
+    """Build the diagnostic of a file that the language server does not check, but ``podplan check`` does."""
     return _build_top_diagnostic(SEVERITIES[Severity.INFO], f"this file is not checked as you type: {reason}")
 
 

@@ -1,4 +1,4 @@
-"""Document symbols: the documents of a file, and their fields to a small depth."""
+"""Document symbols: the documents of a file, and their fields to a limited depth."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLASS_KIND, _FIELD_KIND, _OBJECT_KIND, _ARRAY_KIND = 5, 8, 19, 18  # SymbolKind
 
 
 def build_symbols(document: OpenDocument, encoding: Encoding) -> list[dict[str, Any]]:
-    """The outline of a document. Raises LimitExceeded."""
+    """Build the symbols of a document. Raises LimitExceeded: if it is too big."""
     text_lines = split_lines(document.text)
     budget = [MAX_SYMBOLS]
     document_symbols = []
@@ -64,7 +64,7 @@ def _iter_children(
         child_path = (*path, step)
         value_span, key_span = source.span(child_path), source.span(child_path, on_key=isinstance(step, str))
         if budget[0] <= 0 or not (key_span.line, key_span.column) <= (value_span.line, value_span.column):
-            continue  # through an alias or a merge key: it stands elsewhere
+            continue  # its position is elsewhere, because of an alias or a merge key
         budget[0] -= 1
         entry = value[step]
         symbol_range = (key_span.line, key_span.column, value_span.end_line, value_span.end_column)

@@ -1,4 +1,4 @@
-"""The documents that an editor has open, and how files are called: URIs there, paths here."""
+"""The open documents of an editor, and the mapping between URIs and paths."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from podplan.core.typing import NamedTuple
 
 MAX_CHECKED_CHARACTERS = (
     512 * 1024
-)  # characters of all documents that are checked together: a key must not take long
+)  # total characters of the documents that are checked together, for a fast answer
 MAX_CHECKED_DOCUMENTS = 200  # that are checked together
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class OpenDocument(NamedTuple):
-    """A document as the editor has it, saved or not; ``path`` is absolute, ``real`` is without links."""
+    """A document in the editor, saved or not; ``path`` is absolute, ``real_path`` has links resolved."""
 
     uri: str
     path: str
@@ -28,7 +28,7 @@ class OpenDocument(NamedTuple):
 
 
 def uri_to_path(uri: str) -> str | None:
-    """The path of a file: URI, None for any other."""
+    """Return the path of a file: URI, None for any other URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -39,27 +39,27 @@ def uri_to_path(uri: str) -> str | None:
 
 
 def path_to_uri(path: str) -> str:
-    """The file: URI of a path, percent-encoded."""
+    """Return the percent-encoded file: URI of a path."""
     return Path(os.path.abspath(path)).as_uri()
 
 
 def replace_surrogates(text: str) -> str:
-    """A text without halves of surrogate pairs, which JSON may have and UTF-8 may not."""
+    """Replace halves of surrogate pairs, which JSON may contain and UTF-8 may not."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 class OpenDocuments:
-    """The open documents by path, and their texts in the place of files."""
+    """The open documents by path, and their unsaved texts."""
 
     def __init__(self) -> None:
         self.by_path: dict[str, OpenDocument] = {}
-        self._paths_by_change: dict[str, None] = {}  # paths, what changed last at the end
+        self._paths_by_change: dict[str, None] = {}  # paths, the last changed one at the end
         self._paths_by_real_path: dict[
             str, list[str]
         ] = {}  # the paths of documents by the real path of their file
 
     def put(self, uri: str, version: int | None, text: str) -> OpenDocument | None:
-        """A document opened or changed; None where it is no file."""
+        """Open or change a document; None if it is no file."""
         path = uri_to_path(uri)
         if path is None:
             return None
@@ -73,7 +73,7 @@ class OpenDocuments:
         return self.by_path[path]
 
     def remove(self, uri: str) -> None:
-        """A document closed: its file counts again."""
+        """Close a document, so that its file is used again."""
         closed = self.by_path.pop(uri_to_path(uri) or "", None)
         if closed is None:
             return
@@ -83,28 +83,29 @@ class OpenDocuments:
             del self._paths_by_real_path[closed.real_path]
 
     def get(self, uri: str) -> OpenDocument | None:
-        """The document, if it is open."""
+        """Return the document, if it is open."""
         return self.by_path.get(uri_to_path(uri) or "")
 
     def unsaved_texts(self) -> dict[str, str]:
-        """The texts that take the place of files, by every path that a file is called by."""
+        """The unsaved texts, by every path of a file."""
         texts = {real: self.by_path[names[-1]].text for real, names in self._paths_by_real_path.items()}
         return texts | {one.path: one.text for one in self.by_path.values()}
 
     def uri(self, path: str) -> str:
-        """How the editor calls a file: as it opened it, else by its path."""
+        """Return the URI of a file: as the editor opened it, else from its path."""
         document = self.by_path.get(self.resolve_open_path(path))
         return document.uri if document is not None else path_to_uri(path)
 
     def resolve_open_path(self, path: str) -> str:
-        """A path as an open document has it, if it is one of them under another name."""
+        """Return the path under which a file is open, if it is open under another name."""
         if path in self.by_path:
             return path
         names = self._paths_by_real_path.get(os.path.realpath(path))
         return names[-1] if names else path
 
     def list_skipped(self) -> dict[str, str]:
-        """The documents that are not checked as somebody types, and why: what changed last has room first."""
+        """Return the documents that are not checked while typing, with the reason; recently changed ones
+        are checked first."""
         skipped: dict[str, str] = {}
         remaining, checked = MAX_CHECKED_CHARACTERS, 0
         for path in reversed(self._paths_by_change):
@@ -120,5 +121,5 @@ class OpenDocuments:
 
 
 def is_too_long(document: OpenDocument) -> bool:
-    """Whether a document is too long to be checked or parsed as somebody types."""
+    """Whether a document is too long to be checked or parsed while typing."""
     return len(document.text) > MAX_CHECKED_CHARACTERS

@@ -1,4 +1,4 @@
-"""What becomes of a place in a file: the fields of CRs and lowered objects that come from it, and why."""
+"""The effects of a position in a file: the fields of CRs and lowered objects that originate from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_VALUE_LENGTH = 80
 
 
 class DerivedValue(NamedTuple):
-    """A scalar that comes from a place: where it stands, as text, and the facts on the way there."""
+    """A scalar that originates from a position: its path, its text, and the behaviors involved."""
 
     document: str
     path: str
@@ -32,7 +32,8 @@ class DerivedValue(NamedTuple):
 
 
 def describe_pods(variant_plans: Iterable[JobPlan]) -> list[str]:
-    """The Pods and GPUs of each variant, such as ``dev: worker → 1 Pod × 8 GPUs``; equal ones together."""
+    """Describe the Pods and GPUs of each variant, such as ``dev: worker → 1 Pod × 8 GPUs``; equal ones are
+    grouped."""
     variants_by_pods: dict[str, list[str]] = {}
     for plan in islice(variant_plans, MAX_PLANS):
         if plan.is_lowered and plan.variant_id is not None:
@@ -67,7 +68,8 @@ def _format_role(name: str, replicas: int, gpus: int, total: int) -> str:
 
 
 def iter_derived_values(plan: JobPlan, document: Document, path: Path) -> Iterator[DerivedValue]:
-    """What comes from a place of a file: of a profile in the CR, of a CR in the lowered objects."""
+    """Yield the values that originate from a path of a file: of a profile in the CR, of a CR in the
+    lowered objects."""
     if plan.cr is None:
         return
     docs = [plan.cr] if plan.profile is not None else [group.doc for group in plan.replica_groups]
@@ -98,7 +100,7 @@ def _iter_leaves(data: Any, path: Path = ()) -> Iterator[Path]:
 def _trace_to_source(
     doc: TracedDocument, leaf: Path, document: Document, path: Path
 ) -> tuple[Behavior, ...] | None:
-    """The facts on the way from a leaf to a place or to what is below it; None where it is from elsewhere."""
+    """Return the behaviors between a leaf and a path or its descendants; None if it originates elsewhere."""
     waiting: list[tuple[TracedDocument, Path, tuple[Behavior, ...]]] = [(doc, leaf, ())]
     visited = set()
     while waiting:

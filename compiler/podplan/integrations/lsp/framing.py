@@ -1,7 +1,7 @@
-"""Messages of JSON-RPC with their headers, from and to a stream of bytes (LSP 3.17, "Base Protocol").
+"""Framing of JSON-RPC messages with headers in a byte stream (LSP 3.17, "Base Protocol").
 
-What is no message is told as such, and reading goes on at the next header: a body of JSON never has
-``Content-Length: N`` at the end of a line, for line breaks inside its strings are escaped.
+Malformed input is reported, and reading continues at the next header: a JSON body never contains
+``Content-Length: N`` at the end of a line, because line breaks in its strings are escaped.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from podplan.core.typing import Any, BinaryIO, NamedTuple
 
 _LENGTH_HEADER = re.compile(rb"Content-Length:[ \t]*([0-9]{1,20})[ \t]*\r?\n\Z", re.IGNORECASE)
 _MAX_LINE = 8192
-_HEADER_OVERLAP = 64  # of a line that is longer than is read at once, for a header that is cut in two
+_HEADER_OVERLAP = 64  # overlap of the chunks of a long line, for a header across their boundary
 
 
 class MalformedMessage(NamedTuple):
-    """Bytes that are no message, and in a sentence why."""
+    """Bytes that are no message, with the reason in a sentence."""
 
     reason: str
 
 
 def read_messages(stream: BinaryIO) -> Iterator[dict[str, Any] | MalformedMessage]:
-    """The messages of a stream until it ends; nothing is raised for what is in it."""
+    """Yield the messages of a stream until it ends; invalid input raises nothing."""
     length: int | None = None
     is_lost, line_tail = False, b""
     while line := stream.readline(_MAX_LINE):
@@ -58,6 +58,6 @@ def _parse_body(body: bytes) -> dict[str, Any] | MalformedMessage:
 
 
 def frame_message(message: dict[str, Any]) -> bytes:
-    """A message with its header; half of a surrogate pair becomes a question mark."""
+    """Return a message with its header; half of a surrogate pair becomes a question mark."""
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)

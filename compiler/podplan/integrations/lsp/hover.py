@@ -1,4 +1,4 @@
-"""Hover: what the field means, and what becomes of it here."""
+"""Hover: the meaning of a field, and its effects at this position."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from podplan.schema import catalog, fields
 from podplan.workspace.files import OutsideRoot
 
 MAX_EFFECTS = 6
-_SCHEMA_KINDS = {"JobProfileBase": "JobProfile"}  # what is a partial one has the same fields
+_SCHEMA_KINDS = {"JobProfileBase": "JobProfile"}  # a partial kind has the same fields
 MAX_BEHAVIORS = 4
-# The fields, of profiles and CRs, that decide how many Pods and GPUs there are.
+# The fields, of profiles and CRs, that determine the number of Pods and GPUs.
 SIZE_FIELDS = frozenset(
     [
         *(
@@ -44,7 +44,8 @@ SIZE_FIELDS = frozenset(
 
 
 def find_schema_name(context: CursorContext) -> str:
-    """The name of the schema for a document, by its group and kind; by its kind where it lacks the group."""
+    """Return the name of the schema of a document, by its group and kind; by its kind if the group is
+    missing."""
     if known := find_kind(context.api_version, context.kind):
         return name_of(known)
     return _SCHEMA_KINDS.get(context.kind, context.kind)
@@ -52,12 +53,12 @@ def find_schema_name(context: CursorContext) -> str:
 
 @cache
 def load_kind_schema(name: str, k8s_version: str) -> dict[str, Any]:
-    """The schema of a name, {} where there is none."""
+    """Return the schema with a name, or {}."""
     return catalog.build_schema(name, k8s_version) if name in catalog.list_schema_names() else {}
 
 
 def render_hover(context: CursorContext, workspace: Workspace) -> str | None:
-    """The hover text as Markdown, None where there is nothing to say."""
+    """Render the hover text as Markdown; None if there is nothing to show."""
     path = context.path
     if not path:
         return None
@@ -67,7 +68,7 @@ def render_hover(context: CursorContext, workspace: Workspace) -> str | None:
         )
     )
     traced_effects: list[DerivedValue] = []
-    with suppress(UsageError, LimitExceeded, OutsideRoot):  # the diagnostics say so
+    with suppress(UsageError, LimitExceeded, OutsideRoot):  # the diagnostics report it
         hover_lines += _iter_effect_lines(context, path, workspace, traced_effects)
     behaviors = (
         *(fact for one in traced_effects for fact in one.behaviors),
@@ -81,7 +82,7 @@ def render_hover(context: CursorContext, workspace: Workspace) -> str | None:
 
 
 def _iter_behaviors(context: CursorContext, path: Path, has_traced: bool) -> Iterator[Behavior]:
-    """What lowering does with a field in general: what names it, and what it gives where no trace says so."""
+    """Yield the behaviors of a field in general: those that name it, and its default if it is not traced."""
     if path[:2] == ("spec", "environments"):
         path = ("spec", *path[3:])
     kind = find_schema_name(context)
@@ -120,8 +121,11 @@ _LIMIT_LABELS = {"minimum": "at least", "maximum": "at most", "default": "defaul
 def _iter_effect_lines(
     context: CursorContext, path: Path, workspace: Workspace, traced_effects: list[DerivedValue]
 ) -> Iterator[str]:
-    """The Pods that follow, and the fields of CR or Pods that come from here, of one variant, which are
-    added to ``traced``."""
+    """Yield lines about the resulting Pods, and about fields of CR or Pods that originate here, in one
+    variant.
+
+    The latter are added to ``traced_effects``.
+    """
     if (
         context.parsed is None
         or context.item is None

@@ -1,4 +1,4 @@
-"""The messages that wait for the server: of texts that follow on one another, only the last."""
+"""The queue of messages for the server, which keeps only the last of successive changes of a document."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Message = dict[str, Any]
 
 
 class Inbox:
-    """A queue between two threads; a change of a document takes the place of the change before it.
+    """A queue between two threads; a change of a document replaces the previous change.
 
-    Each has the whole text, so an editor that is faster than the server fills no memory.
+    Each change has the complete text, so an editor that is faster than the server does not fill the memory.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Inbox:
         return len(self._waiting)
 
     def put(self, message: Message | MalformedMessage | None) -> None:
-        """Adds a message; None is the end."""
+        """Add a message; None is the end."""
         with self._condition:
             document = _find_changed_document(message)
             if (
@@ -38,7 +38,7 @@ class Inbox:
             self._condition.notify()
 
     def get(self, timeout: float | None) -> Message | MalformedMessage | None:
-        """The next message. Raises TimeoutError where none comes within ``timeout`` seconds."""
+        """Return the next message. Raises TimeoutError: if there is none within ``timeout`` seconds."""
         with self._condition:
             if not self._condition.wait_for(lambda: self._waiting, timeout):
                 raise TimeoutError
@@ -46,7 +46,7 @@ class Inbox:
 
 
 def _find_changed_document(message: Message | MalformedMessage | None) -> str | None:
-    """The document that a message gives a new text, None for any other message."""
+    """Return the document whose text a message changes, None for any other message."""
     if not isinstance(message, dict) or message.get("method") != "textDocument/didChange" or "id" in message:
         return None
     params = message.get("params")

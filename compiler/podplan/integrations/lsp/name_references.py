@@ -1,4 +1,4 @@
-"""Names that are written in one place and defined in another: hardware classes, queues, claims, params."""
+"""Names that are defined in another place: hardware classes, queues, claims, params."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podplan.yaml import parse_yaml
 
 EXPRESSION_SCOPE = ("params", "matrix", "metadata", "environment", "inventory")
 _MAX_NAME = 200
-# The last fields of a path -> the part of the inventory whose names stand there.
+# The last field of a path -> the section of the inventory with its names.
 _PROFILE_FIELDS = {"hardware": "hardware", "queue": "queues", "pvc": "pvcs"}
 _DATA_FIELDS = {"secret": "secrets", "configMap": "configMaps"}
 _CR_FIELDS = {"claimName": "pvcs", "queue": "queues", "secretName": "secrets"}
@@ -28,14 +28,14 @@ _KEY_REFERENCES = ("secretKeyRef", "configMapKeyRef", "secretRef", "configMapRef
 
 
 class PartialExpression(NamedTuple):
-    """What is written of an expression before the cursor: names up to the last dot, and the word after."""
+    """The part of an expression before the cursor: names up to the last dot, and the word after it."""
 
     steps: tuple[str, ...]
     word: str
 
 
 def find_open_expression(line_start: str) -> PartialExpression | None:
-    """The expression that is open at the end of a line up to the cursor, if one is."""
+    """Return the expression that is open at the end of a line up to the cursor, if any."""
     opening = line_start.rfind("${{")
     if opening < 0 or "}}" in line_start[opening:]:
         return None
@@ -45,7 +45,7 @@ def find_open_expression(line_start: str) -> PartialExpression | None:
 
 
 def find_inventory_section(path: Path, is_profile: bool) -> str:
-    """The part of the inventory that the name at a path is looked up in, "" for no such name."""
+    """Return the section of the inventory in which the name at a path is looked up, or ""."""
     if not path:
         return ""
     last, parent = path[-1], path[-2:-1]
@@ -62,14 +62,15 @@ def find_inventory_section(path: Path, is_profile: bool) -> str:
 
 
 def list_inventory_names(section: str, context: CursorContext, workspace: Workspace) -> dict[str, Any]:
-    """The names in a part of the inventory, with what it says of each."""
+    """Return the names in a section of the inventory, with their entries."""
     inventory = workspace.find_inventory(context.document.path)
     entries = value_at(inventory.data, ("spec", section)) if inventory is not None else None
     return entries if isinstance(entries, dict) else {}
 
 
 def iter_base_chain(context: CursorContext, workspace: Workspace) -> Iterator[TracedDocument]:
-    """The document itself, or what is seen of it if it does not parse, and its bases, nearest first."""
+    """Yield the document itself, or its outline if it does not parse, and its base profiles, nearest
+    first."""
     reader = workspace.create_reader(context.document.path)
     waiting = [context.item.doc if context.item is not None else _build_outline_doc(context)]
     visited: set[tuple[str, int]] = set()
@@ -85,7 +86,7 @@ def iter_base_chain(context: CursorContext, workspace: Workspace) -> Iterator[Tr
 
 
 def _build_outline_doc(context: CursorContext) -> TracedDocument:
-    """A document that does not parse, with nothing but its bases."""
+    """Build a document that does not parse, with only its ``extends``."""
     base_references = [
         text for path, text in context.outline.values.items() if path[:2] == ("spec", "extends")
     ]
@@ -97,7 +98,7 @@ def _filter_strings(entries: Any) -> list[str]:
 
 
 def list_expression_names(steps: tuple[str, ...], context: CursorContext, workspace: Workspace) -> list[str]:
-    """The names that may follow in an expression."""
+    """Return the names that may follow in an expression."""
     if not steps:
         return list(EXPRESSION_SCOPE)
     if steps == ("inventory",):
@@ -122,7 +123,7 @@ def list_expression_names(steps: tuple[str, ...], context: CursorContext, worksp
 
 
 def list_base_files(context: CursorContext, workspace: Workspace) -> list[str]:
-    """The files below the root that hold a base, as ``extends`` of the document would call them."""
+    """Return the files below the root with a base profile, as ``extends`` of the document would name them."""
     path = context.document.path
     if not is_in_repository(path):
         return []
@@ -137,6 +138,6 @@ def list_base_files(context: CursorContext, workspace: Workspace) -> list[str]:
                 one.category == "base" for one in classify_documents(parse_yaml(content, file))
             ):
                 base_files.append(os.path.relpath(file, folder).replace(os.sep, "/"))
-        except (OSError, OutsideRoot, LimitExceeded):  # most files have nothing to do with this one
+        except (OSError, OutsideRoot, LimitExceeded):  # most files are unrelated
             continue
     return base_files

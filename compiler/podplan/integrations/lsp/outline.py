@@ -1,7 +1,7 @@
-"""The shape of a YAML text by indentation and brackets, also of one that does not parse while it is typed.
+"""The structure of a YAML text by indentation and brackets, also while it does not parse.
 
-A reader of YAML gives up at the first fault; this one asks only where the cursor is and which keys there are.
-Anchors, tags and keys in several lines mean nothing to it.
+A parser stops at the first syntax error; this module only determines the path at the cursor, and the existing
+keys. It ignores anchors, tags and keys with several lines.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from podplan.core.findings import Path
 from podplan.core.typing import NamedTuple
 
-# Written so that they take linear time: the text may be of any kind.
+# These patterns take linear time, because the text may be anything.
 _KEY = re.compile(
     r"""("[^"]*"|'[^']*'|(?:-[^\s#:]|[^\s#\[\]{},&*!|>'"%@`:-])(?:[^#:]*[^\s#:])?)[ ]*:(?=[ \t\r]|$)"""
 )
@@ -19,13 +19,16 @@ _BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(#.*)?$")
 _DASH = re.compile(r"-([ \t]+|$)")
 _WORD = re.compile(r"[^\s,:{}\[\]\"'#]*")
 _MAX_DEPTH = 100
-_MAX_CHARACTERS = 1_000_000  # of a text that is looked at
+_MAX_CHARACTERS = 1_000_000  # of a text that is parsed
 
 
 class OutlineCursor(NamedTuple):
-    """Where the cursor is. At a key, ``path`` leads to the mapping that it is in, or would be; at a value, to
-    that value. ``word`` is what is written before the cursor, ``rest`` what follows of it. ``fresh``: nothing
-    is written at the path yet, so that a key can be a value as well."""
+    """The position of the cursor.
+
+    At a key, ``path`` leads to the mapping that contains it, or would contain it; at a value, to that value.
+    ``word`` is the text before the cursor, ``suffix`` its rest. ``is_new``: nothing is written at the path
+    yet, so a key may be a value as well.
+    """
 
     path: Path
     at_key: bool
@@ -35,13 +38,13 @@ class OutlineCursor(NamedTuple):
 
     @property
     def field_path(self) -> Path:
-        """The path of the field that the cursor is on."""
+        """The path of the field at the cursor."""
         name = self.word + self.suffix
         return (*self.path, name) if self.at_key and name else self.path
 
 
 class Outline(NamedTuple):
-    """The keys of mappings and the text of scalars, by path, of the document that the cursor is in."""
+    """The keys of mappings and the text of scalars, by path, of the document at the cursor."""
 
     keys: dict[Path, list[str]]
     values: dict[Path, str]
@@ -49,7 +52,7 @@ class Outline(NamedTuple):
 
 
 class _Frame:
-    """A block collection on the way down: its column, its path, and the entry that is being read."""
+    """An open block collection: its column, its path, and the current entry."""
 
     __slots__ = ("column", "entry", "is_list", "open", "path")
 
@@ -58,7 +61,7 @@ class _Frame:
         self.path = path
         self.is_list = is_list
         self.entry: str | int = -1
-        self.open = True  # nothing is written yet behind the key or dash
+        self.open = True  # nothing is written yet after the key or dash
 
     @property
     def entry_path(self) -> Path:
@@ -66,7 +69,7 @@ class _Frame:
 
 
 def parse_outline(lines: list[str], line: int, column: int) -> Outline:
-    """The outline of the document at a 0-based line and column (in code points)."""
+    """Return the outline of the document at a 0-based line and column (in code points)."""
     if sum(map(len, lines)) > _MAX_CHARACTERS:
         return Outline({}, {}, None)
     first = next((at for at in range(min(line, len(lines) - 1), -1, -1) if _is_marker(lines[at])), -1) + 1
@@ -91,7 +94,7 @@ class _OutlineParser:
 
     def parse(self) -> None:
         number = 0
-        block: int | None = None  # the column of the key that a block scalar belongs to
+        block: int | None = None  # the column of the key of a block scalar
         while number < len(self.lines):
             line = self.lines[number]
             indent = len(line) - len(line.lstrip(" "))
@@ -105,7 +108,8 @@ class _OutlineParser:
             number += 1
 
     def _parse_line(self, number: int, line: str, indent: int) -> tuple[int, int | None]:
-        """One line of block style; the last line that belongs to it, and the column of a block scalar."""
+        """Parse one line in block style; return the last line that belongs to it, and the column of a
+        block scalar."""
         column = self._parse_dashes(line, indent)
         key = _KEY.match(line, column)
         if key is None:
@@ -129,13 +133,13 @@ class _OutlineParser:
         return number, None
 
     def _find_key_column(self) -> int:
-        """The column of the key that the cursor is on, which is no sibling of itself."""
+        """Return the column of the key at the cursor, which is not its own sibling."""
         if self.cursor is None or not self.cursor.at_key:
             return -1
         return self.cursor_position[1] - len(self.cursor.word)
 
     def _parse_dashes(self, line: str, column: int) -> int:
-        """Takes the dashes of a line; the column after them."""
+        """Parse the dashes of a line; return the column after them."""
         while len(self._frames) < _MAX_DEPTH and (dash := _DASH.match(line, column)):
             while self._frames and self._frames[-1].column > column:
                 self._frames.pop()
@@ -148,7 +152,7 @@ class _OutlineParser:
         return column
 
     def _enter_mapping(self, column: int) -> _Frame:
-        """The mapping whose keys stand at a column."""
+        """Return the mapping whose keys are at a column."""
         self._close_mappings(column)
         if not (self._frames and self._frames[-1].column == column):
             self._push_frame(column, False)
@@ -165,7 +169,7 @@ class _OutlineParser:
         self._frames.append(_Frame(column, self._frames[-1].entry_path if self._frames else (), is_list))
 
     def _locate_cursor(self, before: str, line: str) -> None:
-        """Notes where the cursor is, in a line of block style."""
+        """Determine the path at the cursor, in a line in block style."""
         rest = _WORD.match(line, len(before))
         after = rest[0] if rest else ""
         column = len(before) - len(before.lstrip(" "))
@@ -211,7 +215,7 @@ class _OutlineParser:
     # --- flow style
 
     def _parse_flow(self, number: int, column: int, path: Path, base: int) -> int:
-        """Reads a flow collection to its end, or to the line that cannot belong to it; the last line."""
+        """Parse a flow collection to its end, or to a line that cannot belong to it; return the last line."""
         stack: list[tuple[str, Path]] = []
         key: list[str | int | None] = []
         word, start, quote = "", column, ""
@@ -301,7 +305,7 @@ def _join_entry_path(frame: tuple[str, Path], key: str | int | None) -> Path:
 
 
 def _starts_block_line(line: str, base: int) -> bool:
-    """Whether a line is of block style, so that an open bracket above it was forgotten."""
+    """Whether a line is in block style, so that an open bracket above it is unclosed."""
     indent = len(line) - len(line.lstrip(" "))
     return (
         bool(line.strip()) and indent <= base and bool(_KEY.match(line, indent) or _DASH.match(line, indent))

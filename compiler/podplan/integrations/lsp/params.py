@@ -1,4 +1,4 @@
-"""Params of requests as they must be, the errors for those that are not, and the codes of all errors."""
+"""Validation of request params, and the error codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SERVER_NOT_INITIALIZED, REQUEST_CANCELLED, REQUEST_FAILED = -32002, -32800, -328
 
 
 class ResponseError(Exception):
-    """The answer to a request that cannot be done."""
+    """An error response to a request."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class ResponseError(Exception):
 
 
 def require_mapping(params: Any, key: str) -> dict[str, Any]:
-    """The object under a key. Raises ResponseError, as all here."""
+    """Return the object under a key. All functions here raise ResponseError for invalid params."""
     value = params.get(key) if isinstance(params, dict) else None
     if not isinstance(value, dict):
         raise _build_error(key, "an object")
@@ -31,7 +31,7 @@ def require_mapping(params: Any, key: str) -> dict[str, Any]:
 
 
 def require_sequence(params: Any, key: str) -> list[Any]:
-    """The array under a key."""
+    """Return the array under a key."""
     value = params.get(key) if isinstance(params, dict) else None
     if not isinstance(value, list):
         raise _build_error(key, "an array")
@@ -39,7 +39,7 @@ def require_sequence(params: Any, key: str) -> list[Any]:
 
 
 def require_text(params: Any, key: str) -> str:
-    """The string under a key."""
+    """Return the string under a key."""
     value = params.get(key) if isinstance(params, dict) else None
     if not isinstance(value, str):
         raise _build_error(key, "a string")
@@ -47,7 +47,7 @@ def require_text(params: Any, key: str) -> str:
 
 
 def read_integer(params: Any, key: str) -> int | None:
-    """The whole number under a key, None where it is null or missing."""
+    """Return the integer under a key, None if it is null or missing."""
     value = params.get(key) if isinstance(params, dict) else None
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise _build_error(key, "a whole number")
@@ -55,7 +55,7 @@ def read_integer(params: Any, key: str) -> int | None:
 
 
 def require_position(params: Any, key: str) -> tuple[int, int]:
-    """Line and character of the position under a key."""
+    """Return line and character of the position under a key."""
     position_params = require_mapping(params, key)
     line, character = read_integer(position_params, "line"), read_integer(position_params, "character")
     if line is None or character is None or line < 0 or character < 0:

@@ -1,4 +1,4 @@
-"""Bases and inventories that were read before: parsed once, and not at every key, while they are the same."""
+"""Cache of parsed base profiles and inventories, so that they are not parsed again at every keystroke."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from podplan.workspace.file_loader import read_content
 from podplan.workspace.references import DocumentIndex
 from podplan.yaml import SourceFile, parse_yaml
 
-MAX_CACHED_BYTES = (
-    16 * 1024 * 1024
-)  # bytes of the files that are kept parsed, which takes twenty times as much
+MAX_CACHED_BYTES = 16 * 1024 * 1024  # bytes of the cached files, which take twenty times as much parsed
 
 
-# The lines by which documents are found: their number, kinds, names and namespaces.
+# The lines by which documents are found: separators, kinds, names and namespaces.
 _NAMING_LINES = compile_lazily(r"(?m)^(?:---.*|.*\b(?:kind|name|namespace|items|group)\b.*)$")
 
 
@@ -28,26 +26,25 @@ class _CachedSource(NamedTuple):
 
 
 class ParseCache:
-    """What readers share from one key to the next."""
+    """What the loaders share between checks."""
 
     def __init__(self) -> None:
-        self._sources_by_path: dict[
-            str, _CachedSource
-        ] = {}  # the last of them is the one that was asked for last
+        self._sources_by_path: dict[str, _CachedSource] = {}  # the least recently used is first
         self.indexes: dict[tuple[object, ...], DocumentIndex] = {}
-        self.mentions: dict[tuple[object, ...], dict[bytes, list[str]]] = {}
 
     def forget_files(self) -> None:
-        """Files have changed: which documents there are is looked up again."""
+        """Forget which files exist, because files have changed."""
         self.indexes.clear()
-        self.mentions.clear()
 
     def create_reader(self, exclude: Sequence[str], unsaved_texts: Mapping[str, str]) -> Loader:
-        """A Reader for one check; ``exclude`` and ``instead`` are those of a Reader."""
+        """Return a Loader for one check, with ``exclude`` and ``unsaved_texts``."""
         return _CachingReader(self, exclude, unsaved_texts)
 
     def load_source(self, content: bytes, path: str) -> SourceFile:
-        """The file at ``path``, which has this content. Raises LimitExceeded."""
+        """Return the parsed file at ``path``, which has this content.
+
+        Raises LimitExceeded: if it is too big.
+        """
         digest = blake2b(content, digest_size=16).digest()
         cached = self._sources_by_path.pop(path, None)
         if cached is None or cached.digest != digest:
@@ -75,13 +72,7 @@ class _CachingReader(Loader):
             self._cache.indexes = {key: super()._build_index(root, file)}
         return self._cache.indexes[key]
 
-    def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
-        key = self._get_names_key(root)
-        if key not in self._cache.mentions:
-            self._cache.mentions = {key: super()._find_mentions(root, file)}
-        return self._cache.mentions[key]
-
     def _get_names_key(self, root: str) -> tuple[object, ...]:
-        """What is kept from one key to the next while no line that names a document changes."""
+        """Return a key that stays the same while no line that names a document changes."""
         names = tuple((path, *_NAMING_LINES.findall(text)) for path, text in self.unsaved_texts.items())
         return root, tuple(self._exclude), hash(names)

@@ -1,4 +1,4 @@
-"""Positions of the protocol and ours: it counts from 0 in units of an encoding, we from 1 in code points."""
+"""Conversion of positions: LSP counts from 0 in units of an encoding, podplan from 1 in code points."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ _CODEC = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
 def negotiate_encoding(offered: Any) -> Encoding:
-    """The first encoding among those that the client offers, in its order, that we know; else UTF-16."""
+    """Return the first supported encoding that the client offers, in its order; else UTF-16."""
     supported = [one for one in offered if one in _WIDTH] if isinstance(offered, list) else []
     return cast(Encoding, supported[0]) if supported else DEFAULT_ENCODING
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text without their breaks, cut as the protocol cuts them."""
+    """Return the lines of a text without their breaks, split as in LSP."""
     return LINE_BREAK.split(text) if "\r" in text else text.split("\n")
 
 
 def count_units(line: str, column: int, encoding: Encoding) -> int:
-    """The units before a column (0-based, in code points) of a line; past the end counts as the end."""
+    """Return the units before a column (0-based, in code points) of a line; past the end counts as the
+    end."""
     prefix = line[:column]
     if encoding == "utf-32" or prefix.isascii():
         return len(prefix)
@@ -33,7 +34,7 @@ def count_units(line: str, column: int, encoding: Encoding) -> int:
 
 
 def find_column(line: str, count: int, encoding: Encoding) -> int:
-    """The column (0-based, in code points) after so many units; inside a character it is before that one."""
+    """Return the column (0-based, in code points) after so many units; inside a character, before it."""
     if encoding == "utf-32" or line.isascii():
         return min(max(count, 0), len(line))
     encoded = line.encode(_CODEC[encoding])[: max(count, 0) * _WIDTH[encoding]]
@@ -43,7 +44,7 @@ def find_column(line: str, count: int, encoding: Encoding) -> int:
 def to_protocol_position(
     text_lines: Sequence[str], line: int, column_number: int, encoding: Encoding
 ) -> dict[str, int]:
-    """The protocol's position for one of ours in the lines of a text (1-based line and column)."""
+    """Return the LSP position for a 1-based line and column in the lines of a text."""
     number = min(max(line, 1), max(len(text_lines), 1)) - 1
     text = text_lines[number] if text_lines else ""
     return {"line": number, "character": count_units(text, column_number - 1, encoding)}
@@ -52,7 +53,7 @@ def to_protocol_position(
 def to_protocol_range(
     text_lines: Sequence[str], span_positions: tuple[int, int, int, int], encoding: Encoding
 ) -> dict[str, dict[str, int]]:
-    """The range for line, column, end line and end column, 1-based, the end exclusive."""
+    """Return the LSP range for line, column, end line and end column, 1-based, the end exclusive."""
     line, column_number, end_line, end_column = span_positions
     return {
         "start": to_protocol_position(text_lines, line, column_number, encoding),
@@ -63,7 +64,7 @@ def to_protocol_range(
 def from_protocol_position(
     text_lines: Sequence[str], line: int, character: int, encoding: Encoding
 ) -> tuple[int, int]:
-    """Our 0-based line and column (in code points) of a position of the protocol; past the end is the end."""
+    """Return the 0-based line and column (in code points) of an LSP position; past the end is the end."""
     if line >= len(text_lines):
         return max(len(text_lines) - 1, 0), len(text_lines[-1]) if text_lines else 0
     return line, find_column(text_lines[line], character, encoding)

@@ -1,4 +1,4 @@
-"""The requests about a place in a document: from params to a result."""
+"""Requests about a position in a document: from params to a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from podplan.integrations.lsp.server import LanguageServer
 
 Message = dict[str, Any]
-_AUTOMATIC_TRIGGER = 2  # CodeActionTriggerKind: nobody asked, the cursor moved
+_AUTOMATIC_TRIGGER = 2  # CodeActionTriggerKind: the cursor moved, without a request of the user
 
 
 def handle_hover(server: LanguageServer, params: Message) -> Message | None:
@@ -33,7 +33,7 @@ def handle_hover(server: LanguageServer, params: Message) -> Message | None:
 
 
 def _select_format(capabilities: Message) -> str:
-    """Markdown, unless the editor shows only plain text."""
+    """Return Markdown, unless the editor supports only plain text."""
     formats: Any = capabilities
     for key in ("textDocument", "hover", "contentFormat"):
         formats = formats.get(key) if isinstance(formats, dict) else None

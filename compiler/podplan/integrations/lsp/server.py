@@ -1,7 +1,7 @@
-"""The server: messages in, messages out, one after the other; documents are checked when nobody types.
+"""The server: processes messages one after the other, and checks documents when typing pauses.
 
-A thread reads, so that a check can wait for the next key. Whatever a request runs into is the answer to that
-request, or a line in the log of the editor; nothing of it ends the server.
+A thread reads, so that a check can wait for the next keystroke. An error in a request is its response, or a
+line in the log of the editor; it never ends the server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from podplan.integrations.lsp.params import (
 )
 from podplan.integrations.lsp.workspace import CheckReport, FileSettings, Workspace
 
-DEBOUNCE = 0.2  # seconds without a key
+DEBOUNCE = 0.2  # seconds without a keystroke
 MAX_DEBOUNCE = 2.0
 FULL_SYNC = 1
 _LOG_ERROR, _LOG_WARNING = 1, 2
@@ -44,9 +44,10 @@ Message = dict[str, Any]
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, resolve_settings: Callable[[str], FileSettings]) -> int:
-    """Serves one editor until it says exit or hangs up; the exit code comes back, 1 for exit before shutdown.
+    """Serve one editor until ``exit`` or the end of its stream; return the exit code, 1 for exit before
+    shutdown.
 
-    ``asked`` gives the settings for the path of a file, or raises UsageError.
+    ``resolve_settings`` returns the settings for the path of a file, or raises UsageError.
     """
     inbox = Inbox()
     server = LanguageServer(stdout, resolve_settings)
@@ -58,7 +59,7 @@ def serve(stdin: BinaryIO, stdout: BinaryIO, resolve_settings: Callable[[str], F
                     server.cancel(message)
                 inbox.put(message)
                 if isinstance(message, dict) and message.get("method") == "exit":
-                    break  # a thread that waits for bytes that never come would hold up the end
+                    break  # otherwise the thread would wait for input that never comes
         finally:
             inbox.put(None)
 
@@ -79,7 +80,7 @@ def serve(stdin: BinaryIO, stdout: BinaryIO, resolve_settings: Callable[[str], F
 
 
 class LanguageServer:
-    """One session. ``code`` is what to exit with, None until the editor says exit."""
+    """One session. ``code`` is the exit code, None until the editor sends ``exit``."""
 
     def __init__(self, stdout: BinaryIO, resolve_settings: Callable[[str], FileSettings]) -> None:
         self.code: int | None = None
@@ -90,28 +91,26 @@ class LanguageServer:
         self._stdout = stdout
         self._published: set[str] = set()
         self._check_due_at: float | None = None
-        self._last_check_seconds = 0.0  # seconds, the last check
-        self._skipped_diagnostics: dict[
-            str, list[Message]
-        ] = {}  # what was said of documents that are, by URI
+        self._last_check_seconds = 0.0  # duration of the last check in seconds
+        self._skipped_diagnostics: dict[str, list[Message]] = {}  # published diagnostics, by URI
         self._stage = "new"
         self._cancelled: set[Any] = set()
 
-    # --- the loop
+    # --- message loop
 
     def compute_timeout(self) -> float | None:
-        """How long to wait for a message, in seconds; None for ever."""
+        """Return how long to wait for a message, in seconds; None for no limit."""
         return None if self._check_due_at is None else max(self._check_due_at - time.monotonic(), 0)
 
     def cancel(self, message: Message) -> None:
-        """Notes that a request need not be answered any more; called while others are at work."""
+        """Record that a request is cancelled; called from the reading thread."""
         params = message.get("params")
         id_ = params.get("id") if isinstance(params, dict) else None
         if isinstance(id_, str | int):
             self._cancelled.add(id_)
 
     def handle_message(self, message: Message | MalformedMessage) -> None:
-        """One message: a request is answered, a notification heeded."""
+        """Process one message: respond to a request, handle a notification."""
         if isinstance(message, MalformedMessage):
             self._send({"id": None, "error": {"code": PARSE_ERROR, "message": message.reason}})
             return
@@ -133,14 +132,14 @@ class LanguageServer:
             self._send_error(is_request, method, id_, REQUEST_FAILED, str(error))
         except BrokenPipeError:
             raise
-        except Exception as error:  # a fault of podplan must not end the session
+        except Exception as error:  # an internal error must not end the session
             self._send_error(is_request, method, id_, INTERNAL_ERROR, _format_internal_error(error))
         else:
             if is_request:
                 self._send({"id": id_, "result": result})
 
     def check_documents(self) -> None:
-        """Checks the open documents now, and publishes what is found."""
+        """Check the open documents now, and publish the diagnostics."""
         self._check_due_at = None
         began = time.monotonic()
         try:
@@ -167,15 +166,15 @@ class LanguageServer:
         self._published = {uri for uri, found in diagnostics_by_uri.items() if found or uri in versions}
 
     def flush_check(self) -> None:
-        """Checks now what waits for the end of typing, so that answers are about the text as it is."""
+        """Run a pending check now, so that responses are about the current text."""
         if self._check_due_at is not None:
             self.check_documents()
 
     def schedule_check(self) -> None:
-        """Something changed: it is checked as soon as nothing more changes, for as long as a check takes."""
+        """Schedule a check after a change: when there was no further change for as long as a check takes."""
         self._check_due_at = time.monotonic() + min(max(self._last_check_seconds, DEBOUNCE), MAX_DEBOUNCE)
 
-    # --- what goes out
+    # --- outgoing messages
 
     def notify(self, method: str, params: Message) -> None:
         self._send({"method": method, "params": params})
@@ -193,7 +192,7 @@ class LanguageServer:
         self._stdout.write(frame_message({"jsonrpc": "2.0", **message}))
         self._stdout.flush()
 
-    # --- what comes in
+    # --- incoming messages
 
     def _dispatch(self, method: str, params: Any, id_: Any, is_request: bool) -> Any:
         if method == "exit":
@@ -256,7 +255,7 @@ class LanguageServer:
         )
         uri = require_text(document, "uri")
         if changes and self.workspace.documents.get(uri):
-            # The last one is the whole text: that is what FULL_TEXT asks for.
+            # The last change has the complete text, because the server requests FULL_TEXT.
             self.workspace.documents.put(
                 uri, read_integer(document, "version"), require_text(changes[-1], "text")
             )
@@ -276,7 +275,7 @@ def _ignore_message(_server: LanguageServer, _params: Message) -> None:
 
 
 def _build_methods() -> dict[str, Callable[[LanguageServer, Message], Any]]:
-    """The methods by name; what answers questions is imported when the first comes."""
+    """Return the methods by name; modules for requests are imported at the first one."""
     from podplan.integrations.lsp import requests
 
     return {
@@ -308,12 +307,12 @@ def _iter_traceback(error: BaseException) -> Iterator[Any]:
 
 
 def _is_id(value: Any) -> bool:
-    """Whether a message may have this as its id; none has the infinity that Python reads 1e400 as."""
+    """Whether a value is a valid id of a message; infinity, which Python parses from 1e400, is not."""
     return value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
 
 
 def _format_internal_error(error: Exception) -> str:
-    """A fault of podplan itself, in a sentence without a traceback, and without what it may quote."""
+    """Describe an internal error in a sentence without a traceback and its message, which may quote input."""
     last = [*_iter_traceback(error)][-1]
     module = last.tb_frame.f_globals.get("__name__", "?")
     return f"internal error in {module}, line {last.tb_lineno}: {type(error).__name__}"

@@ -1,4 +1,4 @@
-"""What podplan says of the documents that are open, with their texts in the place of files."""
+"""Checks the open documents, with their unsaved texts in place of files."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ from podplan.yaml import SourceFile
 
 
 class FileSettings(NamedTuple):
-    """What the configuration that holds for a file asks for."""
+    """The settings of the configuration for a file."""
 
     settings: PipelineSettings
     exclude: tuple[str, ...]
 
 
 class CheckReport(NamedTuple):
-    """The findings by file, the texts that their places are in, and by file what kept it from being checked;
-    ``left_out`` are the documents that are too long for it, or too many."""
+    """The findings by file, the texts that they refer to, and by file the reason why it could not be checked.
+
+    ``skipped`` are the documents that are too long to be checked, or too many.
+    """
 
     findings: dict[str, list[Finding]]
     texts: dict[str, str]
@@ -46,22 +48,22 @@ class CheckReport(NamedTuple):
 
 
 class Workspace:
-    """The open documents and the settings of their files; ``asked`` gives those for a path, or raises
-    UsageError."""
+    """The open documents and the settings of their files.
+
+    ``resolve_settings`` returns the settings for a path, or raises UsageError.
+    """
 
     def __init__(self, resolve_settings: Callable[[str], FileSettings]) -> None:
         self.documents = OpenDocuments()
         self._resolve_settings = resolve_settings
         self._dependents: dict[str, tuple[str, ...]] = {}
         self._extending_by_root: dict[tuple[str, tuple[str, ...]], dict[str, ExtendingFile]] = {}
-        self._up_to_date_roots: set[tuple[str, tuple[str, ...]]] = (
-            set()
-        )  # of these, what nothing has changed since
+        self._up_to_date_roots: set[tuple[str, tuple[str, ...]]] = set()  # valid until something changes
         self._inventories: dict[str, str] = {}
         self._parse_cache = ParseCache()
 
     def invalidate(self) -> None:
-        """Files have changed: what is known of those that are not open no longer counts."""
+        """Invalidate what is cached about files that are not open, because files have changed."""
         self._dependents.clear()
         self._up_to_date_roots.clear()
         self._inventories.clear()
@@ -70,8 +72,7 @@ class Workspace:
             self._parse_cache = ParseCache()
 
     def check(self) -> CheckReport:
-        """All findings of the open documents, and of the profiles that extend them, as far as they are not
-        left out."""
+        """Check the open documents, and the profiles that extend them, except for skipped ones."""
         report = CheckReport({}, {}, {}, self.documents.list_skipped())
         paths_by_root: dict[str, list[str]] = {}
         for path in self.documents.by_path:
@@ -85,9 +86,9 @@ class Workspace:
         return report
 
     def check_files(self, paths: list[str], texts: dict[str, str]) -> CheckResult:
-        """The result for files, with further ``texts`` in the place of files. Raises as ``check_sources``.
+        """Check files, with further unsaved ``texts``. Raises what ``check_sources`` raises.
 
-        Its texts are whole: what a report hides is only hidden from reports.
+        The texts in the result are not redacted: only reports redact them.
         """
         file_settings = self.find_settings(paths[0])
         unsaved_texts = self.documents.unsaved_texts() | texts
@@ -108,9 +109,9 @@ class Workspace:
             report.failures.update(dict.fromkeys([file] if file in paths else paths, sentence))
 
     def find_settings(self, path: str) -> FileSettings:
-        """The settings for a file, with paths that hold wherever the editor was started.
+        """Return the settings for a file, with paths that do not depend on the current folder.
 
-        The inventory of a root is looked for once, not at every key that is pressed.
+        The inventory of a root is searched for once, not at every keystroke.
         """
         file_settings = self._resolve_settings(path)
         settings = file_settings.settings
@@ -129,7 +130,7 @@ class Workspace:
         return inventory_doc.name if inventory_doc is not None else ""
 
     def find_inventory(self, path: str) -> TracedDocument | None:
-        """The ClusterInventory that holds for a file, None where there is none, or several."""
+        """Return the ClusterInventory for a file, None if there is none, or several."""
         try:
             return self.create_reader(path).find_unique_inventory(
                 TracedDocument(path, {}), self.find_settings(path).settings.inventory_path
@@ -138,13 +139,13 @@ class Workspace:
             return None
 
     def create_reader(self, path: str) -> Loader:
-        """A reader in which the open documents take the place of files."""
+        """Return a Loader that uses the unsaved texts of the open documents."""
         return self._parse_cache.create_reader(
             self.find_settings(path).exclude, self.documents.unsaved_texts()
         )
 
     def iter_plans(self, document: OpenDocument) -> Iterator[JobPlan]:
-        """Every CR that comes from a document: its own, or those of the profiles that extend it."""
+        """Yield a plan for every CR from a document: its own, or those of the profiles that extend it."""
         file_settings = self.find_settings(document.path)
         reader = self.create_reader(document.path)
         for path in (document.path, *self._list_dependents([document.path], file_settings)):
@@ -154,7 +155,7 @@ class Workspace:
                         yield from _iter_item_plans(item, file_settings.settings, reader)
 
     def _list_dependents(self, paths: list[str], file_settings: FileSettings) -> tuple[str, ...]:
-        """The profiles below the root that extend one of the files, whether they are open or not."""
+        """Return the profiles below the root that extend one of the files, open or not."""
         dependents_found: dict[str, None] = {}
         for path in paths:
             if path not in self._dependents:
@@ -163,7 +164,7 @@ class Workspace:
         return tuple(self.documents.resolve_open_path(path) for path in dependents_found)
 
     def _find_dependents(self, path: str, file_settings: FileSettings) -> tuple[str, ...]:
-        """Those of one file; outside of a repository there are none."""
+        """Return the profiles that extend one file; outside of a repository there are none."""
         text = self.documents.by_path[path].text if path in self.documents.by_path else ""
         if not is_in_repository(path):
             return ()
@@ -179,7 +180,7 @@ class Workspace:
         return (*find_dependents(path, self._extending_by_root[root_key]), *referrers)
 
     def _find_referrers(self, path: str, text: str) -> tuple[str, ...]:
-        """The files with CRs whose Pods come from documents of a file: at most ``MAX_DEPENDENTS``."""
+        """Return the files with CRs whose Pods depend on documents of a file: at most ``MAX_DEPENDENTS``."""
         if "kind" not in text:
             return ()
         try:
@@ -198,7 +199,7 @@ def _iter_item_plans(
 def _open_files(
     files: Iterable[str], unsaved_texts: Mapping[str, str]
 ) -> tuple[list[SourceFile | SkippedFile], list[LimitHit]]:
-    """The files, and those of ours that reach a bound."""
+    """Load the files, and return those with an apiVersion of podplan that exceed a limit."""
     opened_files: list[SourceFile | SkippedFile] = []
     limit_hits: list[LimitHit] = []
     for file in files:

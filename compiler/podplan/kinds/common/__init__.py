@@ -1,1 +1,1 @@
-"""Building blocks of any kind: parts of profiles and Pod templates, and names."""
+"""Building blocks for any kind: parts of profiles and Pod templates, and names."""

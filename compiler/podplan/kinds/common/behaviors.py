@@ -1,4 +1,4 @@
-"""What compiling a profile writes out that the profile does not say word for word."""
+"""Behaviors of compiling: values in the CR that the profile does not state literally."""
 
 from __future__ import annotations
 

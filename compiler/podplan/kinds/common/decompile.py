@@ -1,7 +1,7 @@
-"""Parts of a CR as fields of a profile: what compiling does, backwards, on plain data.
+"""Parts of a CR as fields of a profile: the inverse of compiling, on plain data.
 
-Nothing here must be complete: ``podplan.tools.importer`` compiles the result, compares it with the CR and
-puts what differs into an override. So each function takes only what compiles back to the same.
+It need not be complete: ``podplan.tools.importer`` compiles the result, compares it with the CR and states
+the differences as an override. So each function takes only what compiles back to the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROLE_FIELD_ORDER = ("name", "replicas", "scalingWeight")
 
 
 def order_profile_fields(fields: Fields, first_fields: tuple[str, ...] = ()) -> Fields:
-    """``fields`` in the order in which a profile is read."""
+    """Return ``fields`` in the order in which people read a profile."""
     order = (*first_fields, *(field for field in PROFILE_FIELD_ORDER if field not in first_fields))
     return {field: fields[field] for field in order if field in fields}
 
@@ -42,7 +42,7 @@ def is_string_list(value: Any) -> bool:
 
 
 def pick_renamed(source: Any, new_names: dict[str, str]) -> Fields:
-    """The keys of a map that are there, under the names that ``names`` gives them."""
+    """Return the keys of ``new_names`` that are in a mapping, under their new names."""
     return {new: source[old] for old, new in new_names.items() if old in as_mapping(source)}
 
 
@@ -50,7 +50,7 @@ def pick_renamed(source: Any, new_names: dict[str, str]) -> Fields:
 
 
 def build_role_fields(roles: list[Fields], default_name: str = "worker") -> Fields:
-    """The fields that all roles share, and ``roles`` with the rest, where there is any."""
+    """Return the fields that all roles share, with ``roles`` for the remaining ones."""
     if not roles:
         return {}
     shared = {
@@ -67,7 +67,7 @@ def build_role_fields(roles: list[Fields], default_name: str = "worker") -> Fiel
 
 
 def decompile_processes(count: Any, roles: list[Fields]) -> Fields:
-    """``processes``: auto where it is the number of GPUs of every role."""
+    """Return ``processes``: "auto" if it is the number of GPUs of every role."""
     if type(count) is not int or count < 1:
         return {}
     gpu_counts = {

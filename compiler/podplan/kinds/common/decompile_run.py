@@ -1,4 +1,4 @@
-"""Command and args of a container as ``run`` of a profile; each takes them out of the container."""
+"""Command and args of a container as ``run`` of a profile; each function removes them from the container."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from podplan.kinds.common.decompile import Fields, is_string_list
 
 
 def decompile_command(container: Fields) -> Fields:
-    """The command alone: a script or module under python, else a program."""
+    """Return ``run`` from the command alone: a script or a module under python, else a program."""
     command = container.get("command")
     if not is_string_list(command) or not command or "args" in container:
         return decompile_verbatim(container)
@@ -17,14 +17,14 @@ def decompile_command(container: Fields) -> Fields:
 
 
 def decompile_torchrun_args(container: Fields) -> Fields:
-    """The args alone: torchrun takes script or module from them."""
+    """Return ``run`` from the args alone, from which torchrun takes its script or module."""
     if not is_string_list(container.get("args")) or "command" in container:
         return decompile_verbatim(container)
     return {"run": _split_module_or_script(container.pop("args"))}
 
 
 def decompile_verbatim(container: Fields) -> Fields:
-    """Command and args as they are, where they are lists of strings; else they stay in the container."""
+    """Return command and args unchanged if they are lists of strings; else they stay in the container."""
     command_fields = {key: container[key] for key in ("command", "args") if key in container}
     if not command_fields or not all(is_string_list(words) for words in command_fields.values()):
         return {}
@@ -34,7 +34,7 @@ def decompile_verbatim(container: Fields) -> Fields:
 
 
 def decompile_nothing(_: Fields) -> Fields:
-    """For kinds whose controller brings its own command: what is written stays in the container."""
+    """Return nothing, for kinds whose controller sets the command: what is written stays in the container."""
     return {}
 
 

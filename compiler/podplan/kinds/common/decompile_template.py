@@ -1,4 +1,4 @@
-"""A PodTemplateSpec as fields of a role: ``_template`` backwards, on plain data."""
+"""A PodTemplateSpec as fields of a role, on plain data: the inverse of ``template``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _PORT_NAME_PATTERN = compile_lazily(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 def decompile_pod_template(
     template: Any, name: str, decompile_run: Callable[[Fields], Fields], preferred_name: str = ""
 ) -> Fields:
-    """A PodTemplateSpec as fields of a role.
+    """Return a PodTemplateSpec as fields of a role.
 
-    ``name`` is what compiling calls the training container, and ``run`` takes command and args out of it and
-    gives the ``run`` that says the same. The training container is the one called ``preferred``, else the
-    first, as it is for the controller.
+    ``name`` is the name of the training container in compiled templates. ``decompile_run`` removes command
+    and args from it and returns the equivalent ``run``. As for the controller, the training container is the
+    one called ``preferred_name``, else the first.
     """
     if not isinstance(template, dict):
         return {}
@@ -33,7 +33,7 @@ def decompile_pod_template(
     training_index = _find_training_index(containers, preferred_name)
     fields, pod_volumes = _decompile_container(dict(containers[training_index]), name, spec, decompile_run)
     pod_spec = {key: value for key, value in spec.items() if key not in ("containers", "volumes")}
-    if training_index:  # its name alone says where it stands
+    if training_index:  # the name alone marks the position of the training container
         pod_spec["containers"] = [*containers]
         pod_spec["containers"][training_index] = {"name": preferred_name}
     elif containers[1:]:
@@ -50,7 +50,7 @@ def _find_training_index(containers: list[Any], preferred_name: str) -> int:
 
 
 def _can_split_containers(containers: list[Any]) -> bool:
-    """Whether ``pod`` can add the other containers to the first, which has to have fields."""
+    """Whether ``pod`` can add the other containers to the first, which must have fields."""
     if not containers or not isinstance(containers[0], dict) or not containers[0]:
         return False
     return len(containers) == 1 or has_unique_merge_keys("containers", containers)
@@ -59,7 +59,7 @@ def _can_split_containers(containers: list[Any]) -> bool:
 def _decompile_container(
     container: Fields, name: str, spec: Fields, decompile_run: Callable[[Fields], Fields]
 ) -> tuple[Fields, Fields]:
-    """The fields that the training container gives, and the volumes of the Pod that they do not say."""
+    """Return the fields from the training container, and the volumes of the Pod that they do not express."""
     fields: Fields = {}
     name_field = {"name": container.pop("name", None)}
     fields |= decompile_run(container)
@@ -89,7 +89,7 @@ def _decompile_container(
 
 
 def _move_list(container: Fields, key: str, fields: Fields, value: Any, remaining: list[Any]) -> None:
-    """Moves what was understood of a list to ``fields``, and leaves the rest in the container."""
+    """Move the part of a list that was understood to ``fields``, and keep the rest in the container."""
     if value:
         fields[key] = value
     if remaining:
@@ -99,7 +99,8 @@ def _move_list(container: Fields, key: str, fields: Fields, value: Any, remainin
 
 
 def decompile_env(entries: list[Any]) -> tuple[Fields, list[Any]]:
-    """The first variables of a container as ``env``, and those from the first on that it cannot say."""
+    """Return the leading variables of a container as ``env``, and the rest from the first that has no such
+    form."""
     if not has_unique_merge_keys("env", entries):
         return {}, entries
     env: Fields = {}
@@ -128,7 +129,8 @@ def _decompile_env_value(entry: Fields) -> Any:
 
 
 def decompile_ports(entries: list[Any]) -> tuple[list[Fields], list[Any]]:
-    """The first ports of a container as ``ports``, and those from the first on that it cannot say."""
+    """Return the leading ports of a container as ``ports``, and the rest from the first that has no such
+    form."""
     if not has_unique_merge_keys("ports", entries):
         return [], entries
     ports: list[Fields] = []
@@ -146,7 +148,7 @@ def decompile_ports(entries: list[Any]) -> tuple[list[Fields], list[Any]]:
 
 
 def decompile_volumes(volumes: list[Any], mounts: list[Any]) -> tuple[list[Fields], list[Any], list[Any]]:
-    """Volumes and mounts as ``data``, as far as both are in the same order, and the rest of both."""
+    """Return volumes and mounts as ``data``, as long as both are in the same order, and the rest of both."""
     if not has_unique_merge_keys("volumes", volumes) or not has_unique_merge_keys("volumeMounts", mounts):
         return [], volumes, mounts
     data: list[Fields] = []
@@ -167,7 +169,7 @@ def decompile_volumes(volumes: list[Any], mounts: list[Any]) -> tuple[list[Field
 
 
 def _decompile_volume(volume: Fields) -> Fields | None:
-    """A volume as an entry of ``data`` without its mount."""
+    """Return a volume as an entry of ``data`` without its mount, or None if it has no such form."""
     name, sources = volume.get("name"), {key: value for key, value in volume.items() if key != "name"}
     if not isinstance(name, str) or len(sources) != 1:
         return None
@@ -187,7 +189,7 @@ def _decompile_mount(mount: Fields) -> Fields | None:
 
 
 def _is_shm_entry(entry: Fields) -> bool:
-    """Whether ``shm`` says the same as this entry."""
+    """Whether ``shm`` can express this entry."""
     return set(entry) == {"name", "emptyDir", "mount"} and (
         (entry["name"], entry["mount"]) == (SHM_NAME, SHM_PATH)
         and set(as_mapping(entry["emptyDir"])) == {"medium", "sizeLimit"}

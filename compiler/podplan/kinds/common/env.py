@@ -13,9 +13,9 @@ ENV_REFERENCES = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
 
 
 def build_env(role: ProfileRole) -> Traced | None:
-    """The variables of a role, those of the spec first; None where there are none.
+    """Build the variables of a role, those of the spec first; None if there are none.
 
-    What a role sets to null it does not have.
+    A variable that the role sets to null is removed.
     """
     variables: dict[str, Cursor] = {}
     for env_layer in role.get_layers("env"):

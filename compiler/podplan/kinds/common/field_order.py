@@ -1,4 +1,4 @@
-"""The order in which people read the fields of a Pod and of a container."""
+"""The usual order of the fields of a Pod and of a container."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ POD_LAST = ("tolerations", "imagePullSecrets", "securityContext", "initContainer
 
 
 def order_container_fields(tree: TracedMap) -> TracedMap:
-    """A container with what it is and runs in front, and what it is given at the end."""
+    """Return a container with name, image and command first, and resources and mounts last."""
     return order_keys(tree, CONTAINER_FIRST, CONTAINER_LAST)
 
 
 def order_pod_fields(tree: TracedMap) -> TracedMap:
-    """The spec of a Pod with its containers and volumes at the end."""
+    """Return the spec of a Pod with its containers and volumes last."""
     return order_keys(tree, POD_FIRST, POD_LAST)

@@ -1,4 +1,4 @@
-"""What a CR is given for the GitOps tool that applies it: annotations beside those that somebody wrote."""
+"""Annotations that a CR gets for the GitOps tool that applies it, besides those in the profile."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from podplan.kinds.common.merge import drop_nulls
 
 
 def build_annotations(metadata: Cursor, gitops_tool: str) -> Any:
-    """The annotations of ``metadata`` with those for ``tool``; what is written stays as it is.
+    """Return the annotations of ``metadata`` with those for ``gitops_tool``; annotations in the profile take
+    precedence.
 
-    A list of sync options that says nothing of pruning has the one for that put at its end.
+    The option against pruning is appended to a list of sync options without an option about pruning.
     """
     written_annotations = metadata.get("annotations")
     if written_annotations.exists and not isinstance(written_annotations.value, dict):
@@ -37,7 +38,7 @@ def _build_annotation(metadata: Cursor, annotation: Cursor, behavior: Behavior, 
 
 
 def _lacks_sync_option(key: str, annotation: Cursor, behavior: Behavior) -> bool:
-    """Whether an annotation is a list of options, and none of them is the one of ``fact``."""
+    """Whether an annotation is a list of options that lacks the one of ``behavior``."""
     if key != ARGOCD_SYNC_OPTIONS or not isinstance(annotation.value, str):
         return False
     name = behavior.value.partition("=")[0]

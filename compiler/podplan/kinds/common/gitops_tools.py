@@ -1,7 +1,7 @@
-"""What GitOps tools read in the annotations of a CR; these are no facts of lowering, so no settings of it.
+"""Behaviors of GitOps tools: the annotations of a CR that they read. They are no lowering options.
 
-A training job that runs must not be pruned because its file was moved or left out, and Flux replaces ``${…}``
-in whatever it applies.
+A training job that runs must not be pruned because its file was moved or removed, and Flux substitutes
+``${…}`` in every document that it applies.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FLUX_SUBSTITUTE = Behavior(
     "docs/evidence/gitops-flux.md#substitution",
     "disabled",
 )
-# What a rendered CR is given by the tool that applies it: the value that the fact has, under the annotation.
+# The annotations that a rendered CR gets for each tool, with the value of the behavior.
 TOOL_ANNOTATIONS: Mapping[str, Mapping[str, Behavior]] = {
     "none": {},
     "argocd": {ARGOCD_SYNC_OPTIONS: ARGOCD_PRUNE},

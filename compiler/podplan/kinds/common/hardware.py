@@ -1,4 +1,4 @@
-"""What a role asks of a node: hardware class, resources, number of GPUs, and the size of /dev/shm."""
+"""What a role requests of a node: hardware class, resources, number of GPUs, and the size of /dev/shm."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _NEXT_SMALLER_UNIT = {"Ki": "", "Mi": "Ki", "Gi": "Mi", "Ti": "Gi", "Pi": "Ti", 
 
 
 class NodeRequest(NamedTuple):
-    """What a role asks of its nodes, as parts of marked trees.
+    """The node request of a role, as parts of traced trees.
 
-    ``resources`` of the training container, ``scheduling`` fields of the Pod, the ``shm`` that the hardware
-    class gives, and the number of ``gpus`` with the place that it comes from. ``known`` is false where
-    the profile names a hardware class that does not exist: a problem by itself.
+    ``resources`` are those of the training container, ``scheduling`` are fields of the Pod, ``shm`` is the
+    size in the hardware class, and ``gpu_count`` is the number of GPUs, which comes from ``gpu_origin``.
+    ``is_class_known`` is false if the profile names a hardware class that does not exist, which is reported
+    separately.
     """
 
     resources: Any
@@ -39,7 +40,7 @@ class NodeRequest(NamedTuple):
 
 
 def resolve_node_request(role: ProfileRole, inventory: Cursor, diagnostics: list[Diagnostic]) -> NodeRequest:
-    """The hardware class and the resources of a role; a role that writes either inherits neither."""
+    """Resolve the hardware class and the resources of a role; a role that states one inherits neither."""
     has_own_hardware = role.entry.get("hardware").exists or role.entry.get("resources").exists
     level = role.entry if has_own_hardware or not role.inherits_field("resources") else role.spec
     resources, name = level.get("resources"), level.get("hardware")
@@ -61,7 +62,8 @@ def resolve_node_request(role: ProfileRole, inventory: Cursor, diagnostics: list
 
 
 def count_gpus(limits: Any, resource_names: tuple[str, ...]) -> int:
-    """The number of GPUs among the limits of a container; ``names`` are the resources that count as GPUs."""
+    """Count the GPUs in the limits of a container; ``resource_names`` are the resources that count as
+    GPUs."""
     if not isinstance(limits, dict):
         return 0
     counts = (str(limits[name]) for name in dict.fromkeys(resource_names) if name in limits)
@@ -69,9 +71,9 @@ def count_gpus(limits: Any, resource_names: tuple[str, ...]) -> int:
 
 
 def _find_hardware_class(name: Cursor, inventory: Cursor, diagnostics: list[Diagnostic]) -> Cursor:
-    """The hardware class in the ClusterInventory; a place where nothing is written if there is none.
+    """Return the hardware class in the ClusterInventory, or a cursor at a missing field if there is none.
 
-    Of a name that is no text the form of the profile tells.
+    A name that is not a string is reported by the schema of the profile.
     """
     classes = inventory.get("spec", "hardware")
     hardware_class = classes.get(str(name.value))
@@ -93,10 +95,11 @@ def _describe_missing_class(name: str, classes: Cursor) -> str:
 
 
 def _merge_resources(hardware: Cursor, name: Cursor, written_resources: Cursor) -> Any:
-    """Limits and requests of the class, equally (so that the Pod is Guaranteed), under those written.
+    """Merge the written resources over those of the class, whose limits and requests are equal (Guaranteed
+    QoS).
 
-    A limit that is written also takes the place of the request of the class: a request above its limit
-    would be refused. ``name`` is where the profile names the class.
+    A written limit also replaces the request of the class: the API server rejects a request above its limit.
+    ``name`` is where the profile names the class.
     """
     amounts = {
         **drop_absent({key: hardware.get(key) for key in ("cpu", "memory")}),
@@ -115,7 +118,7 @@ def _merge_resources(hardware: Cursor, name: Cursor, written_resources: Cursor) 
 
 
 def resolve_shm_size(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
-    """The size of /dev/shm as a marked quantity; None where it is left to the node."""
+    """Return the size of /dev/shm as a traced quantity; None for the default of the node."""
     shm_field = role.get_field("shm")
     if shm_field.value == "none":
         return None
@@ -145,7 +148,8 @@ def _get_limit(resources: Any, name: str) -> Any:
 
 
 def halve_quantity(quantity: Any) -> str | None:
-    """Half of a quantity of memory in the largest unit that keeps it whole; None for what is no quantity."""
+    """Return half of a memory quantity in the largest unit that keeps it an integer; None for an invalid
+    one."""
     from fractions import Fraction
 
     match = _QUANTITY_PATTERN.fullmatch(str(quantity))
@@ -163,7 +167,7 @@ def resolve_process_count(
     node_requests: list[tuple[ProfileRole, NodeRequest]],
     diagnostics: list[Diagnostic],
 ) -> Any:
-    """``processes`` as a marked integer: auto is written out as the number of GPUs of each replica."""
+    """Return ``processes`` as a traced integer: "auto" becomes the number of GPUs of each replica."""
     if processes_field.value != "auto":
         return processes_field
     if not all(given.is_class_known for _, given in node_requests):

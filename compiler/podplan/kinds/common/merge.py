@@ -1,4 +1,4 @@
-"""Marked trees laid over each other: by the merge keys of Kubernetes, and as RFC 7386 patches."""
+"""Merging of traced trees: by the merge keys of Kubernetes, and as RFC 7386 merge patches."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from podplan.core.provenance import Cursor, Traced, attribute_to, copy_traced
 from podplan.core.typing import Any
 from podplan.kubernetes.list_keys import MERGE_KEYS
 
-TracedTree = Any  # a marked tree: dict, list, Cursor, Marked
+TracedTree = Any  # a traced tree: dict, list, Cursor or Traced
 
 _KEY_DEFAULTS = {"protocol": "TCP"}
 
 
 def merge_tree(base: TracedTree, overlay: Cursor, field: str = "") -> TracedTree:
-    """``base`` with what is written at ``over`` laid over it.
+    """Merge the value at ``overlay`` over ``base``.
 
-    Maps merge; lists whose ``field`` has a merge key merge by it, in base order; anything else is
-    replaced; null deletes.
+    Mappings merge; lists whose ``field`` has a merge key merge by it, in the order of the base; anything else
+    is replaced; null deletes.
     """
     if not overlay.exists:
         return base
@@ -33,10 +33,9 @@ def merge_tree(base: TracedTree, overlay: Cursor, field: str = "") -> TracedTree
 
 
 def apply_patches(base: TracedTree, patches: Iterable[Cursor]) -> TracedTree:
-    """``base`` with RFC 7386 merge patches applied, one after the other: maps merge, null deletes, and
-    anything else, such as a list, is replaced whole.
+    """Apply RFC 7386 merge patches to ``base`` in order: mappings merge, null deletes, other values replace.
 
-    Patches of one map are gone through together: it is copied once, and not for each of thousands.
+    Patches of one mapping are applied together, so that it is copied once instead of once per patch.
     """
     for are_mappings, same_type_patches in groupby(patches, lambda patch: isinstance(patch.value, dict)):
         if are_mappings:
@@ -54,13 +53,13 @@ def apply_patches(base: TracedTree, patches: Iterable[Cursor]) -> TracedTree:
 
 
 def has_unique_merge_keys(field: str, entries: list[Any]) -> bool:
-    """Whether the entries of the list ``field`` can be told apart by its merge key."""
+    """Whether the entries of the list ``field`` have distinct merge keys."""
     entry_keys = [_find_merge_key(entry, MERGE_KEYS[field]) for entry in entries]
     return None not in entry_keys and len(set(entry_keys)) == len(entry_keys)
 
 
 def drop_nulls(cursor: Cursor) -> TracedTree:
-    """What is at ``cursor``, less the null entries of its maps: a null counts as not written."""
+    """Return the value at ``cursor`` without the null entries of its mappings: a null counts as absent."""
     if cursor.value is None:  # an entry of a list
         return attribute_to(cursor, None)
     if not _contains_null(cursor.value):
@@ -71,7 +70,7 @@ def drop_nulls(cursor: Cursor) -> TracedTree:
 
 
 def to_plain_data(tree: TracedTree) -> Any:
-    """The data of a marked tree."""
+    """Return the plain data of a traced tree."""
     if isinstance(tree, Cursor):
         return tree.value
     if isinstance(tree, Traced):
@@ -84,7 +83,7 @@ def to_plain_data(tree: TracedTree) -> Any:
 
 
 def unwrap_tree(tree: TracedTree) -> TracedTree:
-    """The map or list that a marked tree is, one level down; anything else as it is."""
+    """Return the mapping or list of a traced tree, one level deep; any other value unchanged."""
     if isinstance(tree, Traced):
         return (
             unwrap_tree(_find_copied_cursor(tree))
@@ -101,13 +100,13 @@ def unwrap_tree(tree: TracedTree) -> TracedTree:
 def order_keys(
     tree: dict[str, TracedTree], first_keys: tuple[str, ...], last_keys: tuple[str, ...] = ()
 ) -> dict[str, TracedTree]:
-    """``tree`` with the keys ``first`` in front and ``last`` at the end, each in the order given."""
+    """Return ``tree`` with ``first_keys`` first and ``last_keys`` last, each in the order given."""
     middle = [key for key in tree if key not in first_keys and key not in last_keys]
     return {key: tree[key] for key in (*first_keys, *middle, *last_keys) if key in tree}
 
 
 def drop_absent(tree: dict[str, TracedTree]) -> dict[str, TracedTree]:
-    """``tree`` without what is not written: None, and cursors at nothing."""
+    """Return ``tree`` without absent values: None, and cursors at missing fields."""
     return {
         key: value
         for key, value in tree.items()
@@ -130,7 +129,7 @@ def _merge_maps(base_map: dict[str, TracedTree], overlay: Cursor) -> dict[str, T
 
 def _patch_map(base_map: dict[str, TracedTree], patches: list[Cursor]) -> dict[str, TracedTree]:
     result = dict(base_map)
-    patches_by_key: dict[str, list[Cursor]] = {}  # what patches say about a key that is there
+    patches_by_key: dict[str, list[Cursor]] = {}  # the values of the patches for an existing key
     for patch in patches:
         for key, value in patch.value.items():
             if value is None:
@@ -148,7 +147,7 @@ def _patch_map(base_map: dict[str, TracedTree], patches: list[Cursor]) -> dict[s
 def _merge_lists(
     base_list: list[TracedTree], overlay: Cursor, key_fields: tuple[str, ...]
 ) -> list[TracedTree] | None:
-    """Both lists by key; None where an entry has no key, or two have the same."""
+    """Merge two lists by key; None if an entry has no key, or two have the same."""
     base_keys = [_find_merge_key(to_plain_data(entry), key_fields) for entry in base_list]
     overlay_entries = {_find_merge_key(entry.value, key_fields): entry for entry in overlay.entries()}
     known_keys = set(base_keys)
@@ -176,7 +175,7 @@ def _find_merge_key(entry: Any, key_fields: tuple[str, ...]) -> tuple[str, ...] 
 
 
 def rewrap_tree(base: TracedTree, value: TracedTree) -> TracedTree:
-    """``value`` under the mark that ``base`` has."""
+    """Return ``value`` with the origin of ``base``."""
     if isinstance(base, Cursor):
         return attribute_to(base, value)
     if isinstance(base, Traced):

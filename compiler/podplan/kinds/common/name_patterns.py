@@ -1,4 +1,4 @@
-"""Text with words in braces, such as ``{base}-{type}-{index}``: how settings say what a controller writes."""
+"""Patterns such as ``{base}-{type}-{index}``, in which lowering options state the texts of a controller."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from podplan.core.indexed_text import IndexDigits, Indexed
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
-WordValues = Mapping[str, Any]  # text, a number, an Indexed text, or None for what is not known, by word
+WordValues = Mapping[str, Any]  # by placeholder: text, a number, an Indexed text, or None if it is unknown
 WORD_PATTERN = compile_lazily(r"\{([a-z]+(?:-[a-z]+)*)\}")
 INDEX_TEXT = Indexed((0,))
 
 
 def fill_pattern(text_pattern: str, word_values: WordValues) -> str | Indexed | None:
-    """``pattern`` with its words filled in: Indexed where one is; None where a word has no value here.
+    """Fill in the placeholders of ``text_pattern``; Indexed if a value is; None if one has no value.
 
-    A word in braces that is not in ``known`` stays as it is.
+    A placeholder that is not in ``word_values`` stays as written.
     """
     text, words = _split_pattern(text_pattern)
     parts: list[str | int | IndexDigits] = []
@@ -39,16 +39,16 @@ def fill_pattern(text_pattern: str, word_values: WordValues) -> str | Indexed | 
 
 @lru_cache(maxsize=256)
 def _split_pattern(text_pattern: str) -> tuple[str, list[tuple[str, str]]]:
-    """The text before the words of a pattern, and each word with the text behind it.
+    """Return the text before the first placeholder, and each placeholder with the text after it.
 
-    There are as many patterns as facts and settings.
+    The cache is bounded by the number of behaviors and options.
     """
     leading_text, *rest = WORD_PATTERN.split(text_pattern)
     return leading_text, list(zip(rest[::2], rest[1::2], strict=True))
 
 
 def fill_options(patterns: Iterable[str], word_values: WordValues) -> list[str | Indexed]:
-    """The words of options such as ``--role {type}``, those left out that have no value here."""
+    """Return the words of options such as ``--role {type}``, without those that have no value."""
     words: list[str | Indexed] = []
     for text in patterns:
         option = [fill_pattern(word, word_values) for word in text.split()]
@@ -59,5 +59,5 @@ def fill_options(patterns: Iterable[str], word_values: WordValues) -> list[str |
 def build_name_words(
     job_words: WordValues, type_name: str = "", name: str | Indexed | None = None, index: Any = None
 ) -> dict[str, Any]:
-    """The words for the names of a job and, where they are given, of a replica."""
+    """Return the placeholder values for the names of a job and, if given, of a replica."""
     return {**job_words, "type": type_name or None, "index": index, "name": name}

@@ -1,4 +1,4 @@
-"""A resolved profile as the kinds read it: roles, what a role inherits, what a kind has no use for."""
+"""A resolved profile as the kinds read it: roles, inherited fields, and fields that the kind does not use."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _TEMPLATE_FIELDS = frozenset(
     ("image", "run", "env", "data", "shm", "workingDir", "ports", "container", "pod")
 )
 _SHARED_FIELDS = _TEMPLATE_FIELDS | {"replicas", "hardware", "resources", "debug", "resume"}
-# Fields that mean the same in every kind, of the spec and of a role. A kind adds its own.
+# Fields with the same meaning in every kind, of the spec and of a role; each kind adds its own.
 COMMON_FIELDS = _SHARED_FIELDS | {"job", "roles", "schedule", "mode", "override"}
 COMMON_ROLE_FIELDS = _SHARED_FIELDS | {"name"}
-# What the steps before have used up.
+# Fields that earlier steps have consumed.
 RESOLVED_FIELDS = frozenset(("extends", "params", "environments", "matrix", "naming"))
 
 
 class ProfileRole(NamedTuple):
     """One replica type of a profile.
 
-    ``where`` is its entry under ``roles``, or a place where nothing is written; ``spec`` is the spec of the
-    profile, from which it takes what it does not say itself. ``inherits`` limits that, None for everything.
+    ``entry`` is its entry under ``roles``, or a cursor at a missing field; ``spec`` is the spec of the
+    profile, from which it inherits. ``inherited_fields`` limits the inherited fields; None allows all.
     """
 
     name: str
@@ -34,23 +34,23 @@ class ProfileRole(NamedTuple):
     inherited_fields: frozenset[str] | None = None
 
     def get_field(self, field: str) -> Cursor:
-        """What the role says, else what the spec says where the role inherits it."""
+        """Return the field of the role, else of the spec if the role inherits it."""
         own_value = self.entry.get(field)
         return self.spec.get(field) if not own_value.exists and self.inherits_field(field) else own_value
 
     def inherits_field(self, field: str) -> bool:
-        """Whether the role has a field from the spec: not where it says null."""
+        """Whether the role inherits a field from the spec: it does not if its own value is null."""
         is_null = isinstance(self.entry.value, dict) and self.entry.value.get(field, "") is None
         return not is_null and (self.inherited_fields is None or field in self.inherited_fields)
 
     def get_layers(self, field: str) -> tuple[Cursor, ...]:
-        """What the spec says and what the role says, for fields that are laid over each other."""
+        """Return the values of the spec and of the role, for fields that are merged."""
         own_value = self.entry.get(field)
         return (self.spec.get(field), own_value) if self.inherits_field(field) else (own_value,)
 
     @property
     def replica_type(self) -> Any:
-        """The replica type, as a part of a marked tree."""
+        """The replica type, as a part of a traced tree."""
         name_cursor = self.entry.get("name")
         if not name_cursor.exists:
             return attribute_to((behaviors.ROLE_NAME, self.spec.get("job")), self.name)
@@ -63,7 +63,7 @@ class ProfileRole(NamedTuple):
 
 
 def parse_free_roles(spec: Cursor) -> list[ProfileRole]:
-    """The roles of a kind whose replica types are free: those written, else one called worker."""
+    """Return the roles of a kind with free replica types: the written ones, else one called worker."""
     entries = [entry for entry in spec.get("roles").entries() if entry.exists]
     if not entries:
         return [ProfileRole("worker", spec.get("roles", 0), spec)]
@@ -73,7 +73,7 @@ def parse_free_roles(spec: Cursor) -> list[ProfileRole]:
 def parse_fixed_roles(
     spec: Cursor, names: tuple[str, ...], diagnostics: list[Diagnostic]
 ) -> list[ProfileRole]:
-    """The roles ``names`` of a kind, in that order; in the order written where all are."""
+    """Return the roles ``names`` of a kind, in that order, or in the written order if all are written."""
     written_entries: dict[str, Cursor] = {}
     for entry in spec.get("roles").entries():
         name = entry.get("name").value
@@ -102,7 +102,10 @@ def find_unused_fields(
     role_fields: frozenset[str],
     find_kinds_with_field: Callable[[str, bool], Iterable[str]],
 ) -> list[Diagnostic]:
-    """A problem for each field that the kind has no use for; ``users(field, in_role)`` are kinds that do."""
+    """Return a diagnostic for each field that the kind does not use.
+
+    ``find_kinds_with_field(field, in_role)`` returns the kinds that do.
+    """
     job_kind = str(spec.get("job").value)
     known_fields = COMMON_FIELDS | RESOLVED_FIELDS | fields
     diagnostics = [
@@ -120,7 +123,7 @@ def find_unused_fields(
 
 
 def find_repeated_names(spec: Cursor) -> list[Diagnostic]:
-    """A problem for each entry of roles, data or ports whose name another one of the same list has."""
+    """Return a diagnostic for each entry of roles, data or ports whose name is not unique in its list."""
     roles = spec.get("roles").entries()
     lists = [
         spec.get("roles"),
@@ -147,7 +150,7 @@ def _iter_repeated_names(list_cursor: Cursor) -> Iterator[Diagnostic]:
 def _diagnose_unused_field(
     field_cursor: Cursor, field: str, job_kind: str, kind_names: Iterable[str]
 ) -> Diagnostic | None:
-    """None for a field that no kind has: its form is at fault, and the schema of the profile says so."""
+    """Build the diagnostic, or None for a field that no kind has: the schema of the profile reports it."""
     kinds_with_field = list(kind_names)
     if not kinds_with_field:
         return None
@@ -174,26 +177,26 @@ def require_choice(
 
 
 def join_words(words: list[str], conjunction: str = "and") -> str:
-    """``a, b and c``"""
+    """Join words as in ``a, b and c``."""
     return f" {conjunction} ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)
 
 
 def format_scalar(value: Any) -> str:
-    """A scalar as the string that stands for it in args and env: true, 90, 0.0001."""
+    """Format a scalar for args and env: true, 90, 0.0001."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else str(value)
 
 
 def stringify_scalar(cursor: Cursor) -> Any:
-    """The scalar at ``cursor`` as a string."""
+    """Return the scalar at ``cursor`` as a string."""
     if isinstance(cursor.value, int | float):
         return compute_traced(format_scalar, cursor)
     return cursor
 
 
 def stringify_list(cursor: Cursor) -> Any:
-    """The list at ``cursor`` with its scalars as strings."""
+    """Return the list at ``cursor`` with its scalars as strings."""
     entries = cursor.entries()
     if all(isinstance(entry.value, str) for entry in entries):
         return cursor
@@ -201,12 +204,12 @@ def stringify_list(cursor: Cursor) -> Any:
 
 
 def prepend_words(words: list[Any], cursor: Cursor) -> Any:
-    """``words`` followed by the list at ``cursor``, its scalars as strings."""
+    """Return ``words`` followed by the list at ``cursor``, its scalars as strings."""
     return attribute_to(cursor, [*words, *(stringify_scalar(entry) for entry in cursor.entries())])
 
 
 def format_value(value: Any) -> str:
-    """A value as messages show it: quoted, and not too long."""
+    """Format a value for messages: quoted and truncated."""
     from podplan.kubernetes import names
 
     return names.format_value(value)

@@ -1,4 +1,4 @@
-"""``run`` of a profile: what runs, and how it was said."""
+"""``run`` of a profile: the command to run, and in which form it is written."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ RUN_FORMS = ("python", "module", "exec", "command")
 
 
 class RunCommand(NamedTuple):
-    """``form`` is python, module, exec, command (command and args as they are), or "" for nothing.
+    """The parsed ``run``; ``form`` is python, module, exec, command (command and args), or "" for none.
 
-    ``words`` is the list that was written; for the form command it is the place of both.
+    ``words`` is the list that is written; for the form command it is the cursor of both fields.
     """
 
     form: str
@@ -24,11 +24,13 @@ class RunCommand(NamedTuple):
 def parse_run(
     run_cursor: Cursor, forms: tuple[str, ...], job_kind: str, diagnostics: list[Diagnostic]
 ) -> RunCommand:
-    """How ``run`` was said, with a problem when the kind has no such form."""
-    if isinstance(run_cursor.value, list):
+    """Parse ``run``; add a diagnostic if the kind does not support the form."""
+    if isinstance(run_cursor.value, list) and "python" in forms:
         return RunCommand("python", run_cursor)
     written_forms = [form for form in ("python", "module", "exec") if run_cursor.get(form).exists]
-    if not written_forms:
+    if isinstance(run_cursor.value, list):
+        form, words = "python", run_cursor
+    elif not written_forms:
         form, words = ("command", run_cursor) if run_cursor.fields() else ("", run_cursor)
     elif len(run_cursor.fields()) == 1:
         form, words = written_forms[0], run_cursor.get(written_forms[0])
@@ -54,7 +56,7 @@ def parse_run(
 
 
 def build_command(run_command: RunCommand) -> dict[str, Any]:
-    """The whole as the command of a container, a script under python."""
+    """Return the complete command of a container, with python for a script or a module."""
     if run_command.form in ("python", "module"):
         return {"command": prepend_words(build_python_words(run_command), run_command.words)}
     if run_command.form == "exec":
@@ -63,7 +65,7 @@ def build_command(run_command: RunCommand) -> dict[str, Any]:
 
 
 def build_python_words(run_command: RunCommand) -> list[Any]:
-    """What stands before a script or a module: the interpreter, and -m."""
+    """Return the words before a script or a module: the interpreter, and -m."""
     return [
         attribute_to((behaviors.RUN_PYTHON, run_command.words), "python"),
         *build_module_option(run_command),
@@ -71,7 +73,7 @@ def build_python_words(run_command: RunCommand) -> list[Any]:
 
 
 def build_module_option(run_command: RunCommand) -> list[Any]:
-    """The word before a module; none before a script."""
+    """Return the option before a module; empty for a script."""
     return (
         [attribute_to((behaviors.RUN_MODULE, run_command.words), "-m")]
         if run_command.form == "module"
@@ -80,7 +82,7 @@ def build_module_option(run_command: RunCommand) -> list[Any]:
 
 
 def copy_command_and_args(run_command: RunCommand) -> dict[str, Any]:
-    """``command`` and ``args`` as they are written; nothing for no run."""
+    """Return ``command`` and ``args`` as written; empty without ``run``."""
     if run_command.form != "command":
         return {}
     cursors = {key: run_command.words.get(key) for key in ("command", "args")}

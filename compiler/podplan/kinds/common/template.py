@@ -31,11 +31,11 @@ def build_pod_template(
     diagnostics: list[Diagnostic],
     preferred_name: str = "",
 ) -> TracedTree | None:
-    """The template of a role; None when the profile says nothing of it.
+    """Build the template of a role; None if the profile states nothing about it.
 
-    ``name`` is that of the training container unless the profile gives another, and ``launch`` its
-    command and args. The training container is the first, unless it has the name ``preferred`` that the
-    controller knows it by anywhere: then it stands where the containers of ``pod`` have that name.
+    ``name`` is the name of the training container unless the profile states another, and ``command_fields``
+    are its command and args. The training container is the first, except that a controller may find it by
+    ``preferred_name`` at any position: then it is where the containers of ``pod`` have that name.
     """
     volumes, mounts = build_volumes(role, resolve_shm_size(role, node_request, diagnostics), diagnostics)
     container = build_training_container(
@@ -58,7 +58,7 @@ def build_pod_template(
 
 
 def _reorder_containers(pod: Cursor, template: TracedTree, preferred_name: str) -> TracedTree:
-    """``template`` with its containers as ``pod`` has them, where it says where the training one stands."""
+    """Return ``template`` with the training container where ``pod`` has ``preferred_name``, if it does."""
     entries = pod.get("spec", "containers").entries()
     order = [entry.get("name").value for entry in entries]
     if not preferred_name or preferred_name not in order:
@@ -78,7 +78,7 @@ def _reorder_containers(pod: Cursor, template: TracedTree, preferred_name: str) 
 
 
 def build_training_container(role: ProfileRole, name: str, fields: dict[str, Any]) -> TracedTree | None:
-    """The container of a role with ``fields`` from elsewhere; None when nothing is known but its name."""
+    """Build the container of a role, with ``fields`` from elsewhere; None if only its name is known."""
     container_fields = drop_absent({
         **{field: role.get_field(field) for field in ("image", "workingDir")},
         "ports": build_container_ports(role) or None,
@@ -98,7 +98,7 @@ def build_training_container(role: ProfileRole, name: str, fields: dict[str, Any
 
 
 def _order_template_fields(tree: TracedTree) -> TracedTree:
-    """A template with the fields of the Pod and of its containers in the order that people read."""
+    """Return a template with the fields of the Pod and of its containers in the usual order."""
     if not isinstance(tree, dict) or "spec" not in tree:
         return tree
     spec = unwrap_tree(tree["spec"])

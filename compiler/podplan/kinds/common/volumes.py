@@ -12,7 +12,7 @@ from podplan.kinds.common.profile import ProfileRole, join_words
 TracedMap = dict[str, Any]
 
 SHM_NAME, SHM_PATH = "dshm", "/dev/shm"
-# The source in the profile, its name in a Kubernetes volume, and the field that a plain name stands for.
+# The source in the profile, its name in a Kubernetes volume, and the field that a plain name sets.
 NAMED_VOLUME_SOURCES = {
     "pvc": ("persistentVolumeClaim", "claimName"),
     "configMap": ("configMap", "name"),
@@ -23,12 +23,12 @@ VOLUME_SOURCES = (*NAMED_VOLUME_SOURCES, "emptyDir", "volume")
 
 
 def merge_named_entries(role: ProfileRole, field: str) -> list[tuple[Cursor, dict[str, Cursor]]]:
-    """The entries of ``data`` or ``ports`` of a role over those of the spec, by name: where, and fields."""
+    """Return the entries of ``data`` or ``ports`` of a role merged over those of the spec, by name."""
     entries: dict[str, tuple[Cursor, dict[str, Cursor]]] = {}
     for layer in role.get_layers(field):
         for entry in layer.entries():
             if not entry.get("name").exists:
-                continue  # its form is wrong, and the schema says so
+                continue  # the schema reports its form
             name = str(entry.get("name").value)
             inherited = entries[name][1] if name in entries else {}
             entries[name] = (entry, {**inherited, **entry.fields()})
@@ -38,7 +38,8 @@ def merge_named_entries(role: ProfileRole, field: str) -> list[tuple[Cursor, dic
 def build_volumes(
     role: ProfileRole, shm_size: Any, diagnostics: list[Diagnostic]
 ) -> tuple[list[Any], list[Any]]:
-    """The volumes of a role and their mounts, in the order of ``data``; ``size`` is that of /dev/shm."""
+    """Return the volumes of a role and their mounts, in the order of ``data``; ``shm_size`` is that of
+    /dev/shm."""
     volume_entries, mount_entries = [], []
     has_shm_volume = False
     for entry, fields in merge_named_entries(role, "data"):
@@ -72,7 +73,7 @@ def build_volumes(
 
 
 def build_container_ports(role: ProfileRole) -> list[Any]:
-    """``ports`` as those of the training container."""
+    """Return ``ports`` as ports of the training container."""
     return [
         attribute_to(
             where,
@@ -91,7 +92,8 @@ _DUPLICATE_SHM_MESSAGE = (
 def _build_volume_source(
     entry: Cursor, fields: dict[str, Cursor], diagnostics: list[Diagnostic]
 ) -> TracedMap | None:
-    """The source of a volume as Kubernetes spells it; None with a problem unless there is exactly one."""
+    """Return the source of a volume in Kubernetes spelling; None with a diagnostic unless there is exactly
+    one."""
     given_sources = [source for source in VOLUME_SOURCES if source in fields]
     if len(given_sources) != 1:
         given_text = f"both {join_words(given_sources)}" if given_sources else "none"

@@ -1,1 +1,1 @@
-"""Kinds that a repository declares: a WorkloadMapping says where the Pod templates of a CRD are."""
+"""Declared kinds: a WorkloadMapping states where the Pod templates of a CRD are."""

@@ -1,4 +1,4 @@
-"""A CR of a declared kind to Pods: the templates as written, one Pod per replica, and nothing else."""
+"""Lowers a CR of a declared kind to Pods: one per replica, from the templates as written."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from podplan.kinds.declared.mapping import DeclaredReplicaType, find_replica_typ
 from podplan.kinds.spec import References
 from podplan.kinds.t9k.job import GENERATED_SUFFIX
 
-DECLARED_BASIS = "declared"  # assumed: a WorkloadMapping says it, and no controller was asked
+DECLARED_BASIS = "declared"  # assumed: the WorkloadMapping states it, and no controller was observed
 _PAGE = "docs/workload-mapping.md"
-_MAX_REPLICAS = 2**31 - 1  # of an int32, which the scale of every controller is
+_MAX_REPLICAS = 2**31 - 1  # the maximum of an int32, the type of scale in every controller
 
 PODS = Behavior(
     "declared.pods",
@@ -40,14 +40,14 @@ POD_NAME = Behavior(
 
 
 def lower(cr: Cursor, references: References, _options: LoweringOptions) -> list[ReplicaGroup]:
-    """The Pods of a CR; ``references`` has its WorkloadMapping at the path ()."""
+    """Lower a CR to its Pods; ``references`` has its WorkloadMapping at the path ()."""
     mapping = references[()]
     replica_types, _ = find_replica_types(cr, references, mapping)
     return [group for one in replica_types for group in _build_pods(cr, mapping, one)]
 
 
 def find_wrong_counts(replica_types: list[DeclaredReplicaType]) -> list[Diagnostic]:
-    """The numbers of replicas in a CR that are none."""
+    """Return a diagnostic for each replica count in a CR that is no valid number."""
     diagnostics = []
     for one in replica_types:
         value, path = one.replicas.value, one.replicas.path
@@ -82,7 +82,7 @@ def _build_pods(cr: Cursor, mapping: Cursor, replica_type: DeclaredReplicaType) 
 
 
 def _count_replicas(replica_type: DeclaredReplicaType) -> tuple[int, Cause]:
-    """How many replicas there are, and what says so."""
+    """Return the number of replicas, and its origin."""
     for place in (replica_type.replicas, replica_type.entry.get("defaultReplicas")):
         if place.exists:
             return int(place.value), place
@@ -92,7 +92,7 @@ def _count_replicas(replica_type: DeclaredReplicaType) -> tuple[int, Cause]:
 def _name_pods(
     cr: Cursor, mapping: Cursor, replica_type: DeclaredReplicaType
 ) -> tuple[tuple[Cause, ...], str | Indexed | None]:
-    """Where the name of the Pods comes from, and the name."""
+    """Return the origins of the name of the Pods, and the name."""
     name, prefix = cr.get("metadata", "name"), cr.get("metadata", "generateName")
     job = str(name.value) if name.exists else f"{prefix.value_or('')}{GENERATED_SUFFIX}"
     pattern = mapping.get("spec", "podName")
@@ -102,7 +102,7 @@ def _name_pods(
 
 
 def _find_training_container(spec: Any, entry: Cursor) -> int:
-    """The index of the container that trains: the one that the mapping names, else the first."""
+    """Return the index of the training container: the one that the mapping names, else the first."""
     containers = spec.get("containers") if isinstance(spec, dict) else None
     wanted = entry.get("trainingContainer").value
     for index, container in enumerate(containers if isinstance(containers, list) else ()):

@@ -19,17 +19,18 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 MAPPING_KIND = "WorkloadMapping"
 
 WILDCARD = "*"
-# Names that say no more of a replica type than that it is one.
+# Path steps that are too general for the name of a replica type.
 _GENERIC_STEPS = ("spec", "template", "podTemplate", "podTemplateSpec", "replicaSpecs", "tasks")
 _DEFAULT_NAME = "replica"
 _ENTRY_NAMES = ("name", "type")
 
 
 class DeclaredReplicaType(NamedTuple):
-    """A replica type of a CR: ``entry`` is what the mapping says of it.
+    """A replica type of a CR; ``entry`` is its entry in the mapping.
 
     ``template`` is the Pod template: in the CR, or in the document that the CR refers to; ``tree`` is the
-    same with what the CR lays over it. ``replicas`` is where the CR has their number; it need not be written.
+    template with the overrides of the CR merged. ``replicas`` is the path of their number in the CR, which
+    may be missing.
     """
 
     name: str
@@ -40,7 +41,8 @@ class DeclaredReplicaType(NamedTuple):
 
 
 class MappingMismatch(NamedTuple):
-    """A path of a mapping that does not fit a CR: the path in the mapping, and the place it was tried at."""
+    """A path of a mapping that does not fit a CR: the path in the mapping, and the place where it was
+    applied."""
 
     diagnostic: Diagnostic
     place: Cursor
@@ -48,7 +50,7 @@ class MappingMismatch(NamedTuple):
 
 
 def build_kind_spec(mapping: TracedDocument) -> KindSpec:
-    """The kind that a WorkloadMapping declares; its form is validated before a CR is lowered by it."""
+    """Return the kind that a WorkloadMapping declares; its form is validated before a CR is lowered by it."""
     spec = get_mapping(mapping.data, "spec")
     return KindSpec(
         plural=get_text(spec, "plural") or f"{get_text(spec, 'kind').lower()}s",
@@ -60,7 +62,7 @@ def build_kind_spec(mapping: TracedDocument) -> KindSpec:
 
 
 def declares(mapping: TracedDocument, kind: GroupVersionKind) -> bool:
-    """Whether a WorkloadMapping is for a kind."""
+    """Whether a WorkloadMapping declares a kind."""
     spec = get_mapping(mapping.data, "spec")
     versions = spec.get("versions")
     return (get_text(spec, "group"), get_text(spec, "kind")) == (kind.group, kind.kind) and (
@@ -69,13 +71,13 @@ def declares(mapping: TracedDocument, kind: GroupVersionKind) -> bool:
 
 
 def list_declared_kinds(mapping: TracedDocument) -> list[GroupVersionKind]:
-    """The kinds that a valid WorkloadMapping declares: one for each version, with "" for any."""
+    """Return the kinds that a valid WorkloadMapping declares: one for each version, with "" for any."""
     spec = mapping.data["spec"]
     return [GroupVersionKind(spec["group"], version, spec["kind"]) for version in spec.get("versions", [""])]
 
 
 def find_referring_kinds(documents: list[TracedDocument], specs: list[KindSpec]) -> Iterator[str]:
-    """The names of the kinds that some documents declare, or whose CRs may refer to them."""
+    """Yield the names of the kinds that some documents declare, or whose CRs may refer to them."""
     own = {get_text(doc.data, "kind") for doc in documents if isinstance(doc.data, dict)}
     for spec in specs:
         declares_here = any(doc.source is not None and doc.data == _data_of(spec) for doc in documents)
@@ -84,19 +86,19 @@ def find_referring_kinds(documents: list[TracedDocument], specs: list[KindSpec])
 
 
 def list_template_kinds(spec: KindSpec) -> list[tuple[str, str]]:
-    """Group and kind of the documents that have templates of a declared kind."""
+    """Return group and kind of the documents with templates of a declared kind."""
     declared = get_mapping(_data_of(spec), "spec")
     sources = (get_mapping(entry, "templateFrom") for _, entry in get_entries(declared, "replicaTypes"))
     return [(get_text(source, "group"), get_text(source, "kind")) for source in sources if source]
 
 
 def _data_of(spec: KindSpec) -> Any:
-    """The WorkloadMapping of a declared kind, as data."""
+    """Return the WorkloadMapping of a declared kind, as data."""
     return spec.declaration.data if spec.declaration is not None else {}
 
 
 def diagnose_mapping(mapping: Mapping[str, Any]) -> list[Diagnostic]:
-    """What is wrong with a mapping that has its form, whatever CRs there are."""
+    """Return the diagnostics of a mapping that fits its schema, independent of any CR."""
     diagnostics: list[Diagnostic] = []
     spec = mapping["spec"]
     family = next((one for one in FAMILIES if one.group == spec["group"]), None)
@@ -130,7 +132,10 @@ def diagnose_mapping(mapping: Mapping[str, Any]) -> list[Diagnostic]:
 def find_replica_types(
     cr: Cursor, references: References, mapping: Cursor
 ) -> tuple[list[DeclaredReplicaType], list[MappingMismatch]]:
-    """The replica types of a CR. Raises LimitExceeded where there are too many."""
+    """Return the replica types of a CR, and the paths that do not fit.
+
+    Raises LimitExceeded: if there are too many templates.
+    """
     replica_types: list[DeclaredReplicaType] = []
     mismatches: list[MappingMismatch] = []
     for entry in mapping.get("spec", "replicaTypes").entries():
@@ -193,7 +198,7 @@ def _has_pod_spec(tree: TracedTree) -> bool:
 
 
 def _find_missing_values(cr: Cursor, entry: Cursor, bound: Path, place: Cursor) -> Iterator[MappingMismatch]:
-    """The paths of a number or a name at which a replica type that is there has none."""
+    """Yield the paths of a number or a name that have no value at an existing replica type."""
     helps = {"replicas": "correct the path, or write defaultReplicas", "nameFrom": "correct the path"}
     for field, help_text in helps.items():
         text = entry.get(field).value
@@ -209,7 +214,7 @@ def _is_pod_template(value: Any) -> bool:
 
 
 def _name_type(cr: Cursor, entry: Cursor, path: Path, bound: Path) -> str:
-    """The name of a replica type: as the mapping says, else by the key or the entry that has the template."""
+    """Return the name of a replica type: from the mapping, else the key or the entry with the template."""
     if entry.get("name").exists:
         return str(entry.get("name").value)
     named = _find_place(cr, entry.get("nameFrom").value, bound).value
@@ -228,7 +233,7 @@ def _name_type(cr: Cursor, entry: Cursor, path: Path, bound: Path) -> str:
 
 
 def _iter_references(cr: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Reference]:
-    """The documents with templates that a CR refers to."""
+    """Yield the documents with templates that a CR refers to."""
     root = root_cursor(TracedDocument("", cr))
     namespace = root.get("metadata", "namespace").value
     number = 0
@@ -256,7 +261,7 @@ def _iter_references(cr: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator
 def iter_places(
     data: Any, steps: list[str], path: Path = (), bound: Path = ()
 ) -> Iterator[tuple[Path, Path]]:
-    """The paths that steps lead to, each with what its wildcards stand for; nulls are not there."""
+    """Yield the paths that ``steps`` match, each with the values of its wildcards; nulls do not match."""
     if not steps:
         if data is not None:
             yield path, bound
@@ -273,7 +278,8 @@ def iter_places(
 
 
 def _find_place(cr: Cursor, text: str | None, bound: Path) -> Cursor:
-    """The place that a path leads to, its wildcards filled in; one at which nothing is written for none."""
+    """Return the cursor at a path with its wildcards filled in; one at a missing field if there is no
+    path."""
     nowhere = Cursor(cr.doc, cr.path, None)
     if text is None:
         return nowhere
@@ -295,7 +301,7 @@ def _steps_of(entry: Mapping[str, Any], field: str) -> list[str]:
 
 
 def _iter_paths(entry: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The paths that an entry of a mapping has, each with its place in the entry."""
+    """Yield the paths that an entry of a mapping states, each with its position in the entry."""
     for field in ("template", "replicas", "nameFrom"):
         if field in entry:
             yield (field,), entry[field]

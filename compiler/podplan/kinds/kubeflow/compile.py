@@ -102,7 +102,8 @@ def _count_role(role: ProfileRole, kind: TrainingKind) -> Any:
 def split_main_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
     """One replica of the main type, and workers for the rest of ``replicas``."""
     count = spec.get("replicas")
-    main = RoleReplicas(_build_role(spec, kind.main_types[0]), attribute_to((behaviors.SPLIT, count), 1))
+    origin = count if count.exists else spec
+    main = RoleReplicas(_build_role(spec, kind.main_types[0]), attribute_to((behaviors.SPLIT, origin), 1))
     if not isinstance(count.value, int) or count.value < 2:
         return [main]
     workers = compute_traced(lambda replicas: replicas - 1, count, behavior=behaviors.SPLIT)

@@ -81,16 +81,23 @@ def build_job(cr: Cursor, kind: TrainingKind, options: LoweringOptions) -> Job:
 
 
 def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[ReplicaType]:
-    for key, entry in specs.fields().items():
+    entries = specs.fields()
+    leading_type = kind.find_leading_type([kind.normalize_type(key) for key in entries])
+    for key, entry in entries.items():
         name = kind.normalize_type(key)
         replicas, default = entry.get("replicas"), kind.default_replicas.get(name, 1)
         why = behaviors.DEFAULT_REPLICAS if default else behaviors.DEFAULT_WORKERS_MPI
         count = int(replicas.value_or(default))
-        # The operator creates the Pod of a main type also for replicas: 0, and is done then.
-        pod_count = max(count, 1) if name in kind.main_types else max(count, 0)
+        # The operator creates the Pod of the leading type also for replicas: 0, and is done then.
+        pod_count = 1 if count == 0 and name == leading_type else max(count, 0)
         yield ReplicaType(
             name, key, key.lower(), entry, count, (replicas,) if replicas.exists else (why, entry), pod_count
         )
+
+
+def because(*causes: Cause) -> tuple[Cause, ...]:
+    """``causes`` without the places where nothing is written; the first that is left is the place to edit."""
+    return tuple(cause for cause in causes if not isinstance(cause, Cursor) or cause.exists)
 
 
 def is_ignored(job: Job) -> bool:

@@ -14,6 +14,7 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
     ReplicaType,
+    because,
     build_labels,
     build_main_label,
     build_metadata,
@@ -62,8 +63,8 @@ def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
 
 
 def find_leading_type(job: Job) -> ReplicaType | None:
-    """The type whose first Pod the others depend on: a main one, else the workers."""
-    return job.find_type(*job.kind.main_types, "Worker")
+    """The type whose first Pod the others depend on."""
+    return job.find_type(job.kind.find_leading_type([one.name for one in job.types]))
 
 
 def build_pods(
@@ -100,13 +101,14 @@ def build_pod_group(
 ) -> ReplicaGroup:
     """Pods with this name and spec, and the metadata of their template."""
     template = replica_type.template.get("metadata")
-    labels = {**template.get("labels").fields(), **labels, **build_gang_labels(job)}
-    annotations = {**template.get("annotations").fields(), **build_gang_annotations(job, replica_type)}
+    written_labels, written_annotations = template.get("labels"), template.get("annotations")
+    labels = {**written_labels.fields(), **labels, **build_gang_labels(job)}
+    annotations = {**written_annotations.fields(), **build_gang_annotations(job, replica_type)}
     metadata = build_metadata(
         job,
         name,
-        attribute_to((template.get("labels"), behaviors.LABELS), labels),
-        attribute_to((template.get("annotations"), behaviors.POD_GROUP), annotations)
+        attribute_to(because(written_labels, replica_type.entry, behaviors.LABELS), labels),
+        attribute_to(because(written_annotations, replica_type.entry, behaviors.POD_GROUP), annotations)
         if annotations
         else None,
         finalizers=template.get("finalizers"),
@@ -255,4 +257,4 @@ def _build_restart_policy(job: Job, replica_type: ReplicaType) -> Traced:
 
 def variable(name: str, value: Any, *causes: Cause) -> Traced:
     """A variable that the operator sets, because of ``causes``. An empty value is left out, as Go does."""
-    return attribute_to(causes, {"name": name, "value": value} if value != "" else {"name": name})
+    return attribute_to(because(*causes), {"name": name, "value": value} if value != "" else {"name": name})

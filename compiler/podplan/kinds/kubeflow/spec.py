@@ -22,6 +22,9 @@ TRAITS = frozenset(
         "deadline",
         "restarts-by-controller",
         "template-restart-policy-ignored",
+        "scheduling-policy",
+        "suspend",
+        "negative-retries-fail",
     )
 )
 PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
@@ -61,7 +64,8 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
             "profile_fields": PROFILE_FIELDS,
             "role_fields": frozenset(("restart",)),
             "load_change_rules": load_change_rules,
-            "traits": TRAITS,
+            "traits": TRAITS | kind.traits,
+            "main_replica_types": kind.main_types,
             "clean_up": CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
             "owner_label": "training.kubeflow.org/job-name",
             **answers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from podplan.core.typing import NamedTuple
 
@@ -16,6 +16,8 @@ class TrainingKind(NamedTuple):
     ``splits_replicas``: a profile without roles has one replica of the main type. ``has_main_worker``:
     without a main type worker 0 decides. ``has_open_types``: the operator takes types in any case, and others
     too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller.
+
+    ``traits`` are those that not all these kinds have (podplan.kinds.traits).
 
     What is refused: ``has_webhook`` tells whether a webhook does so or the operator. ``required_types`` must
     be there, ``exclusive_types`` not together, ``single_types`` have one replica, ``written_single_types``
@@ -42,9 +44,14 @@ class TrainingKind(NamedTuple):
     single_types: tuple[str, ...] = ()
     written_single_types: tuple[str, ...] = ()
     counted_types: tuple[str, ...] = ()
+    traits: frozenset[str] = frozenset()
     has_elastic_policy: bool = False
     panics_below_zero: bool = False
     panics_without_worker: bool = False
+
+    def find_leading_type(self, types: Sequence[str]) -> str:
+        """The type whose first Pod decides or the others depend on: a main one, else the workers."""
+        return next((name for name in (*self.main_types, "Worker") if name in types), "")
 
     def normalize_type(self, key: str) -> str:
         """A replica type as the operator calls it."""

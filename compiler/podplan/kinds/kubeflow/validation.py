@@ -42,8 +42,9 @@ def validate_job(kind: TrainingKind, cr: Mapping[str, Any]) -> list[Diagnostic]:
         if isinstance(key, str) and isinstance(one, dict)
     ]
     diagnostics = [*_validate_name(kind, cr.get("metadata")), *_validate_types(kind, spec, entries)]
+    leading_type = kind.find_leading_type([entry.type for entry in entries])
     for entry in entries:
-        diagnostics += _validate_entry(kind, entry)
+        diagnostics += _validate_entry(kind, entry, entry.type == leading_type)
         diagnostics += validate_template(entry.data.get("template"), (*entry.path, "template"))
     diagnostics += _validate_manager(kind, spec)
     diagnostics += _validate_elastic_policy(kind, spec, entries)
@@ -52,6 +53,11 @@ def validate_job(kind: TrainingKind, cr: Mapping[str, Any]) -> list[Diagnostic]:
 
 def _refusal(kind: TrainingKind) -> str:
     return _WEBHOOK if kind.has_webhook else _OPERATOR
+
+
+def _with_article(name: str) -> str:
+    """The name of a kind with its article: an MPIJob, a TFJob."""
+    return f"{'an' if name[0] in 'MX' else 'a'} {name}"
 
 
 def _validate_name(kind: TrainingKind, metadata: Any) -> Iterator[Diagnostic]:
@@ -75,12 +81,13 @@ def _validate_types(
             near = suggest_name(str(written), list(kind.types)) or kind.normalize_type(str(written))
             hint = f"; write {near}" if near in kind.types else ""
             known = " or ".join(kind.types)
-            message = f'a {kind.name} has no replica type "{written}", only {known}{hint}; {_refusal(kind)}'
+            subject = _with_article(kind.name)
+            message = f'{subject} has no replica type "{written}", only {known}{hint}; {_refusal(kind)}'
             yield Diagnostic("SCHEMA004", message, entry.path, on_key=True)
     if isinstance(spec.get(kind.specs_field), dict):
         for name in kind.required_types:
             if name not in present:
-                message = f"a {kind.name} needs the replica type {name}; {_refusal(kind)}"
+                message = f"{_with_article(kind.name)} needs the replica type {name}; {_refusal(kind)}"
                 yield Diagnostic("SCHEMA003", message, specs_path, on_key=True)
     exclusive = [present[name] for name in kind.exclusive_types if name in present]
     for entry in exclusive[1:]:
@@ -89,8 +96,8 @@ def _validate_types(
         yield Diagnostic("SCHEMA009", message, entry.path, on_key=True, related=related)
 
 
-def _validate_entry(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
-    yield from _validate_replicas(kind, entry)
+def _validate_entry(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iterator[Diagnostic]:
+    yield from _validate_replicas(kind, entry, is_leading)
     template = entry.data.get("template")
     spec = template.get("spec") if isinstance(template, dict) else None
     containers = spec.get("containers") if isinstance(spec, dict) else None
@@ -103,12 +110,9 @@ def _validate_entry(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
         help = f"write name: {kind.container}"
         single_path = (*path, 0, "name") if len(written) == 1 and written[0] else path
         yield Diagnostic("SCHEMA004", message, single_path, on_key=single_path == path, help=help)
-    for index, container in enumerate(containers):
-        if isinstance(container, dict) and container.get("image") == "":
-            yield Diagnostic("SCHEMA005", f"image is empty; {_refusal(kind)}", (*path, index, "image"))
 
 
-def _validate_replicas(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
+def _validate_replicas(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iterator[Diagnostic]:
     replicas, path = entry.data.get("replicas"), (*entry.path, "replicas")
     if replicas is None:
         if entry.type in kind.written_single_types:
@@ -125,7 +129,7 @@ def _validate_replicas(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic
         yield Diagnostic("SCHEMA005", message, path)
     elif replicas < 0 and kind.panics_below_zero:
         yield Diagnostic("SCHEMA005", f"replicas may not be negative: {_CRASH} each time", path)
-    elif replicas < 1 and kind.container and entry.type not in kind.main_types:
+    elif kind.container and (replicas < 0 or (replicas == 0 and not is_leading)):
         message = f"{entry.type} must have at least 1 replica, not {replicas}: {_LOOP}"
         help = f"remove {entry.type}, or write replicas: 1 or more"
         yield Diagnostic("SCHEMA005", message, path, help=help)

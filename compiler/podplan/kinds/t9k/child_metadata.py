@@ -1,4 +1,4 @@
-"""The metadata that every child of a job has: name, labels, and the job as its owner."""
+"""The metadata of every child of a job: name, labels, and the job as its owner."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def build_child_metadata(
     name_origins: tuple[Cause, ...] | None = None,
     template: Cursor | None = None,
 ) -> TracedMap:
-    """The metadata of a child of the job; labels of the template stay unless the controller sets them.
+    """Build the metadata of a child of the job; labels of the template stay unless the controller sets them.
 
-    ``why`` is where the name comes from, if not from the base name; ``type_`` is the replica type of a child
-    that belongs to a replica.
+    ``name_origins`` are the origins of the name, if not those of the base name; ``type_name`` is the replica
+    type of a child that belongs to a replica.
     """
     word_values = build_name_words(
         job.name_words, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None
@@ -63,7 +63,7 @@ def build_child_metadata(
 def _apply_configured_values(
     job: JobContext, behavior: Behavior, built_in: Mapping[str, Any], word_values: WordValues
 ) -> TracedMap:
-    """Labels or annotations with those that a setting adds, changes, or (as false) leaves out."""
+    """Return labels or annotations with those that an option adds, changes, or (with false) removes."""
     behavior = job.options.resolve_behavior(behavior)
     tree = dict(built_in)
     for key, pattern in behavior.value.items():
@@ -86,7 +86,8 @@ def _merge_template_labels(job: JobContext, written_labels: Cursor, labels: Trac
 
 
 def build_selector(job: JobContext, behavior: Behavior, type_name: str, name: str | Indexed) -> Traced:
-    """The labels by which a Service finds its Pods: of one replica, or of the job where it has no index."""
+    """Build the labels by which a Service selects its Pods: of one replica, or of the job for a name
+    without an index."""
     behavior = job.options.resolve_behavior(behavior)
     word_values = build_name_words(
         job.name_words, type_name, name, INDEX_TEXT if isinstance(name, Indexed) else None
@@ -114,7 +115,7 @@ def build_owner_reference(job: JobContext) -> Traced:
 
 
 def overlay_fields(written_fields: dict[str, Cursor], added: TracedMap) -> TracedMap:
-    """``written`` with ``added`` on top; what it replaces is kept in the origin."""
+    """Return ``written_fields`` with ``added`` on top; the origins record what was replaced."""
     return {
         **written_fields,
         **{key: record_replaced(value, written_fields.get(key)) for key, value in added.items()},
@@ -122,7 +123,7 @@ def overlay_fields(written_fields: dict[str, Cursor], added: TracedMap) -> Trace
 
 
 def record_replaced(value: Any, *replaced_values: Any) -> Any:
-    """``value`` where it takes the place of other values, which are kept in its origin."""
+    """Return ``value`` with the replaced values recorded in its origin."""
     replaced_places = tuple(
         place for replaced_value in replaced_values for place in _find_replaced_places(replaced_value)
     )
@@ -135,7 +136,8 @@ def record_replaced(value: Any, *replaced_values: Any) -> Any:
 
 
 def _find_replaced_places(replaced_value: Any) -> tuple[DocumentPath, ...]:
-    """What somebody wrote and does not get: the value itself, or what had already lost to it."""
+    """Return the places in files whose values are replaced: the value itself, or those that it had
+    replaced."""
     if isinstance(replaced_value, Cursor):
         return (replaced_value.document_path,) if replaced_value.exists else ()
     return replaced_value.origin.overridden if isinstance(replaced_value, Traced) else ()

@@ -1,4 +1,4 @@
-"""What the specs of T9k's kinds share, as fields of a profile: queue, run policy, restarts, run mode."""
+"""Common parts of the specs of T9k as fields of a profile: queue, run policy, restarts, run mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def decompile_run_policy(spec: Fields) -> Fields:
 
 
 def decompile_restart_policy(entry: Fields) -> Fields:
-    """A RestartPolicy with policy and limit."""
+    """Return a RestartPolicy with policy and limit as ``restart`` and ``retries``."""
     return pick_renamed(entry.get("restartPolicy"), {"policy": "restart", "limit": "retries"})
 
 
@@ -32,7 +32,7 @@ def decompile_elastic(spec: Fields) -> Fields:
 
 
 def decompile_run_mode(spec: Fields, roles: list[Fields]) -> Fields:
-    """``mode``; what the roles do in debug mode and on resuming is added to the ``roles``."""
+    """Return ``mode``; the debug and resume settings of replica types are added to ``roles``."""
     mode = as_mapping(spec.get("runMode"))
     debug, pause = as_mapping(mode.get("debug")), as_mapping(mode.get("pause"))
     by_name = {role["name"]: role for role in roles}

@@ -1,4 +1,4 @@
-"""How few and how many replicas an elastic job may have. PodGroup and launcher take the bounds from here."""
+"""The minimum and maximum number of replicas of an elastic job, for the PodGroup and the launcher."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from podplan.kinds.t9k.job import JobContext, ReplicaType
 
 
 class ElasticBounds(NamedTuple):
-    """The fewest and the most replicas, and where they come from; ``written``: the CR gives one of them."""
+    """The minimum and maximum number of replicas, with origins; ``is_written`` if the CR states one of
+    them."""
 
     minimum: int
     minimum_origins: tuple[Cause, ...]
@@ -19,7 +20,8 @@ class ElasticBounds(NamedTuple):
 
 
 def resolve_elastic_bounds(job: JobContext, replica_types: list[ReplicaType]) -> ElasticBounds:
-    """The bounds of an elastic job whose ``roles`` have the replicas that are created."""
+    """Resolve the bounds of an elastic job whose ``replica_types`` have the number of replicas that are
+    created."""
     elastic_section = job.spec.get("elastic")
     min_replicas, max_replicas = elastic_section.get("minReplicas"), elastic_section.get("maxReplicas")
     behavior = job.options.resolve_behavior(behaviors.ELASTIC_MISSING_BOUND)
@@ -35,7 +37,7 @@ def resolve_elastic_bounds(job: JobContext, replica_types: list[ReplicaType]) ->
 
     lowest, lowest_origins = resolve_bound(min_replicas, max_replicas)
     highest, highest_origins = resolve_bound(max_replicas, min_replicas)
-    # torchrun refuses a range whose end is below its start.
+    # torchrun rejects a range whose end is below its start.
     if not min_replicas.exists and lowest > highest:
         lowest, lowest_origins = highest, highest_origins
     elif not max_replicas.exists and highest < lowest:

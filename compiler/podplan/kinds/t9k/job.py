@@ -1,4 +1,4 @@
-"""A job on its way down: its name, the names of its children, its roles and its run mode."""
+"""A job that is lowered: its name, the names of its children, its replica types and its run mode."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from podplan.core.replica_groups import CONFIGURED_BASIS, UID_FLAG, LoweringOpti
 from podplan.core.typing import NamedTuple
 from podplan.kinds.t9k import behaviors
 
-GENERATED_SUFFIX = "xxxxx"  # the five characters that the API server adds to generateName
+GENERATED_SUFFIX = "xxxxx"  # in place of the five characters that the API server adds to generateName
 
 
 class JobContext(NamedTuple):
     """A CR with what all its children share.
 
-    ``base`` is what the names of children begin with; ``name_why`` and ``base_why`` are where the names come
-    from, the place to edit first. ``debug`` and ``resume`` are the parts of the run mode by replica type.
-    ``words`` are those that names are made of, and ``labels`` tell whose a child is.
+    ``base_name`` begins the names of children; ``name_origins`` and ``base_name_origins`` are the origins of
+    the names, the place to edit first. ``debug_entries`` and ``resume_entries`` are the parts of the run mode
+    by replica type. ``name_words`` are the placeholder values of names, and ``labels`` identify the owner of
+    a child.
     """
 
     cr: Cursor
@@ -36,7 +37,7 @@ class JobContext(NamedTuple):
 
 
 class ReplicaType(NamedTuple):
-    """One replica type. ``counted`` are the places that its number of replicas comes from."""
+    """One replica type; ``replica_origins`` are the origins of its number of replicas."""
 
     name: str
     entry: Cursor
@@ -46,7 +47,7 @@ class ReplicaType(NamedTuple):
 
 
 def build_job_context(cr: Cursor, options: LoweringOptions) -> JobContext:
-    """The job of a CR that its schema accepts."""
+    """Build the context of a CR that fits its schema."""
     name, name_origins = _resolve_job_name(cr.get("metadata"))
     uid_field = cr.get("metadata", "uid")
     uid = attribute_to(UID_FLAG, options.uid) if options.uid and not uid_field.value else uid_field
@@ -93,12 +94,13 @@ def build_job_context(cr: Cursor, options: LoweringOptions) -> JobContext:
 
 
 def index_entries(key: str, list_cursor: Cursor) -> dict[str, Cursor]:
-    """The entries of a list by what they have under ``key``, if anything; of two alike, the first."""
+    """Index the entries of a list by their value under ``key``; of two with the same value, the first."""
     return {entry[key].value: entry for entry in reversed(list_cursor.entries()) if entry.get(key).exists}
 
 
 def _resolve_job_name(metadata: Cursor) -> tuple[str, tuple[Cause, ...]]:
-    """The name of a job, or what the API server will make of its generateName."""
+    """Return the name of a job, or a placeholder for the one that the API server generates, and its
+    origins."""
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name.value or not prefix.exists:
         return str(name.value_or("")), (name,)
@@ -106,18 +108,18 @@ def _resolve_job_name(metadata: Cursor) -> tuple[str, tuple[Cause, ...]]:
 
 
 def find_configured_behavior(job: JobContext, behavior: Behavior) -> Behavior | None:
-    """``fact`` with its value, where the configuration gives it one."""
+    """Return ``behavior`` with its value if the configuration sets one, else None."""
     configured_behavior = job.options.resolve_behavior(behavior)
     return configured_behavior if configured_behavior.basis == CONFIGURED_BASIS else None
 
 
 def trace_job_name(job: JobContext) -> Traced:
-    """The name of the job as a value of its children."""
+    """Return the name of the job as a traced value for its children."""
     return attribute_to(job.name_origins, job.name)
 
 
 def compute_name_suffix(name: str, uid: str, length: int = 5) -> str:
-    """The hex digits that the controller adds to the name of a job.
+    """Return the hex digits that the controller appends to the name of a job.
 
     Source: docs/evidence/t9k-common.md#suffix-of-the-base-name.
     """
@@ -133,7 +135,7 @@ def hash_fnv1a64(data: bytes) -> int:
 
 
 def parse_replica_types(job: JobContext) -> list[ReplicaType]:
-    """The roles of a kind that has ``replicaSpecs``, in the order written."""
+    """Return the replica types in ``replicaSpecs``, in the order written."""
     return [
         parse_replica_type(entry, str(entry.get("type").value_or("")))
         for entry in job.spec.get("replicaSpecs").entries()
@@ -141,7 +143,7 @@ def parse_replica_types(job: JobContext) -> list[ReplicaType]:
 
 
 def parse_replica_type(entry: Cursor, type_name: str) -> ReplicaType:
-    """The role that an entry with ``replicas`` and ``template`` describes."""
+    """Return the replica type of an entry with ``replicas`` and ``template``."""
     replicas = entry.get("replicas")
     replica_origins: tuple[Cause, ...] = (
         (replicas,) if replicas.exists else (behaviors.DEFAULT_REPLICAS, entry)
@@ -150,7 +152,7 @@ def parse_replica_type(entry: Cursor, type_name: str) -> ReplicaType:
 
 
 def is_paused(job: JobContext) -> bool:
-    """Whether the job has no Pods now: pause mode, and it wins over debug mode.
+    """Whether the job currently has no Pods: it is in pause mode, which takes precedence over debug mode.
 
     Source: docs/evidence/t9k-common.md#debug-and-pause-together.
     """
@@ -158,10 +160,11 @@ def is_paused(job: JobContext) -> bool:
 
 
 class LaunchOverrides(NamedTuple):
-    """What the run mode makes of the containers of a role.
+    """What the run mode changes in the containers of a replica type.
 
-    ``command`` and ``args`` replace those of immediate mode where they are not None. ``keep_args`` says
-    whether the args of immediate mode stay, for ``kept``, and ``keep_init`` whether init containers do.
+    ``command`` and ``args`` replace those of immediate mode unless they are None. ``keep_args`` keeps the
+    args of immediate mode, because of ``kept_args_behavior``; ``keep_init_containers`` keeps the init
+    containers.
     """
 
     command: Traced | None = None
@@ -174,11 +177,12 @@ class LaunchOverrides(NamedTuple):
 def resolve_launch_overrides(
     job: JobContext, type_name: str, debug_behavior: Behavior = behaviors.DEBUG_COMMAND
 ) -> LaunchOverrides:
-    """The launch of one replica type; the value of ``debug`` is the kind's own command in debug mode.
+    """Resolve the launch of one replica type; the value of ``debug_behavior`` is the debug command of the
+    kind.
 
-    A command or args without words count as not written. What ``resumeSpecs`` give a job that goes on also
-    wins over debug mode (docs/evidence/t9k-common.md#commands-on-resuming-in-debug-mode); a type to which
-    they give neither is in debug mode then.
+    An empty command or args counts as missing. The ``resumeSpecs`` of a resumed job take precedence over
+    debug mode (docs/evidence/t9k-common.md#commands-on-resuming-in-debug-mode); a replica type for which they
+    have neither is then in debug mode.
     """
     debug_section, pause_section = job.spec.get("runMode", "debug"), job.spec.get("runMode", "pause")
     is_resuming = job.options.resumed and pause_section.get("enabled").value is True
@@ -211,7 +215,7 @@ def resolve_launch_overrides(
 
 
 def _copy_words(words: Cursor, behavior: Behavior | None = None) -> Traced | None:
-    """The words as written, if there are any."""
+    """Return the words as written, or None if there are none."""
     if not words.value:
         return None
     return copy_traced(words, behavior=behavior)

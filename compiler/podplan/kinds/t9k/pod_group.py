@@ -1,4 +1,4 @@
-"""What a job with a t9kScheduler section gets: a PodGroup, and labels that put its Pods there."""
+"""The effect of a t9kScheduler section: a PodGroup, and labels that assign its Pods to it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from podplan.kinds.t9k.job import JobContext, ReplicaType, is_paused
 
 
 def is_gang_scheduled(job: JobContext) -> bool:
-    """Whether the job is scheduled by t9k-scheduler: it has a section, even an empty one."""
+    """Whether t9k-scheduler schedules the job: the section exists, even if it is empty."""
     return _get_scheduler_section(job).exists
 
 
 def build_scheduler_labels(job: JobContext, type_name: str = "") -> dict[str, Any]:
-    """The labels of a Pod of the PodGroup; ``role`` is left out where the controller sets none."""
+    """Return the labels of a Pod of the PodGroup; ``role`` is omitted if the controller sets none."""
     if not is_gang_scheduled(job):
         return {}
     behavior = behaviors.SCHEDULER_LABELS
@@ -44,7 +44,7 @@ def count_min_members(
     elastic_bounds: ElasticBounds | None = None,
     behavior: Behavior = behaviors.MIN_MEMBER,
 ) -> tuple[int, tuple[Cause, ...]]:
-    """How many Pods the job needs to start, and where the number comes from."""
+    """Return how many Pods the job needs to start, and the origins of the number."""
     if elastic_bounds is not None:
         return elastic_bounds.minimum, (*elastic_bounds.minimum_origins, behaviors.MIN_MEMBER_ELASTIC)
     replica_origins = tuple(why for role in replica_types for why in role.replica_origins)
@@ -54,7 +54,7 @@ def count_min_members(
 def build_pod_groups(
     job: JobContext, min_member: int, member_origins: tuple[Cause, ...]
 ) -> list[ReplicaGroup]:
-    """The PodGroup of a scheduled job, as a list of one or none; a paused job has none."""
+    """Return the PodGroup of a scheduled job, as a list of one or none; a paused job has none."""
     if not is_gang_scheduled(job) or (
         is_paused(job) and not job.options.resolve_behavior(behaviors.POD_GROUP_PAUSED).value
     ):

@@ -1,4 +1,4 @@
-"""Pods of a role: metadata, labels, and the template with what the controller lays over it."""
+"""Pods of a replica type: metadata, labels, and the template with the fields that the controller sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podplan.kinds.t9k.job import JobContext, LaunchOverrides, ReplicaType
 from podplan.kinds.t9k.pod_group import build_scheduler_labels, is_gang_scheduled
 from podplan.kubernetes import names
 
-REPLICA_INDEX = 0  # as a part of an Indexed text: the index itself
+REPLICA_INDEX = 0  # the index itself, as a part of an Indexed text
 
 
 def build_pods(
@@ -31,9 +31,9 @@ def build_pods(
     name_origins: tuple[Cause, ...] | None = None,
     training_index: int = 0,
 ) -> list[ReplicaGroup]:
-    """The Pods ``start`` and on of a role, as one group; an empty list where there are none.
+    """Build the Pods from ``first_index`` on as one group; an empty list if there are none.
 
-    ``name`` is what they are called if not as replicas are, for ``why``; ``trains`` is the index of the
+    ``name`` with ``name_origins`` replaces the usual name of replicas; ``training_index`` is the index of the
     training container.
     """
     count = replica_type.replicas if replicas is None else replicas
@@ -79,7 +79,7 @@ def build_pods_with_master(
     *,
     training_index: int,
 ) -> list[ReplicaGroup]:
-    """The Pods of a role of which the first is the master: a group of its own, for its label."""
+    """Build the Pods of a replica type whose first is the master: a separate group, because of its label."""
     labels = build_replica_labels(job, replica_type)
     master_labels = {
         **labels,
@@ -109,7 +109,8 @@ def build_pods_with_master(
 def build_replica_name(
     job: JobContext, replica_type: ReplicaType, behavior: Behavior = behaviors.POD_NAME
 ) -> Indexed:
-    """``<base>-<type>-<index>``, or what ``fact`` is configured to be; it always has the index."""
+    """Return ``<base>-<type>-<index>``, or the configured value of ``behavior``; it always contains the
+    index."""
     name = fill_pattern(
         job.options.resolve_behavior(behavior).value,
         build_name_words(job.name_words, replica_type.name, index=INDEX_TEXT),
@@ -121,9 +122,9 @@ def build_replica_name(
 def find_name_origins(
     job: JobContext, *name_behaviors: Behavior, replica_type: ReplicaType | None = None
 ) -> tuple[Cause, ...]:
-    """Where a name comes from: the base name, unless a setting says how things are called.
+    """Return the origins of a name: the base name, or the configured options.
 
-    A replica type that no name may contain comes first: it is the place to edit.
+    A replica type that is invalid in names comes first: it is the place to edit.
     """
     combined_behavior = job.options.first_configured(*name_behaviors)
     name_origins = (
@@ -143,7 +144,7 @@ def find_name_origins(
 def build_replica_labels(
     job: JobContext, replica_type: ReplicaType, behavior: Behavior = behaviors.REPLICA_LABELS
 ) -> TracedMap:
-    """The labels of a replica of the kinds that number their replicas by label."""
+    """Build the labels of a replica of the kinds that number their replicas by label."""
     return {
         **job.labels,
         "replica-type": attribute_to((behavior, replica_type.entry), replica_type.name),
@@ -162,9 +163,10 @@ def build_pod_spec(
     volumes: list[Any] | None = None,
     extra_fields: TracedMap | None = None,
 ) -> TracedMap:
-    """The spec of the template with containers, restart policy and scheduler as the controller sets them.
+    """Build the spec of the template with containers, restart policy and scheduler as the controller sets
+    them.
 
-    ``more`` are further fields that the controller sets.
+    ``extra_fields`` are further fields that the controller sets.
     """
     template_spec = replica_type.template.get("spec")
     tree: TracedMap = {**template_spec.fields(), **(extra_fields or {}), "containers": containers}
@@ -185,7 +187,7 @@ def build_pod_spec(
 
 
 def find_training_index(job: JobContext, replica_type: ReplicaType, behavior: Behavior) -> int:
-    """The index of the training container: the one that is called as ``fact`` says, else the first."""
+    """Return the index of the training container: the one with the name in ``behavior``, else the first."""
     containers, preferred_name = (
         replica_type.template.get("spec", "containers").entries(),
         job.options.resolve_behavior(behavior).value,
@@ -194,7 +196,7 @@ def find_training_index(job: JobContext, replica_type: ReplicaType, behavior: Be
 
 
 def find_training_container(job: JobContext, replica_type: ReplicaType, behavior: Behavior) -> Cursor:
-    """The training container as the template has it."""
+    """Return the training container of the template."""
     return replica_type.template.get("spec", "containers").get(
         find_training_index(job, replica_type, behavior)
     )
@@ -207,9 +209,10 @@ def map_containers(
     build_other: Callable[[Cursor], TracedMap] | None = None,
     choice_behavior: Behavior | None = None,
 ) -> list[Any]:
-    """The containers of a role: ``change`` makes the training one (all, for None), ``others`` the rest.
+    """Build the containers of a replica type.
 
-    ``chosen`` says which is the training one.
+    ``build_training`` builds the training container (all containers if ``training_index`` is None), and
+    ``build_other`` the others. ``choice_behavior`` states which is the training container.
     """
     build_rest = build_other or (lambda container: container.fields())
     return [
@@ -225,7 +228,7 @@ def map_containers(
 
 
 def apply_launch_overrides(container: TracedMap, launch_overrides: LaunchOverrides) -> TracedMap:
-    """``container`` with the command and args of a run mode, where it has any."""
+    """Return ``container`` with the command and args of a run mode, if that sets any."""
     tree = dict(container)
     command, args = tree.get("command"), tree.get("args")
     if not launch_overrides.keep_args:

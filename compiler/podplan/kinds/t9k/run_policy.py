@@ -1,4 +1,4 @@
-"""How a job is scheduled, restarted, ended and started: the fields that most kinds share."""
+"""Fields about scheduling, restarts, end and start of a job, which most kinds share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TracedMap = dict[str, Any]
 
 
 def build_scheduler(spec: Cursor) -> Any:
-    """``schedule`` as a SchedulePolicy."""
+    """Return ``schedule`` as a SchedulePolicy."""
     schedule = spec.get("schedule")
     if not schedule.exists:
         return None
@@ -22,7 +22,8 @@ def build_scheduler(spec: Cursor) -> Any:
 
 
 def build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
-    """``deadline``, ``retries`` and ``cleanUp`` as the RunPolicy of PyTorchTrainingJob and DeepSpeedJob."""
+    """Return ``deadline``, ``retries`` and ``cleanUp`` as the RunPolicy of PyTorchTrainingJob and
+    DeepSpeedJob."""
     deadline, retries = spec.get("deadline"), spec.get("retries")
     seconds = compute_traced(parse_duration, deadline) if isinstance(deadline.value, str) else deadline
     tree = drop_absent({
@@ -34,19 +35,19 @@ def build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
 
 
 def read_clean_up_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Cursor | None:
-    """``cleanUp`` where it is a CleanUpPolicy."""
+    """Return ``cleanUp`` if it is a CleanUpPolicy."""
     return require_choice(spec.get("cleanUp"), ("None", "Unfinished", "All"), spec, diagnostics)
 
 
 def read_restart(role: ProfileRole, diagnostics: list[Diagnostic]) -> Cursor | None:
-    """``restart`` as the string that it is in PyTorchTrainingJob and DeepSpeedJob."""
+    """Return ``restart`` as the string of PyTorchTrainingJob and DeepSpeedJob."""
     return require_choice(
         role.get_field("restart"), ("Always", "OnFailure", "Never", "ExitCode"), role.spec, diagnostics
     )
 
 
 def build_restart_policy(role: ProfileRole, diagnostics: list[Diagnostic]) -> Any:
-    """``restart`` and ``retries`` as the RestartPolicy of GenericJob and ColossalAIJob."""
+    """Return ``restart`` and ``retries`` as the RestartPolicy of GenericJob and ColossalAIJob."""
     policy = require_choice(
         role.get_field("restart"), ("Always", "OnFailure", "Never"), role.spec, diagnostics
     )
@@ -55,7 +56,7 @@ def build_restart_policy(role: ProfileRole, diagnostics: list[Diagnostic]) -> An
 
 
 def build_run_mode(spec: Cursor, roles: list[ProfileRole]) -> Any:
-    """``mode``, and ``debug`` and ``resume`` of the roles, as a RunMode."""
+    """Return ``mode``, and ``debug`` and ``resume`` of the roles, as a RunMode."""
     tree: TracedMap = {}
     for section, mode, field, entries_key in (
         ("debug", "debug", "debug", "replicaSpecs"),
@@ -73,7 +74,7 @@ def build_run_mode(spec: Cursor, roles: list[ProfileRole]) -> Any:
 
 
 def _build_enabled(spec: Cursor, roles: list[ProfileRole], mode: str, field: str) -> Any:
-    """True in this mode; false where the mode is written to be immediate and the field stands by."""
+    """Return true in this mode; false if the mode is explicitly immediate and the field is written."""
     mode_cursor = spec.get("mode")
     if mode_cursor.value == mode:
         return attribute_to(mode_cursor, True)
@@ -82,7 +83,7 @@ def _build_enabled(spec: Cursor, roles: list[ProfileRole], mode: str, field: str
 
 
 def _build_start_entries(roles: list[ProfileRole], field: str) -> list[Any]:
-    """An entry for each role that says how it starts."""
+    """Return an entry for each role that has ``field``."""
     starts = []
     for role in roles:
         field_cursor = role.get_field(field)
@@ -99,7 +100,7 @@ def _build_start_entries(roles: list[ProfileRole], field: str) -> list[Any]:
 
 
 def build_elastic(spec: Cursor) -> Any:
-    """``elastic`` as an ElasticConfig."""
+    """Return ``elastic`` as an ElasticConfig."""
     elastic_section = spec.get("elastic")
     if not elastic_section.exists:
         return None
@@ -115,5 +116,5 @@ def build_elastic(spec: Cursor) -> Any:
 
 
 def copy_if_written(field_cursor: Cursor) -> Any:
-    """What the profile spells as the CR does; None where nothing is written."""
+    """Return a field that has the same form in profile and CR, or None if it is missing."""
     return drop_nulls(field_cursor) if field_cursor.exists else None

@@ -1,4 +1,4 @@
-"""Headless Services: a stable name for each replica before anything runs."""
+"""Headless Services: a stable DNS name for each replica before it runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podplan.kinds.t9k.child_metadata import TracedMap, build_child_metadata, bu
 from podplan.kinds.t9k.job import JobContext, ReplicaType
 from podplan.kinds.t9k.pods import build_replica_name, find_name_origins
 
-# The settings that have a part in how replicas call each other.
+# The options that affect the host names of replicas.
 NAMING_BEHAVIORS = (
     behaviors.SERVICE_HOST,
     behaviors.SERVICE_PER,
@@ -25,7 +25,8 @@ NAMING_BEHAVIORS = (
 def build_discovery_services(
     job: JobContext, replica_types: list[ReplicaType], ports: Any
 ) -> list[ReplicaGroup]:
-    """The Services by which the replicas of a job find each other: one each, unless a setting differs."""
+    """Return the Services by which the replicas of a job find each other: one each, unless an option
+    differs."""
     scope_behavior = job.options.resolve_behavior(behaviors.SERVICE_PER)
     if scope_behavior.value == "job":
         return [_build_service(job, ports, (scope_behavior, job.spec), _build_job_service_name(job))]
@@ -42,7 +43,7 @@ def build_replica_services(
     selector_behavior: Behavior = behaviors.SERVICE_SELECTOR,
     behavior: Behavior = behaviors.SERVICE_PER_REPLICA,
 ) -> list[ReplicaGroup]:
-    """One Service per replica of a role as one group; none for no replicas."""
+    """Return one Service per replica of a replica type as one group; none for no replicas."""
     if replica_type.replicas <= 0:
         return []
     return [
@@ -58,7 +59,7 @@ def build_replica_services(
 
 
 def build_host_name(job: JobContext, replica_type: ReplicaType) -> Indexed:
-    """What the replicas of a role are called by others."""
+    """Return the host name of the replicas of a replica type."""
     pod_name, service_name = build_replica_name(job, replica_type), _find_service_name(job, replica_type)
     has_job_service = job.options.resolve_behavior(behaviors.SERVICE_PER).value == "job"
     service_domain = fill_pattern(
@@ -74,7 +75,8 @@ def build_host_name(job: JobContext, replica_type: ReplicaType) -> Indexed:
 
 
 def build_subdomain_fields(job: JobContext, replica_type: ReplicaType) -> TracedMap:
-    """The fields by which a Pod gets a name below the one Service of its job; none where it has its own."""
+    """Return the fields that give a Pod a name below the one Service of its job; empty if it has its own
+    Service."""
     scope_behavior = job.options.resolve_behavior(behaviors.SERVICE_PER)
     if scope_behavior.value != "job":
         return {}

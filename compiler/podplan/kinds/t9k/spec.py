@@ -1,4 +1,4 @@
-"""What the kinds of T9k answer alike."""
+"""The parts of KindSpec that the kinds of T9k share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELASTIC_PATH: Path = ("spec", "elastic")
 
 
 def load_job_names(cr: Cursor, options: LoweringOptions) -> JobNames:
-    """The name of a job of T9k, and that with the digits of its uid."""
+    """Return the name of a job of T9k, and its base name with the digits of its uid."""
     from podplan.kinds.job_names import JobNames
     from podplan.kinds.t9k.job import build_job_context
 
@@ -29,7 +29,7 @@ def load_job_names(cr: Cursor, options: LoweringOptions) -> JobNames:
 
 
 def load_change_rules() -> ChangeRules:
-    """What a change of each field does."""
+    """Return the change rules."""
     from podplan.kinds.t9k.behaviors.change_effects import CHANGE_RULES
 
     return CHANGE_RULES

@@ -1,4 +1,4 @@
-"""What the kinds share that reach their workers over ssh: keys, hostfile, mounts, sshd and its port."""
+"""Common parts of kinds that reach their workers over ssh: keys, hostfile, mounts, sshd and its port."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ KEY_PLACEHOLDER = "placeholder written by podplan, not a key\n"
 
 
 def build_secret(job: JobContext) -> ReplicaGroup:
-    """The Secret with the keys of the job and the settings of the ssh client; no real key is in it."""
+    """Build the Secret with the keys of the job and the settings of the ssh client; it contains no real
+    key."""
     key = attribute_to((behaviors.SSH_KEY_PLACEHOLDER, job.spec), _encode_base64(KEY_PLACEHOLDER))
     client_config, port = (
         job.options.resolve_behavior(behaviors.SSH_CLIENT_CONFIG),
@@ -53,7 +54,7 @@ def build_secret(job: JobContext) -> ReplicaGroup:
 
 
 def build_config_map(job: JobContext, files: TracedMap) -> ReplicaGroup:
-    """The ConfigMap with the hostfile and other files of the job."""
+    """Build the ConfigMap with the hostfile and other files of the job."""
     tree = attribute_to(
         (job.spec, behaviors.SSH_CONFIG_MAP),
         {
@@ -73,9 +74,10 @@ def build_hostfile(
     slots: int | None = None,
     *slots_origins: Cause,
 ) -> TracedMap:
-    """The hostfile, as a file of the ConfigMap: a line for each worker in the form that a fact gives.
+    """Build the hostfile, as a file of the ConfigMap: a line for each worker in the form of
+    ``line_behavior``.
 
-    ``slots_from`` is what gave the slots.
+    ``slots_origins`` are the origins of the number of slots.
     """
     pattern = job.options.resolve_behavior(line_behavior).value + "\n"
     line = fill_pattern(pattern, {"host": build_host_name(job, workers), "slots": slots})
@@ -94,12 +96,12 @@ def build_hostfile(
 
 
 def get_hostfile_key(job: JobContext) -> str:
-    """What the hostfile is called in the ConfigMap."""
+    """Return the key of the hostfile in the ConfigMap."""
     return str(job.options.resolve_behavior(behaviors.SSH_HOSTFILE_KEY).value)
 
 
 def resolve_setting(job: JobContext, behavior: Behavior, field_cursor: Cursor | None) -> Cursor | Traced:
-    """What is written, if the kind has a field for it and it is given; else the value of ``fact``."""
+    """Return the written field, if the kind has it, else the value of ``behavior``."""
     behavior = job.options.resolve_behavior(behavior)
     return (
         apply_default(field_cursor, behavior)
@@ -109,7 +111,7 @@ def resolve_setting(job: JobContext, behavior: Behavior, field_cursor: Cursor | 
 
 
 class SshMounts(NamedTuple):
-    """What the Pods of a job mount: the names of the volumes, and where the keys are."""
+    """The mounts of the Pods of a job: the names of the volumes, and the path of the keys."""
 
     keys_volume: Traced
     files_volume: Traced
@@ -117,7 +119,8 @@ class SshMounts(NamedTuple):
 
 
 def resolve_ssh_mounts(job: JobContext, keys_path: Cursor | None) -> SshMounts:
-    """The names of the volumes, with a number where a template uses one; ``keys_at`` is as in ``setting``."""
+    """Resolve the names of the volumes, with a number if a template uses one; ``keys_path`` is the field
+    for the path."""
     spec = job.spec.value
     type_specs = [get_mapping(spec, "worker"), *(role for _, role in get_entries(spec, "replicaSpecs"))]
     volume_names = {
@@ -142,7 +145,7 @@ def _find_free_volume_name(job: JobContext, behavior: Behavior, volume_names: se
 
 
 def build_ssh_volumes(job: JobContext, ssh_mounts: SshMounts, *, with_files: bool) -> list[Traced]:
-    """The volumes of a Pod: the keys, and the files if it mounts any."""
+    """Return the volumes of a Pod: the keys, and the files if it mounts any."""
     secret_behavior, key_files = (
         job.options.resolve_behavior(behaviors.SSH_SECRET),
         job.options.resolve_behavior(behaviors.SSH_KEY_FILES),
@@ -174,7 +177,7 @@ def build_ssh_volumes(job: JobContext, ssh_mounts: SshMounts, *, with_files: boo
 
 
 def build_keys_mounts(job: JobContext, ssh_mounts: SshMounts) -> list[Traced]:
-    """The mounts of the keys: one for each file, or one of the folder."""
+    """Return the mounts of the keys: one for each file, or one of the folder."""
     name, keys_path = ssh_mounts.keys_volume, ssh_mounts.keys_path
     per_file, key_files = (
         job.options.resolve_behavior(behaviors.SSH_KEYS_APART),
@@ -204,7 +207,7 @@ def _join_keys_path(keys_path: Cursor | Traced, file: str) -> Traced:
 def build_file_mount(
     job: JobContext, ssh_mounts: SshMounts, key_behavior: Behavior, path_behavior: Behavior
 ) -> Traced:
-    """The mount of one file of the ConfigMap: its key there, and the path, as facts give them."""
+    """Return the mount of one file of the ConfigMap, with the key and the path from two behaviors."""
     path_behavior, key_behavior = (
         job.options.resolve_behavior(path_behavior),
         job.options.resolve_behavior(key_behavior),
@@ -217,7 +220,7 @@ def build_file_mount(
 
 
 def build_sshd_command(job: JobContext, container: Cursor, sshd_path: Cursor | Traced) -> Traced:
-    """The command of a worker: sshd instead of what the container says."""
+    """Return the command of a worker: sshd instead of the command of the container."""
     combined_behavior = job.options.first_configured(behaviors.SSHD, behaviors.SSHD_ARGUMENTS)
     return attribute_to(
         (job.spec, combined_behavior),
@@ -227,20 +230,20 @@ def build_sshd_command(job: JobContext, container: Cursor, sshd_path: Cursor | T
 
 
 def build_sshd_arguments(job: JobContext) -> list[Traced]:
-    """What sshd is told."""
+    """Return the arguments of sshd."""
     behavior = job.options.resolve_behavior(behaviors.SSHD_ARGUMENTS)
     return [attribute_to((behavior, job.spec), str(word)) for word in behavior.value]
 
 
 def find_ignored_fields(container: Cursor) -> tuple[Cursor, Cursor]:
-    """What a container says of its command, where the controller sets the command itself."""
+    """Return the command and args of a container whose command the controller replaces."""
     return container.get("command"), container.get("args")
 
 
 def replace_container_command(
     job: JobContext, container: Cursor, command: Traced, mounts: list[Traced]
 ) -> TracedMap:
-    """A container with a command of the controller instead of its own, and with further mounts."""
+    """Return a container with a command of the controller instead of its own, and with further mounts."""
     tree: TracedMap = {**container.fields()}
     declare_port = job.options.resolve_behavior(behaviors.SSH_DECLARES_PORT)
     if declare_port.value:
@@ -253,7 +256,7 @@ def replace_container_command(
 
 
 def build_service_port(job: JobContext) -> Traced:
-    """The port of sshd as a port of a Service."""
+    """Return the port of sshd as a port of a Service."""
     return attribute_to(
         (job.options.resolve_behavior(behaviors.SSH_PORT), job.spec), _build_port(job, "port")
     )
@@ -271,7 +274,7 @@ def _build_port(job: JobContext, key: str) -> TracedMap:
 
 
 def _build_object_metadata(job: JobContext, name_behavior: Behavior, kind: str) -> TracedMap:
-    """The metadata of an object of the job that is called by the fact ``named``."""
+    """Build the metadata of an object of the job whose name comes from ``name_behavior``."""
     return build_child_metadata(
         job,
         _build_object_name(job, name_behavior),

@@ -1,4 +1,4 @@
-"""What the controllers of T9k share in what becomes of a job that runs."""
+"""The status rules that the controllers of T9k share."""
 
 from __future__ import annotations
 

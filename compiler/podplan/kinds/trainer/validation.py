@@ -13,7 +13,7 @@ from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
 from podplan.kinds.batch.validation import is_manager
 from podplan.kinds.jobset.validation import validate_job_set_spec
-from podplan.kinds.spec import PlacedDiagnostic, References
+from podplan.kinds.spec import References
 from podplan.kinds.trainer.job_set_template import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER_STEP
 from podplan.kubernetes import names
 
@@ -156,21 +156,27 @@ def _validate_runtime_job(job: Spec, path: Path) -> Iterator[Diagnostic]:
         yield Diagnostic("SCHEMA004", message, (*path, *containers_path), on_key=True)
 
 
-def validate_references(cr: Cursor, references: References) -> Iterator[PlacedDiagnostic]:
+def validate_references(cr: Cursor, references: References) -> Iterator[Diagnostic]:
     """The problems of a TrainJob with its runtime, each with the place in the runtime."""
     runtime = references[("spec", "runtimeRef", "name")]
     policy = runtime.get("spec", "mlPolicy")
     if policy.get("flux").exists:
         message = "podplan does not lower the policy flux of this runtime: nothing of the Pods is checked"
         place = (policy.get("flux").document_path, "the policy of the runtime")
-        yield Diagnostic("CR900", message, ("spec", "runtimeRef", "name")), (place,)
+        yield Diagnostic("CR900", message, ("spec", "runtimeRef", "name"), related_places=(place,))
     for field, reserved in _RESERVED.items():
         if policy.get(field).exists:
             for variable in cr.get("spec", "trainer", "env").entries():
                 if variable.get("name").value in reserved:
                     message = f"{variable.get('name').value} is set by a runtime for {field}; {WEBHOOK}"
-                    diagnostic = Diagnostic("SCHEMA009", message, (*variable.path, "name"), help="remove it")
-                    yield diagnostic, ((policy.get(field).document_path, "the policy of the runtime"),)
+                    place = (policy.get(field).document_path, "the policy of the runtime")
+                    yield Diagnostic(
+                        "SCHEMA009",
+                        message,
+                        (*variable.path, "name"),
+                        help="remove it",
+                        related_places=(place,),
+                    )
     yield from _validate_initializers(cr, runtime)
     yield from _validate_mpi(cr, runtime)
 
@@ -180,7 +186,7 @@ def _find_job(runtime: Cursor, name: str) -> Cursor | None:
     return next((one for one in jobs if one.get("name").value == name), None)
 
 
-def _validate_initializers(cr: Cursor, runtime: Cursor) -> Iterator[PlacedDiagnostic]:
+def _validate_initializers(cr: Cursor, runtime: Cursor) -> Iterator[Diagnostic]:
     jobs = runtime.get("spec", "template", "spec", "replicatedJobs")
     for field, name in _INITIALIZERS.items():
         written = cr.get("spec", "initializer", field)
@@ -190,7 +196,7 @@ def _validate_initializers(cr: Cursor, runtime: Cursor) -> Iterator[PlacedDiagno
         place = ((jobs if job is None else job).document_path, "the runtime")
         if job is None:
             message = f"the runtime has no job {name}, which initializer.{field} needs; {WEBHOOK}"
-            yield Diagnostic("SCHEMA009", message, written.path, on_key=True), (place,)
+            yield Diagnostic("SCHEMA009", message, written.path, on_key=True, related_places=(place,))
             continue
         containers = job.get("template", "spec", "template", "spec", "containers").entries()
         container = next((one for one in containers if one.get("name").value == name), None)
@@ -200,10 +206,10 @@ def _validate_initializers(cr: Cursor, runtime: Cursor) -> Iterator[PlacedDiagno
                 f"the container {name} of the runtime mounts no volume called initializer, which "
                 f"initializer.{field} needs; {WEBHOOK}"
             )
-            yield Diagnostic("SCHEMA009", message, written.path, on_key=True), (place,)
+            yield Diagnostic("SCHEMA009", message, written.path, on_key=True, related_places=(place,))
 
 
-def _validate_mpi(cr: Cursor, runtime: Cursor) -> Iterator[PlacedDiagnostic]:
+def _validate_mpi(cr: Cursor, runtime: Cursor) -> Iterator[Diagnostic]:
     policy = runtime.get("spec", "mlPolicy", "mpi")
     if not policy.exists:
         return
@@ -213,10 +219,11 @@ def _validate_mpi(cr: Cursor, runtime: Cursor) -> Iterator[PlacedDiagnostic]:
             f'the runtime has mpiImplementation "{implementation.value}"; {_CONTROLLER}, only {_MPI} works'
         )
         place = (implementation.document_path, "the runtime")
-        yield Diagnostic("SCHEMA004", message, ("spec", "runtimeRef", "name")), (place,)
+        yield Diagnostic("SCHEMA004", message, ("spec", "runtimeRef", "name"), related_places=(place,))
     nodes = cr.get("spec", "trainer", "numNodes")
     as_node = policy.get("runLauncherAsNode").value is True
     missing = [name for name in (LAUNCHER, NODE) if _find_job(runtime, name) is None]
     if as_node and nodes.exists and nodes.value > 1 and missing:
         message = f"the runtime has no job {' and '.join(missing)}, so there can be only 1 node; {WEBHOOK}"
-        yield Diagnostic("SCHEMA005", message, nodes.path), ((policy.document_path, "the runtime"),)
+        place = (policy.document_path, "the runtime")
+        yield Diagnostic("SCHEMA005", message, nodes.path, related_places=(place,))

@@ -151,7 +151,7 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     replicas = count_replicas_by_type(job).get(match["type"], 0)
     if index < replicas:
         return _describe_service_name(job, match["type"], index) or (
-            f"no Service gives {strip_cluster_domain(host)} a name; that takes spec.service"
+            f"without spec.service there is no Service {strip_cluster_domain(host)}"
         )
     ranks = f"the ranks 0 to {replicas - 1}" if replicas > 1 else "rank 0 only" if replicas else "no replicas"
     return f"{match['type']} has {ranks}"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 
 from podplan.core.typing import Any
+from podplan.lint.checks.index import CHECK_ALIASES as CHECK_ALIASES
 from podplan.lint.checks.index import CHECK_MODULES as CHECK_MODULES
 from podplan.lint.checks.registration import REGISTERED_CHECKS, RegisteredCheck
 from podplan.lint.policy import Policy

@@ -24,8 +24,8 @@ MAX_SHOWN_LENGTH = 60  # letters of a value in a message
 _ASSIGNED_NAME = compile_lazily(r"([A-Za-z_][\w-]*)(?:=|\s+)\S")
 
 
-@check()
-def immutable_field(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("immutable-field",))
+def immutable_field_changed(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A field that cannot be changed once the job is there. Values: ``job``, ``field``, ``old``, ``new``,
     ``fact``: why it cannot."""
     for effect in _find_effects(target):
@@ -36,8 +36,8 @@ def immutable_field(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
             )
 
 
-@check()
-def reaches_no_job(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("reaches-no-job",))
+def change_reaches_no_job(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A change that a job which runs does not take up; once per job, as long as nothing worse is.
 
     Values: ``job``, ``field``, ``old``, ``new``, ``more``.

@@ -14,16 +14,22 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.cross_job import NAME_PATH, RebuildJob, SharingJobs, get_name_place
-from podplan.lint.analysis.jobs import JobIdentity, JobNameSummary, build_name_summary, find_written_path
+from podplan.lint.analysis.jobs import (
+    JobIdentity,
+    JobNameSummary,
+    build_name_summary,
+    find_kind_spec,
+    find_written_path,
+)
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.location import locate
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # What must fit into a DNS label of 63 characters, and what becomes of it where it does not.
 LENGTH_CONSEQUENCES = {
-    "Service": "a Service of that name is refused, and the replicas do not find each other",
-    "Pod": "the host name of the Pod is cut off there, and is that of other replicas too",
-    "TensorBoard": "what the TensorBoard is served by cannot have that name",
+    "Service": "the API server rejects the Service, and the replicas cannot find each other",
+    "Pod": "the host name of the Pod is truncated and equals that of other replicas",
+    "TensorBoard": "the Service of the TensorBoard cannot have that name",
 }
 
 
@@ -31,31 +37,39 @@ LENGTH_CONSEQUENCES = {
 def child_name_too_long(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A name that is too long once the controller adds its suffix; the longest one, once per job.
 
-    Values: ``kind``, ``name``, ``length``, ``most``, ``over``, ``consequence``. A job whose uid is known has
+    Values: ``kind``, ``name``, ``length``, ``suffix``, ``most``, ``over``, ``consequence``. A kind whose
+    names do not depend on the uid has no suffix; then the last replica of a type may have a name that is too
+    long for a Service. A job whose uid is known has
     its real names, and the API server's own rules are enough.
     """
     job = target.job
     if job.cr is None or get_text(get_mapping(job.cr.data, "metadata"), "uid"):
         return
+    kind_spec = find_kind_spec(job)
+    has_suffix = kind_spec is None or kind_spec.load_job_names is not None
+    suffix, kinds = (params["suffix"], LENGTH_CONSEQUENCES) if has_suffix else (0, ("Service",))
     longest: tuple[int, str, ReplicaGroup] | None = None
     for group in job.groups:
-        if group.doc.data["kind"] not in LENGTH_CONSEQUENCES or get_mapping(group.doc.data, "metadata").get(
+        if group.doc.data["kind"] not in kinds or get_mapping(group.doc.data, "metadata").get(
             "ownerReferences"
         ):
             continue
+        if not has_suffix and len(get_text(group.doc.data["metadata"], "name")) > params["most"]:
+            return  # the rules of Services say it of the first replica
         name = _get_last_name(group)
         if longest is None or len(name) > longest[0]:
             longest = len(name), name, group
-    if longest is None or longest[0] + params["suffix"] <= params["most"]:
+    if longest is None or longest[0] + suffix <= params["most"]:
         return
     length, name, group = longest
     kind = group.doc.data["kind"]
     values = {
         "kind": kind,
         "name": name,
-        "length": length + params["suffix"],
+        "length": length + suffix,
+        "suffix": " with the suffix of the controller" if suffix else "",
         "most": params["most"],
-        "over": length + params["suffix"] - params["most"],
+        "over": length + suffix - params["most"],
         "consequence": LENGTH_CONSEQUENCES[kind],
     }
     yield Violation(find_written_path(job.cr.data, *NAME_PATH), values)

@@ -150,7 +150,7 @@ def _is_colocated(group: ReplicaGroup) -> bool:
 def hit_of_claim(job: LoweredJob, claim: str, listed: list[ClaimUser]) -> Violation:
     first = listed[0]
     related: list[tuple[TracedDocument, Path, str]] = [
-        (user.group.doc, user.path, f"{_get_user_label(user.group)} mounts it too")
+        (user.group.doc, user.path, f"{_get_user_label(user.group)} also mounts it")
         for user in listed[1:]
         if user.group.replica_type != first.group.replica_type
     ]

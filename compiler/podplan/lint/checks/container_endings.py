@@ -19,7 +19,9 @@ from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-_AS_SIDECAR = "move it to initContainers with restartPolicy: Always, as a sidecar, which ends with the rest"
+_AS_SIDECAR = (
+    "move it to initContainers with restartPolicy: Always, which makes it a sidecar that ends with the Pod"
+)
 _NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"
 
 
@@ -29,6 +31,7 @@ def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
     job = subject.job
     if is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
+    yield from _endless_in_success_rule(job)
     for group in job.pods:
         yield from _endless_init(group)
         if (
@@ -38,14 +41,39 @@ def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
             yield from _endless_app(group)
 
 
+def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
+    """A server among the replicas that a success rule waits for, where no rule leaves servers out."""
+    rules = get_entries(spec_of(job), "successRules") if has_trait(job, "success-rules") else []
+    servers = {}
+    for group in job.pods if rules else ():
+        main = find_training_container(group)
+        endless = endings.endless(process_of(main[1])) if main is not None else None
+        if main is not None and endless is not None and not endless.after_training:
+            servers[group.replica_type] = (group.doc, below(main[0], endless.words[0].place), endless.text)
+    if not servers or not all(
+        servers.keys() & rule.keys() and rule.keys() - servers.keys() for _, rule in rules
+    ):
+        return
+    for at, rule in rules:
+        name = next(name for name in rule if name in servers)
+        doc, place, text = servers[name]
+        values = {
+            "what": f'the success rule waits for "{name}", which never ends ("{text}"), so that the job keeps'
+            " its GPUs when the others have finished",
+            "instead": f"remove {name} from the rule; cleanUpPolicy ends it with the job",
+        }
+        related = [(doc, place, "what never ends")]
+        yield Violation(("spec", "successRules", at, name), values, related, doc=job.cr)
+
+
 def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
     for path, container in list_init_containers(group):
         endless = endings.endless(process_of(container))
         if endless is not None and container.get("restartPolicy") != "Always":
             what = f'the init container "{get_text(container, "name")}" never ends ("{endless.text}")'
             values = {
-                "what": f"{what}, so that the containers of the Pod never start",
-                "instead": "write restartPolicy: Always into it, which makes it a sidecar",
+                "what": f"{what}: the containers of the Pod never start",
+                "instead": "set restartPolicy: Always, which makes it a sidecar",
             }
             yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 
@@ -65,8 +93,8 @@ def _endless_app(group: ReplicaGroup) -> Iterator[Violation]:
             continue
         what, instead = f'the container "{name}" never ends ("{endless.text}")', _AS_SIDECAR
         if endless is of_main:
-            what, instead = f'"{endless.text}" behind the training never ends', _NOTHING_BEHIND
-        what += ", so that the Pod does not complete when its training does, and keeps its GPUs"
+            what, instead = f'"{endless.text}" after the training never ends', _NOTHING_BEHIND
+        what += ": the Pod does not complete after its training and keeps its GPUs"
         values = {"what": what, "instead": instead}
         yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 

@@ -30,8 +30,8 @@ _STARTER_COMMAND = compile_lazily(r"(?:.*/)?(?:python[0-9.]*|torchrun)")
 _SCRIPT_PATTERN = compile_lazily(r"\.[A-Za-z]\w*$|/")
 
 
-@check()
-def training_container_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("training-container-missing",))
+def training_container(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Workers without a container of the name that the controller needs; ``name``."""
     job = target.job
     for replica_spec in get_replica_specs(job):
@@ -70,8 +70,8 @@ def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
             )
 
 
-@check()
-def training_container_guessed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("training-container-guessed",))
+def training_container_by_position(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several containers, of which the controller takes another than the one that trains."""
     job = target.job
     name = get_preferred_container_name(job)
@@ -88,7 +88,7 @@ def training_container_guessed(target: Target, _: Mapping[str, Any]) -> Iterator
             reason = (
                 f"has {number} GPU{'s' if number != 1 else ''}"
                 if number
-                else "looks like the one that trains"
+                else "looks like the training container"
             )
             values = {
                 "name": name,
@@ -136,7 +136,7 @@ def command_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
             replacement = _describe_replacement(job, replica_spec.type)
             script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
             field_path = (*chosen.path, field)
-            values = {"field": field, "by": replacement, "script": script, "fix": f"leave {field} out"}
+            values = {"field": field, "by": replacement, "script": script, "fix": f"remove {field}"}
             change = ("remove", field_path, None) if _has_run_field(job) else None
             violation = Violation(field_path, values, at_key=True, change=change, safe=True)
             yield (
@@ -273,7 +273,7 @@ def _iter_duplicate_variables(target: Target, container: WrittenContainer) -> It
         first_index = first_indexes.setdefault(name, number)
         if first_index != number and isinstance(env_list, list) and entry != env_list[first_index]:
             path = (*container.path, "env", first_index)
-            label = "here it is set first"
+            label = "the first entry"
             yield Violation((*container.path, "env", number), {"name": name}, [(target.doc, path, label)])
 
 

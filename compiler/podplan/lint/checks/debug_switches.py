@@ -56,11 +56,11 @@ VARIABLES = {
         frozenset(("detail",)), "checks each collective operation among all ranks before it runs"
     ),
     # https://docs.pytorch.org/docs/stable/cuda_environment_variables.html
-    "PYTORCH_NO_CUDA_MEMORY_CACHING": Switch(_ON, "allocates memory of the GPU anew for each tensor"),
+    "PYTORCH_NO_CUDA_MEMORY_CACHING": Switch(_ON, "allocates GPU memory for each tensor"),
     # https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-debug
-    "NCCL_DEBUG": Switch(frozenset(("trace",)), "writes a line for each call of NCCL"),
+    "NCCL_DEBUG": Switch(frozenset(("trace",)), "logs a line for each NCCL call"),
     # https://docs.jax.dev/en/latest/debugging/flags.html
-    "JAX_DEBUG_NANS": Switch(_ON, "runs functions again operation by operation"),
+    "JAX_DEBUG_NANS": Switch(_ON, "replays functions operation by operation"),
     "JAX_DISABLE_JIT": Switch(_ON, "runs each operation by itself, without compiling"),
 }
 # https://lightning.ai/docs/pytorch/stable/common/trainer.html#detect-anomaly

@@ -32,6 +32,11 @@ _OTHER_VENDOR = (
     ("ROCm", compile_lazily(r"rocm\d*"), ("nvidia.com/",)),
     ("CUDA", compile_lazily(r"cuda\d*|cu1[0-9]{2}"), ("amd.com/", "hygon.com/", "huawei.com/")),
 )
+# Public images whose tags name what they have for GPUs: without such a word they are built for the CPU.
+_CPU_BY_DEFAULT = compile_lazily(
+    r"(?:docker\.io/|index\.docker\.io/)?(?:tensorflow/tensorflow|rayproject/ray(?:-ml)?|bitnami/(?:pytorch|tensorflow))"
+    r"|(?:quay\.io/|docker\.io/)?jupyter/(?:pytorch|tensorflow)-notebook"
+)
 _CPU_WHEEL = compile_lazily(
     r"(?:https?://)?download\.pytorch\.org/whl/(?:nightly/)?cpu/?"
     r"|(?:torch\w*==[\w.]+\+cpu|tensorflow-cpu|jax\[cpu\])(?:[=<>~!].*)?"
@@ -64,7 +69,7 @@ def cpu_only_software(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
                 continue
             seen.add((id(doc), path))
             values = {"what": what, "gpus": f"{amount.number} × {amount.resource}"}
-            related = [(where.group.doc, (*where.base, *amount.path), "what is reserved")]
+            related = [(where.group.doc, (*where.base, *amount.path), "the requested devices")]
             yield Violation(path, values, related, doc=doc, group=where.group)
 
 
@@ -75,7 +80,7 @@ def _iter_cpu_clues(job: LoweredJob, launch: ContainerLaunch, where: Where, reso
     for _, process in programs_of(where.container):
         for word in process.words if process.name in _INSTALLERS else ():
             if _CPU_WHEEL.fullmatch(word.text):
-                yield where.group.doc, below(where.base, word.place), f"{word.text} is a build for the CPU"
+                yield where.group.doc, below(where.base, word.place), f"{word.text} is a CPU build"
     for at, entry in get_entries(where.container, "env"):
         name, value = get_text(entry, "name"), get_text(entry, "value").strip().lower()
         if value and _CPU_VARIABLES.get(name) == value:
@@ -96,8 +101,11 @@ def _describe_image(image: str, resource: str) -> str:
     name_parts, tag_parts = _TAG_PARTS.findall(name.lower()), _TAG_PARTS.findall(tag.lower())
     parts = [*name_parts, *tag_parts]
     is_cpu = ("cpu" in tag_parts and "offload" not in parts) or name_parts[-1:] == ["cpu"]
+    is_cpu = is_cpu or bool(
+        _CPU_BY_DEFAULT.fullmatch(image.partition("@")[0].removesuffix(f":{tag}")) and tag
+    )
     if is_cpu and not any(_ON_GPUS.fullmatch(part) for part in parts):
-        return f"the image {image.rpartition('/')[2]} is built for the CPU"
+        return f"the image {image.rpartition('/')[2]} is a CPU build"
     vendors = [one for one in _OTHER_VENDOR if any(one[1].fullmatch(part) for part in parts)]
     if len(vendors) == 1 and resource.startswith(vendors[0][2]):
         return f"the image {image.rpartition('/')[2]} is built for {vendors[0][0]}"
@@ -129,14 +137,14 @@ def _iter_gpu_clues(
     for option, doc, path in of_program(job, launch):
         value = (option.value or "").lower()
         if _BACKEND.fullmatch(option.last) and value == "nccl":
-            yield doc, path, f"{_show(option)} chooses NCCL, which is for GPUs", "write gloo"
+            yield doc, path, f"{_show(option)} selects NCCL, which requires GPUs", "use gloo"
         elif option.last in _CHOSEN_DEVICE and _GPU_DEVICE.fullmatch(value):
-            yield doc, path, f"{_show(option)} chooses a GPU", "write cpu"
+            yield doc, path, f"{_show(option)} selects a GPU", "use cpu"
     for at, entry in get_entries(where.container, "env"):
         name = get_text(entry, "name")
         if _BACKEND.fullmatch(name.lower()) and get_text(entry, "value").strip().lower() == "nccl":
             path = (*where.base, "env", at, "value")
-            yield where.group.doc, path, f"{name}=nccl chooses NCCL, which is for GPUs", "write gloo"
+            yield where.group.doc, path, f"{name}=nccl selects NCCL, which requires GPUs", "use gloo"
 
 
 def _may_have_gpus(group: ReplicaGroup) -> bool:

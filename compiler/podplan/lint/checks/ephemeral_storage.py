@@ -20,8 +20,8 @@ from podplan.lint.target import Target, Violation
 RESOURCE = "ephemeral-storage"
 
 
-@check()
-def folder_beyond_limit(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("folder-beyond-limit",))
+def folder_beyond_storage_limit(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An emptyDir that may grow beyond the limit of the Pod. Values: ``volume``, ``size``, ``limit``."""
     group = subject.group
     if group is None:

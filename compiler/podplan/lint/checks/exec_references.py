@@ -102,11 +102,7 @@ def _explain_unresolved(
     target: Target, name: str, declared_names: set[str], *, is_script: bool, escaped: bool
 ) -> str:
     if escaped:
-        return (
-            "two dollar signs keep Kubernetes from replacing it"
-            if name in declared_names and not is_script
-            else ""
-        )
+        return "two dollar signs prevent the replacement" if name in declared_names and not is_script else ""
     if (
         name in declared_names
         or is_service_variable(name)
@@ -115,7 +111,7 @@ def _explain_unresolved(
     ):
         return ""
     if not is_script:
-        return "the container has no variable of that name; those of the image are unknown to Kubernetes"
+        return "the container has no variable of that name; Kubernetes does not know variables of the image"
     if _CONSTANT_NAME.fullmatch(name):
         return f"the container has no variable of that name, so the shell runs {name} as a command"
     return ""
@@ -259,7 +255,7 @@ def reference_outside_command(target: Target, _: Mapping[str, Any]) -> Iterator[
     for number, mount in get_entries(container, "volumeMounts"):
         for name, _escaped in _iter_references(get_text(mount, "subPathExpr")):
             if not _escaped and name not in declared_names and not container.get("envFrom"):
-                reason = "the container has no variable of that name, and does not start"
+                reason = "the container has no variable of that name, so it does not start"
                 mount_path = ("volumeMounts", number, "subPathExpr")
                 yield Violation(mount_path, {"reference": f"$({name})", "why": reason})
                 break

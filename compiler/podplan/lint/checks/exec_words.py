@@ -267,25 +267,25 @@ def _explain_several_words(line: ExecCommand, index: int, program_index: int | N
         first = word.split()[0]
         is_command = first.rpartition("/")[2] in _COMMON_COMMANDS or _PROGRAM_AND_ARGUMENTS.fullmatch(word)
         is_path = first.startswith(("/", ".")) and not is_command and not re.search(r"\s-", word)
-        return "" if is_path else "Kubernetes looks for a program of that name, with the blanks in it"
+        return "" if is_path else "Kubernetes looks for a program of that name, including the blanks"
     if index == 0 and not line.has_program:
         return ""  # the entrypoint of the image may be a shell
     if _takes_value(previous_word) and _COMMAND_LINE_OPTION.fullmatch(previous_word):
         return ""
     if _OPTION_AND_VALUE.fullmatch(word):
-        return "the program gets one argument and knows no option of that name"
+        return "the program gets one argument and has no option of that name"
     if _TWO_OPTIONS.fullmatch(word) and not _COMMAND_LINE_OPTION.fullmatch(word.partition("=")[0]):
         return "the second option belongs to the value of the first"
     if _INTERPRETER_COMMAND.fullmatch(previous_word) and _SHORT_AND_VALUE.fullmatch(word):
         return "the blank belongs to the value of the option"
     if previous_word == "-m" and _INTERPRETER_COMMAND.fullmatch(line.texts[index - 2]):
-        return "there is no module of that name, with the blanks in it"
+        return "no module has that name, including the blanks"
     if previous_word.rpartition("/")[2] in _WITH_SUBCOMMANDS and _SUBCOMMAND.fullmatch(word):
-        return "there is no subcommand of that name, with the blanks in it"
+        return "no subcommand has that name, including the blanks"
     if _takes_value(previous_word) and index > options_end:
         return ""
     if _SCRIPT_AND_ARGUMENTS.fullmatch(word) or _PROGRAM_AND_ARGUMENTS.fullmatch(word):
-        return "there is no file of that name, with the blanks in it"
+        return "no file has that name, including the blanks"
     return ""
 
 
@@ -338,9 +338,9 @@ def shell_command_as_program(target: Target, _: Mapping[str, Any]) -> Iterator[V
             continue
         word = executed_line.line.texts[index]
         if word in _SHELL_BUILTINS:
-            description = "a command of the shell"
+            description = "a shell command"
         elif word in _SHELL_KEYWORDS:
-            description = "a keyword of the shell"
+            description = "a shell keyword"
         elif _ASSIGNMENT.fullmatch(word) and len(word.split(None, 1)) < 2:
             word, description = f"{word.partition('=')[0]}=…", "an assignment"
         else:

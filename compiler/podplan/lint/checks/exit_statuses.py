@@ -16,9 +16,9 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _INSTEAD = {
-    "pipe": 'begin the script with "set -o pipefail" (in bash), or write to the file with "> FILE 2>&1"',
-    "alternative": 'remove what follows "||", or end it with "exit 1"',
-    "next": 'begin the script with "set -e", or save $? behind the program and exit with it',
+    "pipe": 'start the script with "set -o pipefail" (in bash), or write to the file with "> FILE 2>&1"',
+    "alternative": 'remove the command after "||", or end it with "exit 1"',
+    "next": 'start the script with "set -e", or save $? after the program and exit with it',
     "background": 'start it with exec, in the foreground, or end the script with "wait $!"',
     "wait": 'wait for each process by its id ("wait $!"), or with "wait -n" as often as there are processes',
 }

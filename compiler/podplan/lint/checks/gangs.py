@@ -24,6 +24,7 @@ from podplan.lint.analysis.jobs import (
     format_count,
     get_replica_specs,
     has_isolated_replicas,
+    has_trait,
     is_mode_enabled,
     queue_of,
 )
@@ -43,7 +44,7 @@ def no_gang(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     No scheduler places a Pod that names its node.
     """
     job = target.job
-    if has_isolated_replicas(job):
+    if has_isolated_replicas(job) or not has_trait(job, "t9k-scheduler"):
         return
     with_gpus = [group for group in find_gpu_pods(job) if not _find_pinned_node(group)[0]]
     pod_count, gpu_count = count_pods_and_gpus(with_gpus)
@@ -69,13 +70,13 @@ def other_scheduler(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
         path = (*replica_spec.path, "template", "spec", "schedulerName")
         reason, implied_scheduler = "", "t9k-scheduler"
         if gang is not None and scheduler_name and scheduler_name != implied_scheduler:
-            reason = "spec.scheduler.t9kScheduler is there"
+            reason = "spec.scheduler.t9kScheduler is set"
         elif gang is None and _has_pod_group_label(template) and scheduler_name != implied_scheduler:
             reason = f"the template puts the Pods into a PodGroup with the label {POD_GROUP_LABEL}"
             path = find_written_path(target.data, *path)
         if reason:
             values = {
-                "scheduler": scheduler_name or "the default one",
+                "scheduler": scheduler_name or "the default scheduler",
                 "implied": implied_scheduler,
                 "because": reason,
             }
@@ -248,7 +249,7 @@ def _build_violation(
         "wanted": format_count(minimum.minimum, f"{minimum.role} Pod".lstrip()),
         "pods": pod_count,
     }
-    related = [(pod_group_job.groups[0].doc, minimum.path, "what the PodGroup wants")]
+    related = [(pod_group_job.groups[0].doc, minimum.path, "the minimum of the PodGroup")]
     return Violation(path, values, related=related, doc=group.doc, group=group)
 
 

@@ -81,15 +81,15 @@ def _need(option: Given) -> Need | None:
     """What an option needs; None where it needs nothing, or nobody knows."""
     value = (option.value or "").lower()
     if option.last == "tf32" and option.is_on:
-        return Need(_AMPERE, "transformers refuses it below Ampere")
+        return Need(_AMPERE, "transformers rejects it on GPUs before Ampere")
     if (option.last == "bf16" and option.is_on) or (option.last == "mixed_precision" and value == "bf16"):
-        return Need(_AMPERE, "GPUs below Ampere have no bf16: it is refused, or emulated and slow")
+        return Need(_AMPERE, "GPUs before Ampere have no bf16: it is rejected or emulated slowly")
     if option.last == "attn_implementation" and value == "flash_attention_2":
-        return Need(_AMPERE, "FlashAttention 2 has no kernels for GPUs below Ampere")
+        return Need(_AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
     if option.last in ("mixed_precision", "fp8") and (
         value == "fp8" or (option.last == "fp8" and option.is_on)
     ):
-        return Need(_ADA, "FP8 takes GPUs of Ada or Hopper")
+        return Need(_ADA, "FP8 requires GPUs of the Ada or Hopper generation")
     return None
 
 

@@ -53,8 +53,8 @@ def gpu_only_in_init_container(target: Target, _params: Mapping[str, Any]) -> It
             yield Violation((*path, *amount.path), values)
 
 
-@check()
-def gpu_visible_without_request(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("gpu-visible-without-request",))
+def gpu_without_request(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NVIDIA_VISIBLE_DEVICES on a container without GPUs. Values: ``value``, ``container``."""
     if count_accelerators(target.data).number:
         return

@@ -19,8 +19,8 @@ DEFAULT_GRACE = 30  # seconds, the default of terminationGracePeriodSeconds
 _HOOK: Path = ("lifecycle", "preStop", "exec", "command")
 
 
-@check()
-def hook_longer_than_grace(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("hook-longer-than-grace",))
+def hook_longer_than_grace_period(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A preStop hook that may take longer than the grace period. Values: ``seconds``, ``grace``, ``said``."""
     hook = get_mapping(get_mapping(get_mapping(subject.data, "lifecycle"), "preStop"), "exec")
     words = [word for _, word in get_texts(hook, "command")]

@@ -31,8 +31,8 @@ _CODE_FOLDER = compile_lazily(
 )
 
 
-@check()
-def program_hidden(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("program-hidden",))
+def program_hidden_by_mount(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A program of the image that a mount without it hides. Values: ``path``, ``folder``, ``volume``."""
     group = subject.group
     if group is None:
@@ -82,8 +82,8 @@ def _lacks(
     return ""
 
 
-@check()
-def code_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("code-elsewhere",))
+def code_mounted_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A relative script, with the code of the job mounted where nothing looks for it.
 
     Values: ``script``, ``folder``, ``volume``, ``mount``.

@@ -63,8 +63,8 @@ def normalize_image(image: str) -> str:
     return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
 
 
-@check()
-def invalid_image(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("invalid-image",))
+def invalid_image_reference(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image that is no reference. Values: ``image`` and ``fault``."""
     for path, image in _iter_images(subject.data):
         wrong = "" if "$" in image or "{{" in image else fault(image)
@@ -72,8 +72,8 @@ def invalid_image(subject: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             yield Violation(path, {"image": image, "fault": wrong})
 
 
-@check(params=object_schema({"pods": COUNT, "tags": STRINGS}))
-def moving_tag(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(params=object_schema({"pods": COUNT, "tags": STRINGS}), aliases=("moving-tag",))
+def mutable_tag(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image that may be another one on the next node. Values: ``image``, ``says``, ``pods``."""
     image = get_text(target.data, "image")
     name = image.partition("@")[0].rpartition("/")[2]

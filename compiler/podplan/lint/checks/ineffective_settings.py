@@ -82,7 +82,7 @@ def _make_section_finder(section: str) -> Callable[[LoweredJob], Iterator[Ineffe
             keys_text, verb = " and ".join(section_data), "has" if len(section_data) == 1 else "have"
             yield (
                 ("spec", section),
-                f"{section} is off without enabled: true, so {keys_text} {verb} no effect",
+                f"{section} is disabled without enabled: true, so {keys_text} {verb} no effect",
             )
 
     return find_disabled_section
@@ -93,7 +93,7 @@ def _iter_replaced_by_custom_command(job: LoweredJob) -> Iterator[IneffectiveSet
     if config.get("customCommand"):
         for key in ("run", "otherArgs", "autotune", "localRank"):
             if key in config and config[key] not in (None, {}, []):
-                yield ("spec", "config", key), f"customCommand takes the place of config.{key}"
+                yield ("spec", "config", key), f"customCommand overrides config.{key}"
 
 
 def _iter_scaling_weights(job: LoweredJob) -> Iterator[IneffectiveSetting]:
@@ -112,11 +112,11 @@ _FINDERS_BY_TRAIT: tuple[tuple[str, Callable[[LoweredJob], Iterator[IneffectiveS
 )
 
 
-@check()
-def run_mode_conflict(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("run-mode-conflict",))
+def debug_and_pause(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Debug and pause mode at once."""
     if is_mode_enabled(target.job, "debug") and is_mode_enabled(target.job, "pause"):
-        pause = (target.doc, ("spec", "runMode", "pause", "enabled"), "pause mode is on here")
+        pause = (target.doc, ("spec", "runMode", "pause", "enabled"), "pause mode is enabled here")
         yield Violation(("spec", "runMode", "debug", "enabled"), {}, [pause])
 
 

@@ -44,8 +44,8 @@ _PARAMS = object_schema(
 )
 
 
-@check(params=_PARAMS)
-def refused_by_launcher(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(params=_PARAMS, aliases=("refused-by-launcher",))
+def launcher_refuses(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
 
     ``params["except"]`` leaves one option out, and ``params["certain"]`` keeps to what every version refuses,

@@ -137,11 +137,11 @@ def iter_launcher_lines(job: LoweredJob) -> Iterator[LauncherLine]:
 def _describe_effect(launcher_line: LauncherLine, joined: JoinedWord) -> str:
     """What the launcher takes a word for."""
     if joined.word is launcher_line.line.script:
-        return "which takes it for the script"
+        return "treats it as the script"
     for option in launcher_line.line.options.values():
         if option.word is joined.word:
-            return f'which takes "{option.value}" for the value of {option.flag.text.partition("=")[0]}'
-    return "which refuses it"
+            return f'treats "{option.value}" as the value of {option.flag.text.partition("=")[0]}'
+    return "rejects it"
 
 
 def _is_whole_entry(launcher_line: LauncherLine, word: Word) -> bool:

@@ -30,8 +30,8 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
-@check()
-def leaves_servers(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("leaves-servers",))
+def servers_kept_after_success(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that run on after the job. Values: ``pods``, ``gpus``, ``program``, ``field``."""
     job = subject.job
     clean_up = find_clean_up(job)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
+from podplan.launchers import endings
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods_and_gpus,
@@ -29,12 +31,17 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.pod_hosts import get_job_name
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.checks.restarts import is_launched_by_torchrun
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 _STAGE_LABELS = frozenset(("stage", "env", "environment", "tier", "purpose"))
 _PRODUCTION = frozenset(("production", "prod", "prd", "live", "release"))
+# Jobs that are called so only try something.
+_TRIES = compile_lazily(r"(?:^|[-.])(?:smoke|tests?|debug|sanity|try|hello|probe|check)(?:[-.]|$)")
 ELASTIC_PATH: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.
 ELASTIC_FIELDS = {
@@ -53,7 +60,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
     minimum, expected, maximum = ELASTIC_FIELDS
     empty = [field for field in ELASTIC_FIELDS if isinstance(elastic.get(field), int) and elastic[field] < 1]
     for field in empty:
-        message = f"{_get_field_label(target, field)} is {elastic[field]}, and a job has at least 1 replica"
+        message = f"{_get_field_label(target, field)} is {elastic[field]}, but a job has at least 1 replica"
         yield _build_bounds_violation(target, field, message, [])
     for low, high, relation in (
         (minimum, maximum, "above"),
@@ -68,7 +75,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
             comparison = f"{_get_field_label(target, field)} {elastic[field]} is {relation} "
             message = f"{comparison}{_get_field_label(target, other_field)} {elastic[other_field]}"
             yield _build_bounds_violation(
-                target, field, message, [(target.doc, (*ELASTIC_PATH, other_field), "the other bound")]
+                target, field, message, [(target.doc, (*ELASTIC_PATH, other_field), "the other limit")]
             )
             break
 
@@ -91,20 +98,20 @@ def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
         if bound:
             message = (
                 f"the job has {format_count(count, 'replica')}, {side} {_get_field_label(target, bound)} "
-                f"{elastic[bound]}; {expected} is not set, so replicas counts"
+                f"{elastic[bound]}; {expected} is not set, so replicas applies"
             )
-            related = [(target.doc, (*ELASTIC_PATH, bound), "the bound")]
+            related = [(target.doc, (*ELASTIC_PATH, bound), "the limit")]
             path = find_written_path(target.data, *get_replica_specs(job)[0].path, "replicas")
             yield Violation(path, {"what": message}, related)
             return
     created = format_count(elastic.get("expectedReplicas", count), "replica")
     effects = {
-        "minReplicas": f"{minimum} is not set, so the job does not start with fewer than its {created}",
-        "maxReplicas": f"{maximum} is not set, so the job does not grow above its {created}",
+        "minReplicas": f"{minimum} is not set, so the job needs all of its {created} to start",
+        "maxReplicas": f"{maximum} is not set, so the job cannot grow above its {created}",
     }
     missing = [effect for field, effect in effects.items() if field not in elastic]
     if len(missing) > 1:
-        missing = [f"{minimum} and {maximum} are not set, so the job keeps its {created}"]
+        missing = [f"{minimum} and {maximum} are not set, so the job stays at its {created}"]
     for message in missing:
         yield Violation((*ELASTIC_PATH, "enabled"), {"what": message})
 
@@ -172,7 +179,7 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         and number != expected
         and (uses_torchrun or has_trait(target.job, "deepspeed-by-controller"))
     ):
-        related = [(target.doc, (*ELASTIC_PATH, "expectedReplicas"), "what counts instead")]
+        related = [(target.doc, (*ELASTIC_PATH, "expectedReplicas"), "the field that overrides it")]
         field = _get_field_label(target, "expectedReplicas")
         values = {"written": number, "expected": expected, "field": field}
         replicas_path = (*counted_specs[0].path, "replicas")
@@ -180,8 +187,8 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         yield Violation(replicas_path, values, related=related, change=change, safe=True)
 
 
-@check()
-def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("leaves-gpus",))
+def workers_kept_after_end(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods with GPUs that run sshd and go on when the job has ended.
 
     Values: ``pods``, ``gpus``, ``field``: what to set, and ``value``: to what.
@@ -190,11 +197,11 @@ def leaves_gpus(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
         yield from _iter_leftover_pods(target)
 
 
-@check()
-def leaves_waiting(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("leaves-waiting",))
+def waiting_after_failure(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
-    Values: as of ``leaves_gpus``.
+    Values: as of ``workers_kept_after_end``.
     """
     if not has_trait(target.job, "ssh") and not has_isolated_replicas(target.job):
         yield from _iter_leftover_pods(target)
@@ -241,9 +248,22 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
     is_limited = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None or any(
         get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds") is not None for group in holders
     )
-    if number > 1 and together and not is_limited:
+    if number > 1 and together and not is_limited and not _ends_with_launcher(job):
         held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
+
+
+def _ends_with_launcher(job: LoweredJob) -> bool:
+    """Whether the launcher ends by itself in debug mode, and the clean-up of the job the workers with it."""
+    clean_up = find_clean_up(job)
+    if not has_trait(job, "launcher-replica") or clean_up is None or leaves_replicas(job, clean_up):
+        return False
+    launchers = [group for group in job.pods if group.replica_type == "launcher"]
+    found = [find_training_container(group) for group in launchers]
+    return bool(found) and all(
+        one is not None and process_of(one[1]).name == "sleep" and endings.endless(process_of(one[1])) is None
+        for one in found
+    )
 
 
 @check(params=object_schema({"hours": COUNT}))
@@ -265,7 +285,7 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
         path = ("spec", "runPolicy", "activeDeadlineSeconds")
         reason = f"its deadline is {deadline // 3600} hours"
     if reason:
-        related = [(target.doc, path, "what says so")]
+        related = [(target.doc, path, "the reason")]
         values = {"gpus": format_count(gpu_count, "GPU"), "why": reason}
         yield Violation(("spec", "runMode", "debug", "enabled"), values, related)
 
@@ -281,6 +301,19 @@ def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iter
         if seconds is not None:
             path = (*replica_spec.path, "template", "spec", "activeDeadlineSeconds")
             yield Violation(path, {"seconds": seconds, "type": replica_spec.type})
+
+
+@check(params=object_schema({"seconds": COUNT}))
+def deadline_too_short(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A deadline of less than ``params["seconds"]`` in a job with GPUs. Values: ``seconds``, ``gpus``."""
+    job = target.job
+    deadline = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
+    if not isinstance(deadline, int) or is_mode_enabled(job, "debug") or _TRIES.search(get_job_name(job)):
+        return
+    _, gpu_count = count_pods_and_gpus(find_gpu_pods(job))
+    if gpu_count and 0 < deadline < params["seconds"]:
+        values = {"seconds": deadline, "gpus": format_count(gpu_count, "GPU")}
+        yield Violation(("spec", "runPolicy", "activeDeadlineSeconds"), values)
 
 
 @check()

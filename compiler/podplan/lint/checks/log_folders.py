@@ -39,8 +39,8 @@ class Logs(NamedTuple):
     place: Path
 
 
-@check()
-def logs_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("logs-elsewhere",))
+def tensorboard_reads_other_path(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A TensorBoard that reads where the training does not write. Values: ``claim``, ``what``."""
     job = subject.job
     board = next((one for one in job.groups if one.doc.data["kind"] == "TensorBoard"), None)

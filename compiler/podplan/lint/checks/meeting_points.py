@@ -32,8 +32,8 @@ _DIFFERS = compile_lazily(
 )
 
 
-@check()
-def meeting_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("meeting-point-not-shared",))
+def rendezvous_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An address or a file that is another one in each Pod. Values: ``option``, ``value``, ``why``."""
     for launch in _find_common_launches(target.job):
         for option, doc, path in of_program(target.job, launch):
@@ -43,7 +43,7 @@ def meeting_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[V
                 why = _explain_method(launch, value)
             elif option.last in _ADDRESSES and option.word in launch.invocation.arguments:
                 host = _HOST.fullmatch(value)
-                why = "is each Pod itself" if host is not None and is_loopback(host[1]) else ""
+                why = "is the Pod itself" if host is not None and is_loopback(host[1]) else ""
             if why:
                 values = {"option": option.name, "value": value, "why": why}
                 yield Violation(path, values, doc=doc, group=launch.group)
@@ -62,14 +62,14 @@ def _explain_method(launch: ContainerLaunch, value: str) -> str:
     """Why the processes of several Pods do not meet by an init method; "" where they may."""
     address, file = _TCP.fullmatch(value), _FILE.fullmatch(value)
     if address is not None and is_loopback(address[1]):
-        return "is each Pod itself"
+        return "is the Pod itself"
     if file is None or "$" in value:
         return ""
     mount = mount_of(launch.container, file[1])
     if mount is None:
-        return "is a file of each container"
+        return "is a separate file in each container"
     volume = volume_of(launch.group, str(mount[1].get("name")))
-    return "is a file in an emptyDir of each Pod" if "emptyDir" in volume else ""
+    return "is a separate file in the emptyDir of each Pod" if "emptyDir" in volume else ""
 
 
 @check()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes import accessors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
@@ -18,8 +19,8 @@ from podplan.lint.analysis.jobs import (
     namespace_of,
     spec_of,
 )
+from podplan.lint.analysis.resources import count_accelerators, list_containers, list_resources
 from podplan.lint.analysis.resources import find_resource_path as place_of
-from podplan.lint.analysis.resources import list_resources
 from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -36,9 +37,10 @@ NODE_INTERFACE = compile_lazily(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*"
 _PORT_OPTION_TEXT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
 PORT_OPTION = compile_lazily(rf"{_PORT_OPTION_TEXT}(?:=(.*))?")
 PORT_IN_SHELL = compile_lazily(rf"\s{_PORT_OPTION_TEXT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
+GPUS_OF_NODE = 8
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 ANTI_AFFINITY_ADVICE = (
-    f"keep the Pods apart with a required podAntiAffinity by {HOSTNAME_LABEL}, and have a node for each"
+    f"separate the Pods with a required podAntiAffinity by {HOSTNAME_LABEL}, and have a node for each"
 )
 SECOND_NETWORK_ADVICE = f"give the Pods a second network ({NETWORKS_ANNOTATION})"
 
@@ -55,23 +57,23 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
         return
     declared_ports = _list_declared_ports(spec)
     if has_trait(job, "ssh"):
-        reason = "the sshd of each Pod wants port 22, which the sshd of the node has"
+        reason = "the sshd of each Pod needs port 22, which the sshd of the node uses"
     elif (
         count_pods(job) < 2
         or _has_host_anti_affinity(spec)
+        or _takes_whole_node(group)
         or (has_isolated_replicas(job) and not declared_ports)
     ):
         return
     elif declared_ports:
-        ports, verb = ("ports", "are some") if len(declared_ports) > 1 else ("port", "is one")
+        ports = "ports" if len(declared_ports) > 1 else "port"
         reason = (
-            f"{ports} {format_list(declared_ports, 3)}, which the Pod declares, {verb} of its node, and of"
-            f" the {count_pods(job)} Pods of the job those that find no node with the {ports} free stay"
-            " Pending"
+            f"the Pod declares {ports} {format_list(declared_ports, 3)} of its node, so each of the"
+            f" {count_pods(job)} Pods needs a node with the {ports} free, and the others stay Pending"
         )
     else:
         reason = (
-            f"the containers declare no port, so that two of the {count_pods(job)} Pods may share a node and"
+            f"the containers declare no port, so two of the {count_pods(job)} Pods may share a node and"
             " open the same port, such as that of the rendezvous"
         )
     instead = SECOND_NETWORK_ADVICE if has_trait(job, "ssh") else ANTI_AFFINITY_ADVICE
@@ -88,6 +90,13 @@ def _list_declared_ports(spec: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(str(port) for port in ports if port is not None))
 
 
+def _takes_whole_node(group: ReplicaGroup) -> bool:
+    """Whether a Pod has as many GPUs as nodes usually have, so that no other with GPUs runs beside it."""
+    return any(
+        count_accelerators(container).number >= GPUS_OF_NODE for _, container in list_containers(group)
+    )
+
+
 def _has_host_anti_affinity(spec: Mapping[str, Any]) -> bool:
     """Whether Pods may not share a node: required anti-affinity by host name."""
     anti_affinity = get_mapping(get_mapping(spec, "affinity"), "podAntiAffinity")
@@ -97,19 +106,25 @@ def _has_host_anti_affinity(spec: Mapping[str, Any]) -> bool:
 
 @check()
 def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Pod in the network of the node that cannot resolve the names of Services.
+    """A Pod that cannot resolve the names of Services.
 
-    Values: ``policy``, ``service``, one of the names that are not found.
+    Values: ``what`` is so, ``service``, one of the names that are not found, and the policy ``instead``.
     """
     group, job = target.group, target.job
     spec = get_mapping(target.data, "spec")
-    if group is None or spec.get("hostNetwork") is not True or count_pods(job) < 2:
+    if group is None or count_pods(job) < 2:
         return
     services = [one for one in job.groups if one.doc.data["kind"] == "Service"]
     policy = get_text(spec, "dnsPolicy") or "ClusterFirst"
-    if services and policy in ("ClusterFirst", "Default"):
+    has_host_network = spec.get("hostNetwork") is True
+    if services and policy in (("ClusterFirst", "Default") if has_host_network else ("Default",)):
         path: Path = ("spec", "dnsPolicy" if "dnsPolicy" in spec else "hostNetwork")
-        yield Violation(path, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
+        values = {
+            "what": f"{'hostNetwork with ' if has_host_network else ''}the dnsPolicy {policy}",
+            "service": services[0].doc.data["metadata"]["name"],
+            "instead": "ClusterFirstWithHostNet" if has_host_network else "ClusterFirst",
+        }
+        yield Violation(path, values)
 
 
 @check()
@@ -180,7 +195,7 @@ def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violati
         if value == "false":
             return
         if value == "true":
-            values = {"why": f"{section_name} of the template ask for it", "pods": count_pods(job)}
+            values = {"why": f"{section_name} of the template request it", "pods": count_pods(job)}
             yield Violation(("metadata", section_name, ISTIO_INJECT_KEY), values)
             return
     job_namespace = namespace_of(job)

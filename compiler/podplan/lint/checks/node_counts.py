@@ -65,8 +65,8 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         )
 
 
-@check()
-def trains_alone(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("trains-alone",))
+def independent_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A launcher for one node in a job of several equal Pods. Values: ``by``, ``told``, ``pods``."""
     job = target.job
     launch_counts = _find_launch_node_counts(job)
@@ -150,7 +150,7 @@ def _describe_node_count(launch: ContainerLaunch, node_count: NodeCountRange) ->
     if launch.torchrun is not None and launch.torchrun.standalone:
         return "--standalone"
     if isinstance(launch.invocation.parsed, DeepSpeedCommand):
-        return "of no hostfile"
+        return "no hostfile"
     if node_count.word is None:
         return "no number of nodes"
     return "--num_machines=1" if launch.invocation.launcher == "accelerate" else "--nnodes=1"

@@ -37,7 +37,7 @@ class Requirement(NamedTuple):
             return f"nodeSelector requires {names.format_value(self.values[0])}"
         listed = ", ".join(names.format_value(value) for value in self.values[:3])
         more = f" and {len(self.values) - 3} more" if len(self.values) > 3 else ""
-        return f"the required node affinity says {self.operator} {listed}{more}".rstrip()
+        return f"the required node affinity requires {self.operator} {listed}{more}".rstrip()
 
 
 class Conflict(NamedTuple):

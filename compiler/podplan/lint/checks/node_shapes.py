@@ -177,7 +177,7 @@ def replicas_beyond_nodes(target: Target, _params: Mapping[str, Any]) -> Iterato
         if replica_type in replica_places:
             doc, path, _ = replica_places[replica_type]
             yield Violation(
-                path, values, [(group.doc, path_of_gpus, "what each asks for"), *related], doc=doc
+                path, values, [(group.doc, path_of_gpus, "the GPUs of each Pod"), *related], doc=doc
             )
         else:
             yield Violation(
@@ -247,7 +247,13 @@ def _fits_empty_node(job: LoweredJob, group: ReplicaGroup, node: str) -> bool:
 def _list_node_places(job: LoweredJob, node: str, resource: str) -> list[tuple[TracedDocument, Path, str]]:
     if job.inventory is None:
         return []
-    return [(job.inventory, ("spec", "nodes", node, "allocatable", resource), "what a node has of it")]
+    return [
+        (
+            job.inventory,
+            ("spec", "nodes", node, "allocatable", resource),
+            "the allocatable amount of the node",
+        )
+    ]
 
 
 @check()
@@ -277,7 +283,7 @@ def most_on_a_node(job: LoweredJob, resource: str) -> tuple[int, str]:
     """How many devices of a kind a node has at most, and who says so; 0 where that is not known."""
     most = max((amount for _, amount in iter_node_groups_with(job, resource)), default=0)
     if most:
-        return most // quantities.UNITS_PER_ONE, "the nodes of the inventory have"
+        return most // quantities.UNITS_PER_ONE, "nodes of the inventory have"
     if resource in ("nvidia.com/gpu", "amd.com/gpu"):
         return GPUS_OF_A_SERVER, "servers have"
     return 0, ""

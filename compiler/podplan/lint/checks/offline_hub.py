@@ -43,8 +43,8 @@ _FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|ya?ml|json|jsonl|txt|p
 _ONLY_READS = frozenset(("ls", "du", "df", "mkdir", "echo", "chmod", "chown", "rm", "export", "set", "cd"))
 
 
-@check()
-def offline_without_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("offline-without-cache",))
+def offline_with_empty_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Offline mode with an empty cache. Values: ``name``, ``cache``, ``volume``, ``id`` of a model."""
     for launch, where in trainings(subject.job):
         values = _variables(where.container)
@@ -67,7 +67,7 @@ def offline_without_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[Vio
             if wanted.fullmatch(name) and _is_hub_id(value):
                 shown = {"name": offline, "cache": cache, "volume": volume, "id": value}
                 related = [
-                    (launch.group.doc, launch.locate_word(word), "is looked for in the cache"),
+                    (launch.group.doc, launch.locate_word(word), "is read from the cache"),
                     (
                         where.group.doc,
                         (*where.base, "volumeMounts", found[0], "mountPath"),

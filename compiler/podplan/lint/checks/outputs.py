@@ -105,8 +105,8 @@ def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Vio
                 yield Violation(output.place, values, doc=launch.group.doc, group=launch.group)
 
 
-@check()
-def output_on_read_only(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("output-on-read-only",))
+def output_on_read_only_mount(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Output to a place that is only read. Values: ``by``, ``path``, and ``what`` is read-only there."""
     for launch, where in trainings(subject.job):
         outputs = outputs_of(launch, where)

@@ -232,7 +232,7 @@ def affinity_to_one_node(subject: Target, _: Mapping[str, Any]) -> Iterator[Viol
                 "most": most,
                 "said": said,
             }
-            related = [*find_replica_places(job).values(), (subject.doc, at, "what each Pod asks for")]
+            related = [*find_replica_places(job).values(), (subject.doc, at, "the GPUs of each Pod")]
             yield Violation(gathered.path, values, related=related)
 
 

@@ -18,16 +18,16 @@ from podplan.lint.target import Target, Violation
 
 # What becomes of a container whose port the kubelet cannot find: an error is no failed probe.
 _EFFECT = {
-    "livenessProbe": "the kubelet cannot run the probe, so that a training that hangs is never restarted",
-    "readinessProbe": "the kubelet cannot run the probe, so that the Pod never becomes ready",
-    "startupProbe": "the kubelet cannot run the probe, so that the Pod never becomes ready",
+    "livenessProbe": "the kubelet cannot run the probe, so a training that hangs never restarts",
+    "readinessProbe": "the kubelet cannot run the probe, so the Pod never becomes ready",
+    "startupProbe": "the kubelet cannot run the probe, so the Pod never becomes ready",
     "postStart": "the hook fails, and the kubelet kills the container",
-    "preStop": "the hook fails, and the container is ended without it",
+    "preStop": "the hook fails, and the container ends without it",
 }
 
 
-@check()
-def unknown_port_name(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("unknown-port-name",))
+def unknown_probe_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port name that the container lacks. Values: ``port``, ``field``, ``effect``, ``instead``."""
     lifecycle = get_mapping(subject.data, "lifecycle")
     known: list[str] | None = None

@@ -83,7 +83,7 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         values = {
             "starts": f"{count.launcher} starts {pluralize(count.processes, 'process', 'processes')}",
             "gpus": count.gpus,
-            "idle": f"{idle} of its {count.gpus} GPUs {'has' if idle == 1 else 'have'}",
+            "idle": f"{idle} of its {count.gpus} GPUs {'is' if idle == 1 else 'are'}",
             "instead": _suggest_processes(target, count),
         }
         change = _build_process_change(target, count)
@@ -114,7 +114,7 @@ def _suggest_processes(target: Target, count: ProcessCount) -> str:
     """What to do so that each GPU has a process: the field or the option to write, where there is one."""
     gpus, from_profile = count.gpus, target.job.profile is not None
     if count.launcher == "python" and has_trait(target.job, "deepspeed-by-controller"):
-        return f"start it by deepspeed --hostfile={HOSTFILE_PATH.value} with slotsPerWorker: {gpus}"
+        return f"start it with deepspeed --hostfile={HOSTFILE_PATH.value} with slotsPerWorker: {gpus}"
     if count.launcher == "python":
         field = f'torchrunConfig: {{enabled: true, procPerNode: "{gpus}"}}'
         return "write launcher: torchrun" if from_profile else f"write {field}"
@@ -126,7 +126,7 @@ def _suggest_processes(target: Target, count: ProcessCount) -> str:
         number = f'"{gpus}"' if section == "torchrunConfig" else gpus
         return f"write processes: {gpus}" if from_profile else f"write {section}.{field}: {number}"
     option = _PER_POD_OPTIONS.get(count.launcher)
-    return f"write --{option}={gpus}" if option else f"tell {count.launcher} of more processes"
+    return f"write --{option}={gpus}" if option else f"start more processes with {count.launcher}"
 
 
 def _find_torchrun_section(target: Target, count: ProcessCount) -> Path:
@@ -144,18 +144,18 @@ def more_processes_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[V
     for count in _iter_process_counts(target.job):
         if count.processes > count.gpus > 0 and count.launcher != "mpirun" and not count.is_mig:
             starts = f"{count.launcher} starts {pluralize(count.processes, 'process', 'processes')}"
-            gpus, instead = pluralize(count.gpus, "GPU"), "ask for as many GPUs as there are processes"
+            gpus, instead = pluralize(count.gpus, "GPU"), "request as many GPUs as there are processes"
             if count.gpus < count.requested_gpus:
                 gpus = (
-                    f"{pluralize(count.requested_gpus, 'GPU')}, of which CUDA_VISIBLE_DEVICES shows"
+                    f"{pluralize(count.requested_gpus, 'GPU')}, of which CUDA_VISIBLE_DEVICES exposes"
                     f" {count.gpus}"
                 )
                 instead = "make as many GPUs visible as there are processes"
             yield _build_violation(target, count, {"starts": starts, "gpus": gpus, "instead": instead})
 
 
-@check()
-def mig_slices(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("mig-slices",))
+def mig_slices_as_gpus(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Several processes, or one with several MIG slices. Values: ``starts``, ``slices``, ``effect``."""
     for count in (*_iter_process_counts(subject.job), *_iter_unlaunched_counts(subject.job)):
         if (
@@ -176,8 +176,8 @@ def mig_slices(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield _build_violation(subject, count, values)
 
 
-@check()
-def processes_by_gpus_of_none(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("processes-by-gpus-of-none",))
+def auto_nproc_without_gpu(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``--nproc_per_node gpu`` or ``auto`` in a container without GPUs. Values: ``given``, ``happens``."""
     for launch in find_launches(target.job):
         facts = launch.torchrun
@@ -186,7 +186,9 @@ def processes_by_gpus_of_none(target: Target, _: Mapping[str, Any]) -> Iterator[
         if _may_see_gpus(launch.container):
             continue
         fails = facts.processes == "gpu"
-        happens = "torchrun refuses that" if fails else "torchrun starts a process per core of the node"
+        happens = (
+            "torchrun exits with an error" if fails else "torchrun starts one process per core of the node"
+        )
         word = facts.find_option_word("nproc_per_node", launch.invocation.program_word)
         values = {"given": facts.processes, "happens": happens}
         yield Violation(launch.locate_word(word), values, doc=launch.group.doc, group=launch.group)

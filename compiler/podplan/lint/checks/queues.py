@@ -77,8 +77,8 @@ def priority_out_of_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
     yield Violation(("spec", "priority"), values, related=related, doc=gang.doc, group=gang)
 
 
-@check()
-def hardware_not_in_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("hardware-not-in-queue",))
+def queue_lacks_hardware(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A hardware class of the profile that the queue does not serve.
 
     Values: ``hardware``, ``queue``, ``serves``, what the queue serves.
@@ -97,7 +97,7 @@ def hardware_not_in_queue(target: Target, _params: Mapping[str, Any]) -> Iterato
     for path, name in requested:
         if served and name and name not in served:
             values = {"hardware": name, "queue": queue, "serves": format_list(served, 8)}
-            related = [(job.inventory, ("spec", "queues", queue, "hardware"), "what the queue serves")]
+            related = [(job.inventory, ("spec", "queues", queue, "hardware"), "the hardware of the queue")]
             yield Violation(path, values, related=related, doc=job.profile)
 
 
@@ -116,7 +116,7 @@ def deadline_beyond_queue(target: Target, _params: Mapping[str, Any]) -> Iterato
     if limit and deadline > limit:
         values = {"deadline": f"{deadline / 3600:.4g}", "most": f"{limit / 3600:.4g}", "queue": queue}
         path: Path = ("spec", "queues", queue, "maxDuration")
-        related = [(inventory, path, "how long a job may run in the queue")]
+        related = [(inventory, path, "the maximum run time of the queue")]
         yield Violation(("spec", "runPolicy", "activeDeadlineSeconds"), values, related=related)
 
 
@@ -221,7 +221,7 @@ def _build_violation(
     ]
     for request in requests[:5]:
         cr, name_path, name = get_name_place(rebuild_job(request.job_number))
-        related.append((cr, name_path, f"{name} asks for {format_amount(request.requested, resource)}"))
+        related.append((cr, name_path, f"{name} requests {format_amount(request.requested, resource)}"))
     files = {one.file for one in requests}
     return Violation(
         ("spec", "queue"), values, related=related, doc=gang.doc, group=gang, related_files=files

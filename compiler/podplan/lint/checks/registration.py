@@ -15,12 +15,14 @@ class RegisteredCheck(NamedTuple):
 
     ``summarize`` is for a check about all jobs: what a job leaves for it, little and plain data, or None.
     ``keeper`` is for a check about all variants of a profile: what it keeps of each of them, with ``add()``.
+    ``aliases`` are former names, which policies of users may still have.
     """
 
     function: Callable[..., Any]
     params: Schema | None
     summarize: Callable[..., Any] | None
     keeper: Callable[[], Any] | None
+    aliases: tuple[str, ...]
 
 
 # By name, those of the modules that are imported.
@@ -32,12 +34,13 @@ def check(
     params: Schema | None = None,
     summarize: Callable[..., Any] | None = None,
     keeper: Callable[[], Any] | None = None,
+    aliases: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
     """Registers a function as the check of its name, with - for _."""
 
     def register(function: F) -> F:
         name = function.__name__.replace("_", "-")
-        REGISTERED_CHECKS[name] = RegisteredCheck(function, params, summarize, keeper)
+        REGISTERED_CHECKS[name] = RegisteredCheck(function, params, summarize, keeper, aliases)
         return function
 
     return register

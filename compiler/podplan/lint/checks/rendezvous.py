@@ -139,13 +139,13 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
     host, pods = rendezvous_host.host, pluralize(rendezvous_host.pods, "Pod")
     if rendezvous_host.own:
         return (
-            f"{rendezvous_host.launcher} meets at {host}, {rendezvous_host.own}, which is another one in each"
-            f" of the {pods}"
+            f"the rendezvous of {rendezvous_host.launcher} is at {host}, {rendezvous_host.own}, which"
+            f" differs in each of the {pods}"
         )
     other_job = pod_hosts.of_other_job(job, host)
     if other_job:
         return (
-            f"{rendezvous_host.launcher} meets at {host}, a replica of {other_job} and not of"
+            f"the rendezvous of {rendezvous_host.launcher} is at {host}, a replica of {other_job} and not of"
             f" {pod_hosts.get_job_name(job)}"
         )
     if pod_hosts.is_loopback(host):
@@ -153,12 +153,13 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
             return f"with --standalone each of the {pods} waits for the others at its own localhost"
         if rendezvous_host.is_written:
             return (
-                f"{rendezvous_host.launcher} meets at {host}, which is another machine in each of the {pods}"
+                f"the rendezvous of {rendezvous_host.launcher} is at {host}, which is a different machine"
+                f" in each of the {pods}"
             )
         line = rendezvous_host.launch.torchrun if rendezvous_host.launch is not None else None
         missing_option = "--rdzv_endpoint" if line is not None and line.backend == "c10d" else "host"
         return (
-            f"{rendezvous_host.launcher} is told no {missing_option}, so each of the {pods} waits for the"
+            f"{rendezvous_host.launcher} has no {missing_option}, so each of the {pods} waits for the"
             f" others at {host}"
         )
     host_pod = pod_hosts.find_pod(job, host)
@@ -169,7 +170,8 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
     if rank is None or rank == 0:
         return ""
     return (
-        f"{rendezvous_host.launcher} meets at {host}, which has node rank {rank}; only rank 0 opens the port"
+        f"the rendezvous of {rendezvous_host.launcher} is at {host}, which has node rank {rank},"
+        " but only rank 0 opens the port"
     )
 
 
@@ -416,6 +418,6 @@ def _build_rank_violation(job: LoweredJob, launch: ContainerLaunch, message: str
     if option is None:
         path = find_variable_path(launch, "PET_NODE_RANK") or path
         if "node_rank" not in (launch.torchrun.value_origins if launch.torchrun else {}):
-            message += ", as nothing gives them another"
+            message += ", because nothing sets another one"
     values = {"what": message, "option": f"--{name}"}
     return Violation(path, values, list_replica_places(job), doc=launch.group.doc, group=launch.group)

@@ -14,8 +14,8 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
-@check()
-def rendezvous_port(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("rendezvous-port",))
+def rendezvous_port_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port of the name of the rendezvous with another number; values ``name``, ``number``, ``other``."""
     rendezvous = _find_service_port(target.job)
     if rendezvous is None:

@@ -73,8 +73,8 @@ def claims_left(job: LoweredJob) -> Left | None:
     return Left(_file(job.cr), tuple(uses)) if uses else None
 
 
-@check(summarize=claims_left)
-def claim_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
+@check(summarize=claims_left, aliases=("claim-of-repository",))
+def claim_not_shareable(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A claim of the repository that the Pods of a job cannot mount together.
 
     Values: ``claim``, ``pods``, ``users``, ``mode``, ``for``.
@@ -112,8 +112,8 @@ def keys_left(job: LoweredJob) -> Left | None:
     return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
 
 
-@check(summarize=keys_left)
-def key_of_repository(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
+@check(summarize=keys_left, aliases=("key-of-repository",))
+def unknown_reference_key(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A key that a Secret or ConfigMap of the repository does not have.
 
     Values: ``kind``, ``name``, ``key``, ``effect``, ``meant``.
@@ -160,14 +160,14 @@ def _uses(group: ReplicaGroup) -> Iterator[Use]:
             if get_text(mount, "subPath"):
                 key = normpath(get_text(mount, "subPath"))
                 if "/" not in key:
-                    yield Use(*source, key, (*at, "subPath"), "so that an empty folder is mounted there")
+                    yield Use(*source, key, (*at, "subPath"), "so an empty folder is mounted there")
                 continue
             folder = normpath(get_text(mount, "mountPath") or "/")
             for program in programs_read(group, base, container):
                 key = _below(folder, program, container)
                 if key:
                     effect = (
-                        f"so that {program.path} does not exist: the mount hides what the image has there"
+                        f"so {program.path} does not exist, because the mount hides the files of the image"
                     )
                     yield Use(*source, key, (*at, "mountPath"), effect)
 
@@ -196,8 +196,8 @@ def _source(volume: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _effect(reference: ObjectReference) -> str:
     if "env" in reference.path:
-        return "so that the container stays in CreateContainerConfigError"
-    return "so that the volume is not mounted, and the Pod stays in ContainerCreating"
+        return "so the container stays in CreateContainerConfigError"
+    return "so the volume is not mounted and the Pod stays in ContainerCreating"
 
 
 def _together(left: Mapping[int, Left], offered: list[int]) -> frozenset[str]:
@@ -249,7 +249,7 @@ def _content_place(doc: TracedDocument) -> tuple[TracedDocument, Path, str]:
         if fields and first is not None
         else find_written_path(doc.data, "metadata", "name")
     )
-    return doc, path, "the keys that it has"
+    return doc, path, "its keys"
 
 
 def _file(doc: TracedDocument) -> str:

@@ -89,7 +89,7 @@ def launcher_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             if _LAUNCHER_VARIABLES[launcher].fullmatch(name):
                 reason = f"{launcher} sets it for each process"
             elif name in options:
-                reason = f"{launcher} is given {options[name]}"
+                reason = f"{launcher} has the option {options[name]}"
             else:
                 continue
             if not _is_set_by_controller(group, path):

@@ -19,8 +19,8 @@ from podplan.lint.target import Target, Violation
 
 # The least and the most that a training with GPUs can mean.
 _BOUNDS = {
-    "cpu": (quantities.UNITS_PER_ONE // 10, 1000 * quantities.UNITS_PER_ONE, "a CPU is 1 or 1000m"),
-    "memory": (2**30 * quantities.UNITS_PER_ONE, 2**45 * quantities.UNITS_PER_ONE, "Gi is 1024 Mi"),
+    "cpu": (quantities.UNITS_PER_ONE // 10, 1000 * quantities.UNITS_PER_ONE, "one CPU is 1 or 1000m"),
+    "memory": (2**30 * quantities.UNITS_PER_ONE, 2**45 * quantities.UNITS_PER_ONE, "1Gi is 1024Mi"),
 }
 _WORKERS = frozenset(("num_workers", "dataloader_num_workers", "workers", "n_workers", "loader_workers"))
 

@@ -13,6 +13,8 @@ from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.exit_status import is_training
+from podplan.launchers.processes import Process
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods,
@@ -34,6 +36,8 @@ _REQUEUE = compile_lazily(
     re.IGNORECASE,
 )
 LONGEST_NAME, LONGEST_CODE = 60, 4
+_STOP_SIGNALS = frozenset(("TERM", "SIGTERM", "15", "INT", "SIGINT", "2"))
+_TRAPPED_EXIT = compile_lazily(r"(?:\A|[\s;&|{])exit\s+([1-9]\d{0,2})\b")
 
 
 @check(params=object_schema({"default": COUNT}))
@@ -56,7 +60,7 @@ def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterat
     if restarted > 1 and 0 < retries < restarted:
         policy_path: Path = (*restarting_specs[0].path, "restartPolicy")
         limit_path: Path = ("spec", "runPolicy", "backoffLimit")
-        related = [(target.doc, policy_path, "the replicas that are restarted")]
+        related = [(target.doc, policy_path, "the restarted replicas")]
         values = {"pods": count_pods(job), "restarted": restarted, "retries": retries, "said": default_note}
         yield (
             Violation(policy_path, values) if default_note else Violation(limit_path, values, related=related)
@@ -97,7 +101,7 @@ def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
     if has_trait(job, "restart-limit"):
         return f"write restartPolicy: {{policy: {policy}, limit: 3}} beside the template instead"
     if not has_trait(job, "restarts-by-controller"):
-        return f"leave it out: a {kind_of(job)} restarts no Pod"
+        return f"remove it: a {kind_of(job)} restarts no Pod"
     return ""
 
 
@@ -122,7 +126,7 @@ def torchrun_never(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
     for replica_spec in get_replica_specs(target.job):
         if replica_spec.data.get("restartPolicy") == "Never":
             path: Path = ("spec", "torchrunConfig", "maxRestarts")
-            related = [(target.doc, path, "the restarts of torchrun")]
+            related = [(target.doc, path, "maxRestarts of torchrun")]
             yield Violation((*replica_spec.path, "restartPolicy"), {"restarts": restarts}, related=related)
 
 
@@ -186,7 +190,12 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
         name, value = get_text(entry, "name"), get_text(entry, "value")
         if _asks_for_restart(name) and value.isdecimal() and len(value) < LONGEST_CODE:
             yield name, int(value), ("env", number, "value")
-    for _, process in programs_of(container):
+    after_training = False
+    for command, process in programs_of(container):
+        yield from _trapped_codes(process)
+        if after_training and command is not None and command.operator_before == "||":
+            yield from _alternative_codes(process)
+        after_training = is_training(process)
         for word, after in zip(process.words, (*process.words[1:], None), strict=False):
             name, equals, value = word.text.partition("=")
             if not _asks_for_restart(name):
@@ -194,6 +203,22 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
             value = value if equals else after.text if after is not None else ""
             if value.isdecimal() and len(value) < LONGEST_CODE:
                 yield name, int(value), word.place
+
+
+def _trapped_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
+    """The status with which a trap ends the shell on the signal of a preemption."""
+    words = process.words
+    if process.name != "trap" or not _STOP_SIGNALS.intersection(word.text for word in words[2:]):
+        return
+    for match in _TRAPPED_EXIT.finditer(words[1].text):
+        yield "the exit status of the trap", int(match[1]), words[1].place
+
+
+def _alternative_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
+    """The status with which a shell ends whatever that of a training was: ``|| exit 1``."""
+    for word in process.words[1:2] if process.name == "exit" else ():
+        if word.text.isdecimal() and len(word.text) < LONGEST_CODE and int(word.text):
+            yield 'the exit status behind "||"', int(word.text), word.place
 
 
 def _asks_for_restart(name: str) -> bool:

@@ -53,8 +53,8 @@ class SentWord(NamedTuple):
     is_handwritten: bool = False
 
 
-@check(params=object_schema({"certain": BOOLEAN}))
-def ssh_arguments(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(params=object_schema({"certain": BOOLEAN}), aliases=("ssh-arguments",))
+def arg_reparsed_by_shell(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Arguments that do not reach the workers as they are written; values ``what`` and ``instead``.
 
     ``params["certain"]`` says which: those that certainly do not, or those that do with some versions of
@@ -77,7 +77,7 @@ def ssh_arguments(target: Target, params: Mapping[str, Any]) -> Iterator[Violati
         instead = (
             f"write {_truncate_word(replacement)} as the value itself, inside quotes of YAML or after |-"
         )
-        instead = instead if replacement else "put the value into a file that the script reads"
+        instead = instead if replacement else "write the value to a file that the script reads"
         message = _describe_effect(sent_word.sent_text, received)
         if sent_word.is_handwritten and not is_secret_name(sent_word.sent_text.partition("=")[0]):
             message = message.replace("this argument", _truncate_word(sent_word.sent_text))
@@ -165,7 +165,7 @@ def _describe_effect(word: str, received: ReceivedWords) -> str:
         return f"the shell of the workers cannot read this argument: {received.error}"
     if received.terminator:
         sign = "the line break" if received.terminator == "\n" else f'"{received.terminator}"'
-        return f"the shell of the workers takes {sign} in this argument for the end of the command"
+        return f"the shell of the workers takes {sign} in this argument as the end of the command"
     if received.substitution.startswith("%"):
         return (
             f"pdsh replaces {received.substitution} in this argument by the host, the user or the number of a"
@@ -174,7 +174,7 @@ def _describe_effect(word: str, received: ReceivedWords) -> str:
     if received.substitution:
         return f"the shell of the workers replaces {_truncate_word(received.substitution)} in this argument"
     if received.absorbs_next:
-        return "this argument takes what follows it away in the shell of the workers"
+        return "this argument removes the arguments after it in the shell of the workers"
     if not received.words:
         return "this argument does not reach the workers"
     if is_secret_name(word.partition("=")[0]):

@@ -42,8 +42,11 @@ _VARIABLE_NAMES = {
 }
 
 
-@check(params=object_schema({"names": _VARIABLE_NAMES}, {"others": BOOLEAN, "kept_out": _VARIABLE_NAMES}))
-def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(
+    params=object_schema({"names": _VARIABLE_NAMES}, {"others": BOOLEAN, "kept_out": _VARIABLE_NAMES}),
+    aliases=("env-over-ssh",),
+)
+def env_lost_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables of workers that their training processes do not see, by the pattern ``params["names"]``.
 
     With ``params["others"]``, those of which the pattern does not speak. ``params["kept_out"]`` narrows these
@@ -65,7 +68,7 @@ def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
         )
         if launcher_container and launcher_container.data.get("envFrom"):
             return
-        reason = "colossalai run hands on the variables of the launcher only"
+        reason = "colossalai run passes on only the variables of the launcher"
         if launcher:
             related_path = launcher.path
         launcher_env = _describe_launcher_env(target, launcher_container)
@@ -74,8 +77,8 @@ def env_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
         exported_names = {
             name for _, name, _ in iter_env(container.data) if _EXPORTED_BY_DEEPSPEED.match(name)
         }
-        reason, related_path = "disableCustomEnv keeps it out of the env file", ("spec", "disableCustomEnv")
-        label = "the env file is turned off here"
+        reason, related_path = "disableCustomEnv excludes it from the env file", ("spec", "disableCustomEnv")
+        label = "the env file is disabled here"
         read_by_training = re.compile(params["kept_out"]) if "kept_out" in params else None
     else:
         return
@@ -135,8 +138,8 @@ def _describe_launcher_env(target: Target, launcher: WrittenContainer | None) ->
     return "spec.launcher.env"
 
 
-@check(params=object_schema({"certain": BOOLEAN}))
-def ssh_env_values(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+@check(params=object_schema({"certain": BOOLEAN}), aliases=("ssh-env-values",))
+def env_not_encodable(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables whose values or names do not cross ssh; value ``what``. ``params["certain"]`` as above."""
     job = target.job
     if not starts_over_ssh(job):
@@ -166,8 +169,8 @@ def _explain_loss(
         return f"the name {name} is not one that the shell of the workers can export", True
     if "\n" in value or "\r" in value:
         if is_colossalai:
-            return f"colossalai run leaves out {name}: its value has more than one line", True
-        return f"{name} has more than one line, and the env file of deepspeed has one variable a line", True
+            return f"colossalai run omits {name}, because its value has more than one line", True
+        return f"{name} has more than one line, but the env file of deepspeed has one variable per line", True
     quoted_error = _explain_export_error(name, f'{name}="{value}"', value, uses_pdsh=not is_colossalai)
     if is_colossalai or quoted_error:
         is_certain = is_colossalai or "$(" not in value
@@ -186,13 +189,13 @@ def _explain_export_error(name: str, text: str, value: str, *, uses_pdsh: bool) 
     if received.substitution.startswith("%"):
         return f"pdsh replaces {received.substitution} in the value of {name}"
     if received.substitution:
-        return f"the shell of the workers replaces what begins with $ or ` in the value of {name}"
+        return f"the shell of the workers expands $ or ` in the value of {name}"
     if received.terminator or received.absorbs_next:
         return f'the shell of the workers ends the value of {name} at "{received.terminator or "#"}"'
     if len(received.words) > 1:
-        return f"the shell of the workers cuts the value of {name} into {len(received.words)} words"
+        return f"the shell of the workers splits the value of {name} into {len(received.words)} words"
     if received.words != (f"{name}={value}",):
-        return f"the shell of the workers takes quotes or backslashes out of the value of {name}"
+        return f"the shell of the workers removes quotes or backslashes from the value of {name}"
     return ""
 
 

@@ -18,8 +18,8 @@ _SYSTEM_SSHD = "/usr/sbin/sshd"
 KEYS_VOLUME = "ssh-keys"  # the volume of the keys in the lowered Pods
 
 
-@check()
-def ssh_user(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("ssh-user",))
+def ssh_identity(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Users that cannot read the ssh keys; value ``what``."""
     training_container = _find_container_with_keys(target)
     if training_container is None:
@@ -32,16 +32,14 @@ def ssh_user(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         if field == "runAsUser" and value != 0:
             message = f"the container runs as user {value}"
         elif field == "runAsNonRoot" and value is True and not _sets_user(container_context, pod_context):
-            message = "the container may not run as root"
+            message = "the container must not run as root"
         else:
             continue
-        yield Violation(
-            (*base, field), {"what": f"{message}, and the ssh keys are in {keys}, which is for root only"}
-        )
+        yield Violation((*base, field), {"what": f"{message}, but only root can read the ssh keys in {keys}"})
 
 
-@check()
-def keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("keys-outside-home",))
+def ssh_keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """``ssh.authMountPath`` where neither ssh nor sshd look for keys; values ``path`` and ``home``."""
     job = target.job
     path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
@@ -76,8 +74,8 @@ def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         )
 
 
-@check()
-def ssh_key_modes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+@check(aliases=("ssh-key-modes",))
+def ssh_key_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """fsGroup, which makes the keys of root readable by a group; values ``group`` and ``keys``."""
     training_container = _find_container_with_keys(target)
     pod_context = get_mapping(get_mapping(target.data, "spec"), "securityContext")

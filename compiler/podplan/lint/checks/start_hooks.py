@@ -28,5 +28,5 @@ def endless_post_start(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
     field, number = subject.base_path[1:]
     listed = get_entries(get_mapping(subject.doc.data, "spec"), str(field))
     behind = next((get_text(other, "name") for at, other in listed if at == int(number) + 1), "")
-    effect = f', and the container "{behind}" behind it is never started' if behind else ""
+    effect = f', and the container "{behind}" after it never starts' if behind else ""
     yield Violation(endless.words[0].place, {"command": endless.text, "effect": effect})

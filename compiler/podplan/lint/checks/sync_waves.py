@@ -68,8 +68,8 @@ def summarize_sync_wave(job: LoweredJob) -> SyncWaveSummary | None:
     )
 
 
-@check(summarize=summarize_sync_wave)
-def applied_too_late(
+@check(summarize=summarize_sync_wave, aliases=("applied-too-late",))
+def applied_before_what_it_needs(
     summaries: Mapping[int, SyncWaveSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """An object of the repository that a job needs and that is in a later wave; the first, once per job.

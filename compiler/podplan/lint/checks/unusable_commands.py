@@ -58,7 +58,7 @@ def unusable_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         elif process.name in _INSTALLERS and "install" in texts and not any(map(_YES.fullmatch, texts[1:])):
             problem = (
                 f"{process.name} install",
-                "asks before it installs further packages, and nobody answers",
+                "asks for confirmation before it installs packages, and aborts",
                 f"write {process.name} install -y",
             )
         if problem is not None:

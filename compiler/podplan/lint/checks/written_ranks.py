@@ -105,10 +105,12 @@ def _other_world(job: LoweredJob, members: list[Member], names: tuple[str, str])
         if world % total == 0 and 0 < world // total <= processes and (world != total or highest < world):
             continue
         are = f"{format_count(total, 'replica')} with a {names[0]}"
-        happens = f"all wait for rank {total}" if world > total else f"rank {highest} is not below it"
+        happens = (
+            f"all replicas wait for rank {total}" if world > total else f"rank {highest} is not below it"
+        )
         if world == total:
             happens = f"rank {highest} is not below it"
-        what = f"{names[1]} is {world} and the job has {are}: {happens}"
+        what = f"{names[1]} is {world} but the job has {are}: {happens}"
         yield _hit(member, member.world_path, what, list_replica_places(job))
         return
 

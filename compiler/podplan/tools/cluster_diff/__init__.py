@@ -1,8 +1,9 @@
-"""What a cluster really made of a job, against what lowering says: differences, and the settings for them.
+"""Compares the objects of a job in a cluster with the lowered ones, and finds lowering options for the
+differences.
 
-    dump ─ read ─ match ─ differences ─ fold ─▶ report
-                              └── adopting: which settings make them go ─ writing ─▶ podplan.toml
+kubectl_dump ─ object_matching ─ differences ─ aggregation ─▶ report
+                                           └── adoption ─ config_writer ─▶ podplan.toml
 
-A setting is proposed by looking at the real objects, and taken only if lowering the job again with it leaves
-less to differ. So what is said to be adoptable is.
+Lowering options are proposed from the real objects, and adopted only if lowering the job again with them
+leaves fewer differences. So every option that is reported as adoptable works.
 """

@@ -1,4 +1,5 @@
-"""Which settings would make a prediction come true: tried one by one, kept where less is left to differ."""
+"""Finds the lowering options that make a prediction match: tried one by one, and kept if fewer differences
+are left."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ _MAX_ROUNDS = 4
 
 
 class Adoption(NamedTuple):
-    """The settings that make differences go, what is left with them, and the settings for each difference.
+    """The adopted options, the cluster diff with them, and the options for each difference.
 
-    ``by`` is by the number of the difference in the comparison without the settings; a difference that is
-    not in there stays.
+    ``options_by_difference`` is by the number of the difference in the comparison without the options; a
+    difference that is not in it remains.
     """
 
     values: Mapping[str, Any]
@@ -31,7 +32,7 @@ class Adoption(NamedTuple):
 
 
 def find_adoption(before: ClusterDiff) -> Adoption:
-    """The settings for what differs in a comparison of all objects."""
+    """Find the options for the differences in a comparison of all objects."""
     values = (
         _drop_unneeded(trial, _search_values(trial)) if (trial := _build_trial(before)).differences else {}
     )
@@ -49,7 +50,7 @@ def find_adoption(before: ClusterDiff) -> Adoption:
 
 
 class AdoptionTrial(NamedTuple):
-    """The real objects that settings are tried on, and what differs there to begin with."""
+    """The real objects that options are tried on, and their differences without options."""
 
     before: ClusterDiff
     is_sampled: bool
@@ -75,7 +76,7 @@ def _build_trial(before: ClusterDiff) -> AdoptionTrial:
 
 
 def _search_values(trial: AdoptionTrial) -> dict[str, Any]:
-    """Values that together leave the least to differ, as far as trying one after the other tells."""
+    """Search for values that together leave the fewest differences, trying one after the other."""
     values: dict[str, Any] = {}
     current = trial.before
     for _ in range(_MAX_ROUNDS):
@@ -102,19 +103,19 @@ def _search_values(trial: AdoptionTrial) -> dict[str, Any]:
 
 
 def _only_hides(id_: str, candidate: ClusterDiff) -> bool:
-    """Whether fewer Services are predicted, and those are not there either."""
+    """Whether the option ``service.per`` only predicts fewer Services, which do not exist either."""
     return id_ == "service.per" and any(one.kind == "Service" for one in candidate.matches.missing_objects)
 
 
 def _merge_table(current: ClusterDiff, id_: str, value: Any) -> Any:
-    """A table of labels with the keys that were taken since it was proposed."""
+    """Merge a table of labels with the keys that were adopted since it was proposed."""
     if id_.endswith((".labels", ".annotations")):
         return {**current.current_option(id_).value, **value}
     return value
 
 
 def _drop_unneeded(trial: AdoptionTrial, values: dict[str, Any]) -> dict[str, Any]:
-    """``values`` without those that nothing is gained by, in the order of their ids."""
+    """Return ``values`` without those that have no effect, sorted by id."""
     lowest_cost = trial.compare_with(values).total_cost
     for id_ in list(values):
         reduced = {key: value for key, value in values.items() if key != id_}
@@ -126,7 +127,7 @@ def _drop_unneeded(trial: AdoptionTrial, values: dict[str, Any]) -> dict[str, An
 def _find_reappearing(
     before: ClusterDiff, after: ClusterDiff, values: Mapping[str, Any], id_: str
 ) -> set[tuple[Any, ...]]:
-    """The places that differ again without one of the settings."""
+    """Return the parts that differ again without one of the options."""
     reduced = {key: value for key, value in values.items() if key != id_}
     remaining = {_identify_part(difference) for difference in after.differences}
     return {
@@ -139,7 +140,7 @@ def _compare_with_values(before: ClusterDiff, values: Mapping[str, Any]) -> Clus
 
 
 def _identify_part(difference: ObjectDifference) -> tuple[Any, ...]:
-    """What tells a difference from others: the real object and the part of it, or what is missing."""
+    """Return the identity of a difference: the real object and the part of it, or the missing object."""
     real_object = difference.real_object
     if real_object is None:
         return (difference.kind, difference.name, ())
@@ -147,7 +148,7 @@ def _identify_part(difference: ObjectDifference) -> tuple[Any, ...]:
 
 
 def _is_valid_value(id_: str, value: Any) -> bool:
-    """Whether a value may be given to a setting, by its schema."""
+    """Whether an option accepts a value, by its schema."""
     option = list_lowering_options().get(id_)
     if option is None or type(value) is not type(option.value) or find_unknown_word(option, value):
         return False

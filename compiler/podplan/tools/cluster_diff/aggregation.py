@@ -1,4 +1,4 @@
-"""Differences as people read them: one for all replicas that differ in the same way."""
+"""Aggregates differences: one for all replicas that differ in the same way."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from podplan.tools.cluster_diff.differences import ObjectDifference
 class AggregatedDifference(NamedTuple):
     """A difference in one or several objects of one kind.
 
-    ``names`` are the objects, as predicted where they are. ``basis`` is how well the prediction is known, and
-    ``why`` what it rests on. ``settings`` are those that adopt what is really there; without any, none does.
+    ``names`` are the predicted objects, or the real ones that were not predicted. ``basis`` is that of the
+    prediction, and ``explanation`` what it is based on. ``options`` are those that adopt the real value;
+    empty if there are none.
     """
 
     kind: str
@@ -37,7 +38,8 @@ class AggregatedDifference(NamedTuple):
 def aggregate_differences(
     differences: list[ObjectDifference], options_by_difference: Mapping[int, tuple[str, ...]]
 ) -> list[AggregatedDifference]:
-    """Differences in the order of the first of each; ``by`` has their settings, by the number of each."""
+    """Aggregate differences, in the order of the first of each; ``options_by_difference`` is by their
+    number."""
     aggregated: list[AggregatedDifference] = []
     index_by_key: dict[str, int] = {}
     for number, difference in enumerate(differences):
@@ -57,7 +59,7 @@ def aggregate_differences(
 def _build_key(
     difference: ObjectDifference, aggregate: AggregatedDifference, *, unnamed: bool = False
 ) -> str:
-    """What differences have in common that are told as one; ``unnamed`` leaves the replica open."""
+    """Return the key that aggregated differences share; with ``unnamed``, without the replica."""
     is_address = difference.path[-1:] == ("clusterIP",)
     key_values: tuple[Any, ...] = (
         aggregate.path_text,
@@ -90,7 +92,8 @@ def _build_aggregate(difference: ObjectDifference, options: tuple[str, ...]) -> 
 
 
 def _find_basis(difference: ObjectDifference) -> tuple[str, str, str]:
-    """How well a predicted value is known, what it rests on or where it was written, and its fact."""
+    """Return the basis of a predicted value, what it is based on or where it was written, and its
+    behavior."""
     if difference.doc is None or difference.predicted is ABSENT:
         return "", "", ""
     steps = trace_to_source(difference.doc, difference.path)
@@ -111,7 +114,7 @@ def _find_basis(difference: ObjectDifference) -> tuple[str, str, str]:
 
 
 def _generalize_names(difference: ObjectDifference, value: Any) -> Any:
-    """A value with the name and the index of its object left open."""
+    """Return a value with placeholders for the name and the index of its object."""
     if isinstance(value, dict):
         return {
             key: _generalize_names(difference, below)

@@ -1,4 +1,4 @@
-"""Settings into the text of a configuration file: only the lines of those settings change."""
+"""Writes lowering options into the text of a configuration file; all other lines stay unchanged."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from podplan.core.typing import Any
 
 
 def set_options(text: str, file: str, kind: str, values: Mapping[str, Any]) -> str:
-    """``text`` with values for settings of lowering of one kind of job.
+    """Return ``text`` with values for the lowering options of one kind.
 
-    ``file`` is what the file is called, which tells whether its tables begin with ``tool.podplan``. Raises
-    UsageError where that cannot be written into what is there.
+    ``file`` is the name of the file, which decides whether its tables begin with ``tool.podplan``.
+
+    Raises UsageError: if the existing text does not allow it.
     """
     head = ("tool", "podplan") if os.path.basename(file) == "pyproject.toml" else ()
     table = (*head, "lowering", kind)
@@ -58,7 +59,7 @@ def _set_value(text: str, table: tuple[str, ...], id_: str, value: str) -> str:
 
 
 def _find_statement_end(lines: list[str], first: int) -> int:
-    """The index of the line after the statement that begins in a line."""
+    """Return the index of the line after the statement that begins on a line."""
     depth, number = 0, first
     while number < len(lines):
         bare = re.sub(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*', "", lines[number])
@@ -70,7 +71,7 @@ def _find_statement_end(lines: list[str], first: int) -> int:
 
 
 def _keep_comment(old: str, entry: str) -> str:
-    """``entry`` with the comment that stood behind the old one."""
+    """Return ``entry`` with the comment of the old one."""
     match = re.fullmatch(r"[^#]*?(?P<comment>\s+#[^\"\]}]*)\n?", old)
     return entry.rstrip("\n") + match["comment"].rstrip("\n") + "\n" if match else entry
 
@@ -80,7 +81,7 @@ def _end_last_line(lines: list[str]) -> list[str]:
 
 
 def _read_table(text: str, table: tuple[str, ...]) -> dict[str, Any]:
-    """What a text says in a table; what is no TOML says nothing."""
+    """Return the data of a table in a text; empty for invalid TOML."""
     import tomllib
 
     try:

@@ -1,4 +1,4 @@
-"""Where a real object is not as predicted, part by part."""
+"""Compares real objects with the predicted ones, part by part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podplan.tools.cluster_diff.object_matching import ObjectMatches, ObjectPair
 from podplan.tools.cluster_diff.server_additions import is_added, is_equal_value, is_omitted
 
 _WORD_FIELDS = ("command", "args")
-# What else tells that two entries are one, of those that are left: they differ in what is their key.
+# Further keys to pair the remaining entries, whose usual keys differ.
 _FALLBACK_KEYS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "volumes": lambda entry: sorted(key for key in entry if key != "name"),
     "volumeMounts": lambda entry: entry.get("name"),
@@ -31,11 +31,11 @@ _FALLBACK_KEYS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 class ObjectDifference(NamedTuple):
-    """One part of one object: what was predicted of it, and what it really is; ABSENT for nothing.
+    """One part of one object that differs: the predicted and the real value; ABSENT for none.
 
-    ``path`` is where it stands in the predicted object, or in the real one where nothing was predicted.
-    ``ordered`` is for a list that has the same entries in another order: the values are their names.
-    ``real_path`` is where it stands in the real one.
+    ``path`` is its path in the predicted object, or in the real one if nothing was predicted. ``order_only``
+    is for a list with the same entries in another order: the values are their names. ``real_path`` is its
+    path in the real object.
     """
 
     predicted_object: PredictedObject | None
@@ -64,7 +64,7 @@ class ObjectDifference(NamedTuple):
 
 
 def find_differences(matches: ObjectMatches) -> list[ObjectDifference]:
-    """All differences: of each pair, then what is not there, then what was not predicted."""
+    """Return all differences: of each pair, then missing objects, then objects that were not predicted."""
     return [
         *(difference for pair in matches.pairs for difference in compare_pair(pair)),
         *(ObjectDifference(one, None, (), one.object, ABSENT) for one in matches.missing_objects),
@@ -73,7 +73,7 @@ def find_differences(matches: ObjectMatches) -> list[ObjectDifference]:
 
 
 def compare_pair(pair: ObjectPair) -> Iterator[ObjectDifference]:
-    """The differences of one object."""
+    """Yield the differences of one object."""
     kind = pair.predicted.kind
 
     def is_ignored(change: Change, container: Any) -> bool:
@@ -95,7 +95,8 @@ def compare_pair(pair: ObjectPair) -> Iterator[ObjectDifference]:
 
 
 def compute_cost(difference: ObjectDifference) -> float:
-    """How much differs: one for each difference, and a little more for each word that does."""
+    """Return a measure of how much differs: one for each difference, and a little more for each differing
+    word."""
     if difference.path == ():
         return 2
     predicted_words, real_words = _count_words(difference.predicted), _count_words(difference.real)
@@ -116,7 +117,7 @@ def _is_ordered(path: Path) -> bool:
 
 
 def _expands(change: Change) -> bool:
-    """Whether a field that was not predicted is reported part by part: much of it is the cluster's own."""
+    """Whether a field that was not predicted is reported by its children: many are added by the cluster."""
     name, value = change.new_path[-1], change.new
     if change.new is ABSENT or isinstance(name, int):
         return False
@@ -126,7 +127,7 @@ def _expands(change: Change) -> bool:
 def _index_entries(
     path: Path, predicted: list[Any], real: list[Any]
 ) -> tuple[EntryIndexes, EntryIndexes] | None:
-    """By key, where the field has one; else by place, unless entries were added, removed or moved."""
+    """Index by key, if the field has one; else by index, unless entries were added, removed or moved."""
     keys = IDENTITY_KEYS.get(str(path[-1])) if path else None
     if keys is None or not all(isinstance(entry, dict) for entry in (*predicted, *real)):
         is_moved = path[-1] in _WORD_FIELDS and _count_words(predicted) == _count_words(real)
@@ -146,7 +147,7 @@ def _match_renamed_entries(
     predicted: list[Any],
     real: list[Any],
 ) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """The keys of entries that are one but for their key."""
+    """Yield the keys of paired entries that are equal except for their key."""
     get_fallback_key = _FALLBACK_KEYS.get(name)
     unmatched = [key for key in real_by_key if key not in predicted_by_key] if get_fallback_key else []
     for key, number in predicted_by_key.items():
@@ -165,7 +166,7 @@ def _match_renamed_entries(
 
 
 def _count_words(value: Any) -> Counter[str]:
-    """The words in a value, keys included."""
+    """Count the words in a value, including keys."""
     if isinstance(value, dict):
         return Counter(
             word for key, below in value.items() for word in (str(key), *_count_words(below).elements())

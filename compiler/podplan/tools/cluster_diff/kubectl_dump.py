@@ -1,4 +1,4 @@
-"""What ``kubectl get … -o yaml`` printed, as the objects of one job."""
+"""Reads the output of ``kubectl get … -o yaml``, and selects the objects of one job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KUBECTL_COMMAND = "kubectl get pods,services,configmaps,podgroups -o yaml"
 
 
 class Dump(NamedTuple):
-    """The objects of a job; how many others there were, by kind; and the kinds that there are none of."""
+    """The objects of a job, the number of other objects by kind, and the uid of the job."""
 
     objects: list[KubernetesObject]
     other_counts: dict[str, int]
@@ -25,9 +25,9 @@ class Dump(NamedTuple):
 
 
 def read_dump(content: bytes, file: str) -> list[KubernetesObject]:
-    """The objects of a dump, of a List or of several documents; Secrets are dropped.
+    """Read the objects of a dump, from a List or several documents; Secrets are dropped.
 
-    Raises UsageError for what is no dump, and LimitExceeded for one that is too big.
+    Raises UsageError: if it is no dump. Raises LimitExceeded: if it is too big.
     """
     source = parse_yaml(content, file)
     if source.diagnostics:
@@ -45,9 +45,9 @@ def read_dump(content: bytes, file: str) -> list[KubernetesObject]:
 
 
 def select_job_objects(objects: list[KubernetesObject], cr: TracedDocument, file: str) -> Dump:
-    """The objects that belong to a job, and its uid as they give it.
+    """Select the objects that belong to a job, and its uid from their owner references.
 
-    Raises UsageError where they are of two jobs of one name.
+    Raises UsageError: if they belong to two jobs with the same name.
     """
     name, namespace = _get_name(cr.data), cr.data["metadata"].get("namespace")
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
@@ -68,7 +68,7 @@ def select_job_objects(objects: list[KubernetesObject], cr: TracedDocument, file
     return Dump(job_objects, other_counts, next(iter(uids), ""))
 
 
-# What is a list of mappings, of text, or a mapping, wherever it is written in an object.
+# Fields that are lists of mappings, lists of strings, or mappings, anywhere in an object.
 _MAPPING_LISTS, _TEXT_LISTS = (
     ("containers", "initContainers", "volumes", "env", "volumeMounts", "ports"),
     ("command", "args"),
@@ -87,7 +87,7 @@ _MAPPING_FIELDS = (
 
 
 def _require_complete_object(kubernetes_object: KubernetesObject, file: str) -> KubernetesObject:
-    """An object in the form in which an API server gives it, as far as its parts are looked into."""
+    """Require the form of objects from an API server, for the parts that are compared."""
     name = f"{kubernetes_object['kind']}/{kubernetes_object['metadata']['name']}"
     if kubernetes_object["kind"] == "Pod" and not (
         isinstance(kubernetes_object.get("spec"), dict) and kubernetes_object["spec"].get("containers")

@@ -1,4 +1,4 @@
-"""Real text with words in braces for what it has of a job: ``bert-worker-3`` is ``{base}-{type}-{index}``."""
+"""Replaces the parts of real texts by placeholders: ``bert-worker-3`` is ``{base}-{type}-{index}``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from podplan.core.typing import Any
 
-Placeholders = Mapping[str, str]  # what each word stands for
+Placeholders = Mapping[str, str]  # the value of each placeholder
 
-# Words in the order in which they are looked for: the more that one says, the earlier.
+# Placeholders in the order of the search: the most specific first.
 _PLACEHOLDER_ORDER = (
     *("master-addr", "name", "host", "service", "pod", "base", "job", "namespace", "kind", "component"),
     *("hostfile", "launch-arguments", "master-port", "nnodes", "world-size", "replicas", "processes"),
     *("rank", "max-restarts", "rdzv-backend", "type", "slots", "index"),
 )
-# Where a word may begin and end; a number says too little to be looked for inside of a text.
+# Where a value may begin and end; a number is too unspecific to be searched inside a text.
 _WORD_EDGES = (r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])")
 _TEXT_EDGES = (r"\A", r"\Z")
 _EDGES = {
@@ -26,7 +26,7 @@ _EDGES = {
 
 
 def insert_placeholders(text: str, placeholders: Placeholders, words: Iterable[str]) -> str:
-    """``text`` with words for what they stand for; the words that may be used are ``words``."""
+    """Return ``text`` with values replaced by placeholders; only those in ``words`` may be used."""
     allowed = set(words)
     pieces: list[tuple[str, bool]] = [(text, False)]
     for word in _PLACEHOLDER_ORDER:
@@ -52,9 +52,9 @@ def _replace_in_piece(piece: tuple[str, bool], value: str, word: str) -> list[tu
 
 
 def find_common_pattern(texts: Sequence[tuple[Any, Placeholders]], words: Iterable[str]) -> str | None:
-    """One text with words for what was seen at several replicas; None where no one fits all.
+    """Return one pattern for the texts of several replicas, or None.
 
-    Of words that stand for the same at the first replica, those are taken that hold for the others too.
+    Of placeholders with the same value at the first replica, those are used that also fit the others.
     """
     allowed = list(words)
     for excluded in ((), ("index",), ("rank",), ("type",), ("type", "index"), ("rank", "index")):

@@ -1,4 +1,5 @@
-"""Which real object is which of the predicted: by name, else by replica type and index, else the one left."""
+"""Matches real objects with predicted ones: by name, else by replica type and index, else the remaining
+one."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from podplan.tools.cluster_diff.kubectl_dump import KubernetesObject
 
 
 class PredictedObject(NamedTuple):
-    """One lowered object: its group, its index among the replicas, and the whole object."""
+    """One lowered object: its replica group, its index, and the complete object."""
 
     group: ReplicaGroup
     replica_index: int
@@ -28,14 +29,14 @@ class PredictedObject(NamedTuple):
 
 
 class ObjectPair(NamedTuple):
-    """A predicted object and the real one."""
+    """A predicted object and the matching real one."""
 
     predicted: PredictedObject
     real: KubernetesObject
 
 
 class ObjectMatches(NamedTuple):
-    """The pairs, what is not there in reality, and what is there and was not predicted."""
+    """The pairs, the predicted objects that do not exist, and the real objects that were not predicted."""
 
     pairs: list[ObjectPair]
     missing_objects: list[PredictedObject]
@@ -43,7 +44,7 @@ class ObjectMatches(NamedTuple):
 
 
 def expand_groups(groups: Iterable[ReplicaGroup], kinds: frozenset[str]) -> list[PredictedObject]:
-    """The objects of groups of some kinds. Raises LimitExceeded for too many."""
+    """Return the objects of groups of some kinds. Raises LimitExceeded: if there are too many."""
     matching_groups = [group for group in groups if group.doc.data["kind"] in kinds]
     if sum(group.replicas for group in matching_groups) > MAX_EXPANDED_REPLICAS:
         message = f"a job of more than {MAX_EXPANDED_REPLICAS} objects is not compared"
@@ -56,7 +57,7 @@ def expand_groups(groups: Iterable[ReplicaGroup], kinds: frozenset[str]) -> list
 
 
 def match_objects(predicted: list[PredictedObject], real: list[KubernetesObject]) -> ObjectMatches:
-    """Pairs in the order of the prediction."""
+    """Match the objects, in the order of the prediction."""
     unmatched = {(one["kind"], one["metadata"]["name"]): one for one in real}
     match_by_number = {
         number: unmatched.pop((one.kind, one.name), None) for number, one in enumerate(predicted)
@@ -92,7 +93,7 @@ def _take_first(
 
 
 def _is_replica(real: KubernetesObject, predicted: PredictedObject) -> bool:
-    """Whether a real object belongs to the replica that a predicted one is of."""
+    """Whether a real object belongs to the same replica as a predicted one."""
     role, index = predicted.group.replica_type, predicted.replica_index
     selector = (real.get("spec") or {}).get("selector") if real["kind"] == "Service" else None
     labels = {**(selector or {}), **(real["metadata"].get("labels") or {})}

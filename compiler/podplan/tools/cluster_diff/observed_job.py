@@ -1,4 +1,4 @@
-"""A job as calibration sees it: lowered with some settings, and compared with what is really there."""
+"""A job that is lowered with some options, and compared with its real objects."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from podplan.tools.cluster_diff.object_matching import (
     match_objects,
 )
 
-_SAMPLE_REPLICAS = (
-    4  # replicas of a type that are looked at while settings are tried, where there are many objects
-)
+_SAMPLE_REPLICAS = 4  # replicas of each type that options are tried on, if there are many objects
 _MAX_UNSAMPLED = 100
 
 
 class ClusterDiff(NamedTuple):
-    """A job and its real objects, matched, under some options."""
+    """A job and its real objects, matched, with some lowering options."""
 
     cr: TracedDocument
     options: LoweringOptions
@@ -56,18 +54,19 @@ class ClusterDiff(NamedTuple):
         return sum(map(compute_cost, self.differences))
 
     def current_option(self, id_: str) -> Behavior:
-        """A setting as it is now."""
+        """Return an option with its current value."""
         return self.options._replace(kind=self.kind_name).resolve_behavior(list_lowering_options()[id_])
 
     def pairs_of_kind(self, kind: str) -> list[ObjectPair]:
-        """The pairs of one kind of object."""
+        """Return the pairs of one kind of object."""
         return [pair for pair in self.matches.pairs if pair.predicted.kind == kind]
 
 
 def compute_cluster_diff(
     cr: TracedDocument, options: LoweringOptions, real: list[KubernetesObject], *, is_sampled: bool = False
 ) -> ClusterDiff:
-    """Lower a CR that its schema accepts, and compare; ``sampled`` takes the first replicas of each type."""
+    """Lower a CR that fits its schema, and compare; ``is_sampled`` takes only the first replicas of each
+    type."""
     groups = lower_cr(cr, {}, options)
     compared_kinds = frozenset(one["kind"] for one in real) | {"Pod", "Service", "ConfigMap", "PodGroup"}
     predicted = expand_groups(_limit_replicas(groups) if is_sampled else groups, compared_kinds)
@@ -76,7 +75,8 @@ def compute_cluster_diff(
 
 
 def sample_objects(comparison: ClusterDiff) -> tuple[list[KubernetesObject], bool]:
-    """The real objects to try settings on, and whether they are only some: of many, the first replicas."""
+    """Return the real objects to try options on, and whether they are a sample: of many, the first
+    replicas."""
     if len(comparison.real) <= _MAX_UNSAMPLED:
         return comparison.real, False
     sampled_objects = [
@@ -86,7 +86,7 @@ def sample_objects(comparison: ClusterDiff) -> tuple[list[KubernetesObject], boo
 
 
 def override_options(comparison: ClusterDiff, values: Mapping[str, Any]) -> LoweringOptions:
-    """The options of a comparison with other values for this kind of job."""
+    """Return the options of a comparison with other values for this kind."""
     current_values = comparison.options.behavior_values
     return comparison.options._replace(
         behavior_values={
@@ -99,7 +99,7 @@ def override_options(comparison: ClusterDiff, values: Mapping[str, Any]) -> Lowe
 def build_placeholders(
     comparison: ClusterDiff, predicted: PredictedObject, real: KubernetesObject
 ) -> dict[str, str]:
-    """What the words in settings stand for, of one replica."""
+    """Return the values of placeholders for one replica."""
     job, kind = compute_job_names(root_cursor(comparison.cr), comparison.options), comparison.kind.kind
     role = predicted.group.replica_type
     placeholders = {
@@ -118,7 +118,7 @@ def build_placeholders(
 
 
 def _limit_replicas(groups: list[ReplicaGroup]) -> list[ReplicaGroup]:
-    """Groups with the first replicas of each type alone."""
+    """Return groups with only the first replicas of each type."""
     limited = (
         group._replace(replicas=min(group.replicas, _SAMPLE_REPLICAS - group.start)) for group in groups
     )

@@ -1,6 +1,6 @@
-"""What settings could be, going by the real objects: each way to look at them yields ids with values.
+"""Proposes values for lowering options from the real objects; each proposer yields ids with values.
 
-A proposal costs little, and is taken only when lowering with it leaves less to differ (``adopting``).
+A proposal costs little, and is adopted only if lowering with it leaves fewer differences (``adoption``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OPTION_PREFIXES = {
 
 
 def propose_names(comparison: ClusterDiff) -> Candidates:
-    """How children are called: their digits, and the form of their names."""
+    """Propose the names of children: their suffix, and their pattern."""
     job = compute_job_names(root_cursor(comparison.cr), comparison.options)
     for pair in comparison.pairs_of_kind("Pod"):
         digits = re.match(rf"{re.escape(job.name)}-([0-9a-f]+)-", pair.real["metadata"]["name"])
@@ -75,7 +75,7 @@ def _find_name_option(difference: ObjectDifference) -> str:
 
 
 def propose_by_origin(comparison: ClusterDiff) -> Candidates:
-    """Of a value that stands there because of a setting: what really stands there."""
+    """Propose the real value for a value that originates from an option."""
     observations_by_option: dict[str, list[tuple[Any, dict[str, str]]]] = {}
     for difference in comparison.differences:
         predicted, real = difference.predicted_object, difference.real_object
@@ -97,7 +97,7 @@ def propose_by_origin(comparison: ClusterDiff) -> Candidates:
 
 
 def _iter_option_values(option: Behavior, observations: list[tuple[Any, dict[str, str]]]) -> Candidates:
-    """Values seen at several replicas, in the form of a setting."""
+    """Yield values of an option that fit what was observed at several replicas."""
     first = observations[0][0]
     if option.placeholders and isinstance(option.value, str):
         pattern = find_common_pattern(observations, option.placeholders)
@@ -122,7 +122,7 @@ def _iter_option_values(option: Behavior, observations: list[tuple[Any, dict[str
 
 
 def propose_choices(comparison: ClusterDiff) -> Candidates:
-    """Of what has few values, each other one."""
+    """Propose every other value of options with few values."""
     for option in list_lowering_options().values():
         if option.id in list_status_behavior_ids():
             continue
@@ -135,7 +135,7 @@ def propose_choices(comparison: ClusterDiff) -> Candidates:
 
 
 def propose_containers(comparison: ClusterDiff) -> Candidates:
-    """Another container as the one that trains."""
+    """Propose another container as the training container."""
     container_names = {
         entry["name"]: None
         for pair in comparison.pairs_of_kind("Pod")
@@ -147,7 +147,7 @@ def propose_containers(comparison: ClusterDiff) -> Candidates:
 
 
 def propose_metadata(comparison: ClusterDiff) -> Candidates:
-    """Labels and annotations: each key by itself, with what it is now told for the others."""
+    """Propose labels and annotations: each key separately, with the current values of the others."""
     for kind, child in _OPTION_PREFIXES.items():
         for part in ("labels", "annotations"):
             if f"{child}.{part}" not in list_lowering_options():
@@ -187,7 +187,7 @@ def _propose_metadata_key(comparison: ClusterDiff, kind: str, part: str, key: st
 
 
 def _select_label_placeholders(placeholders: dict[str, str]) -> dict[str, str]:
-    """The words for a label, which is after the job rather than after the names of children."""
+    """Return the placeholders for a label, which uses the job name rather than the base name."""
     return placeholders if placeholders["base"] != placeholders["job"] else {**placeholders, "base": ""}
 
 
@@ -197,8 +197,8 @@ def _get_at(value: Any, path: Path) -> Any:
     return value
 
 
-# In this order: what names things comes first, and again after what changes which things there are, because
-# other parts repeat the names.
+# Ordered: names first, and again after options that change which objects exist, because other parts repeat
+# names.
 PROPOSERS: tuple[Callable[[ClusterDiff], Candidates], ...] = (
     propose_names,
     propose_by_origin,

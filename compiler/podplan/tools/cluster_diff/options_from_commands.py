@@ -1,4 +1,4 @@
-"""What settings the command lines and the variables of the training container tell."""
+"""Proposes options from the command lines and the variables of the training container."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podplan.tools.cluster_diff.object_matching import ObjectPair
 from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placeholders
 from podplan.tools.cluster_diff.options_from_files import find_first_host
 
-# The word that the value of an option is likely to be, whatever else has the same value.
+# The most likely placeholder for the value of an option, if several have the same value.
 _PLACEHOLDER_BY_FLAG = {
     "nnodes": "nnodes",
     "nproc_per_node": "processes",
@@ -32,7 +32,7 @@ _VALUE_PLACEHOLDERS = ("base", "job", "master-addr", "hostfile", "type")
 
 
 def propose_commands(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
-    """The options of torchrun, colossalai and deepspeed, and how sshd is started."""
+    """Propose the options of torchrun, colossalai and deepspeed, and how sshd is started."""
     proposed = comparison.kind_spec.proposed_options
     for pair, number in sorted(_iter_training_containers(comparison), key=lambda one: not _starts_sshd(*one)):
         predicted, real = (_read_words(one, number, "command") for one in (pair.predicted.object, pair.real))
@@ -48,14 +48,15 @@ def propose_commands(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
 
 
 def _starts_sshd(pair: ObjectPair, container_index: int) -> bool:
-    """Whether a replica only runs sshd: what it tells comes first, since other command lines repeat it."""
+    """Whether a replica only runs sshd: it is handled first, because other command lines repeat its
+    values."""
     return any(
         word.endswith("sshd") for word in _read_words(pair.predicted.object, container_index, "command")[:1]
     )
 
 
 def propose_variables(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
-    """The variables that the controller sets: those that the template does not have, in their order."""
+    """Propose the variables that the controller sets: those that are not in the template, in order."""
     options = comparison.kind_spec.proposed_options.env
     option_id = next((id_ for path, id_ in options if not path or _is_true(comparison, path)), "")
     if not option_id:
@@ -91,7 +92,8 @@ def _is_true(comparison: ClusterDiff, path: Path) -> bool:
 def _find_variable_pattern(
     name: str, configured: dict[str, str], values: list[tuple[str, Placeholders]], words: tuple[str, ...]
 ) -> str | None:
-    """How a variable is told, if that fits what was seen; else what was seen."""
+    """Return the configured pattern of a variable if it fits the observed values; else a pattern from
+    these."""
     current_pattern = configured.get(name)
     if current_pattern is not None and all(
         _fill_pattern(current_pattern, known) == text for text, known in values
@@ -105,7 +107,7 @@ def _fill_pattern(pattern: str, placeholders: Placeholders) -> str:
 
 
 def _iter_training_containers(comparison: ClusterDiff) -> Iterator[tuple[ObjectPair, int]]:
-    """The Pods with the index of their training container, in order of their rank."""
+    """Yield the Pods with the index of their training container, in order of their rank."""
     for pair in comparison.pairs_of_kind("Pod"):
         number = pair.predicted.group.training_container_index
         real_containers = pair.real["spec"].get("containers")
@@ -120,7 +122,7 @@ def _read_words(pod: dict[str, Any], container_index: int, key: str) -> list[str
 def _list_template_env(
     comparison: ClusterDiff, pair: ObjectPair, container_index: int
 ) -> list[dict[str, Any]]:
-    """The env of the template of a Pod."""
+    """Return the env in the template of a Pod."""
     for entry in iter_replica_types(comparison.kind_spec, comparison.cr.data):
         if entry.type == pair.predicted.group.replica_type:
             env = entry.data["template"]["spec"]["containers"][container_index].get("env") or []
@@ -166,7 +168,7 @@ def _find_predicted_address(pair: ObjectPair) -> str:
 def _propose_arguments(
     comparison: ClusterDiff, pair: ObjectPair, predicted: list[str], real: list[str]
 ) -> Iterator[tuple[str, Any]]:
-    """The options of a launcher, without what the CR says after them."""
+    """Propose the options of a launcher, without the words from the CR that follow them."""
     proposed = comparison.kind_spec.proposed_options
     option = comparison.current_option(proposed.launch_arguments)
     tail_length = _count_common_tail(predicted, real)
@@ -183,7 +185,7 @@ def _propose_arguments(
 
 
 def _iter_written_tails(comparison: ClusterDiff) -> Iterator[list[str]]:
-    """What the CR says that comes after the options."""
+    """Yield the words in the CR that follow the options."""
     spec = comparison.cr.data["spec"]
     config = spec.get("torchrunConfig") or spec.get("torchConfig") or {}
     for words in (
@@ -208,7 +210,7 @@ def _count_common_tail(predicted: list[str], real: list[str]) -> int:
 
 
 def _group_arguments(words: list[str]) -> list[list[str]]:
-    """The words of a command line, each option with its value; first the program."""
+    """Split the words of a command line: first the program, then each option with its value."""
     groups: list[list[str]] = []
     for word in words:
         if not groups or word.startswith("--") or (word.startswith("-") and len(groups) > 1):
@@ -221,7 +223,7 @@ def _group_arguments(words: list[str]) -> list[list[str]]:
 def _parametrize_argument(
     words: list[str], placeholders: Placeholders, allowed: tuple[str, ...]
 ) -> list[str]:
-    """An option with words in braces for its value."""
+    """Return an option with placeholders in its value."""
     flag, equals, value = words[0].partition("=")
     likely_placeholder = _PLACEHOLDER_BY_FLAG.get(flag.lstrip("-").replace("-", "_"), "")
     if equals:
@@ -243,7 +245,8 @@ def _parametrize_value(
 
 
 def _add_unused_arguments(arguments: list[str], default: list[str], placeholders: Placeholders) -> list[str]:
-    """``told`` with the options that this job has no value for, each after the one it stood after."""
+    """Return ``arguments`` with the default options without a value in this job, each at its usual
+    position."""
     for number, option in enumerate(default):
         if all(placeholders.get(word) for word in WORD_PATTERN.findall(option)):
             continue
@@ -265,7 +268,7 @@ def _normalize_flag(option: str) -> str:
 def _propose_shell(
     comparison: ClusterDiff, predicted: list[str], real: list[str]
 ) -> Iterator[tuple[str, Any]]:
-    """The shell of worker-0, what starts sshd there, and the options of deepspeed."""
+    """Propose the shell of worker-0, the command that starts sshd there, and the options of deepspeed."""
     yield "deepspeed.shell", real[:-1]
     predicted_line, real_line = predicted[-1], real[-1]
     sshd = predicted_line.partition(" & ")[0]

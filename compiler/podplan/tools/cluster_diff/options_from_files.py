@@ -1,4 +1,4 @@
-"""What settings the files of a job tell, those in its ConfigMap and those that its Pods mount."""
+"""Proposes options from the files of a job: those in its ConfigMap, and those that its Pods mount."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from podplan.tools.cluster_diff.name_patterns import insert_placeholders
 from podplan.tools.cluster_diff.observed_job import ClusterDiff, build_placeholders
 
 _HOST_PATTERN = re.compile(r"\{(host|pod|service)\}(\..*)?")
-_SAMPLE_PODS = 2  # Pods that are looked at for where keys are mounted
+_SAMPLE_PODS = 2  # Pods that are searched for mounts of keys
 
 
 def propose_hosts(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
-    """How replicas call each other, by MASTER_ADDR and by the first host of the hostfile."""
+    """Propose the host names of replicas, from MASTER_ADDR and the first line of the hostfile."""
     option = comparison.current_option("service.host")
     pods = [
         pair
@@ -44,7 +44,7 @@ def propose_hosts(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
 
 
 def _iter_first_hosts(comparison: ClusterDiff) -> Iterator[tuple[str, str]]:
-    """A host as predicted and as it really is."""
+    """Yield pairs of a predicted and a real host."""
     for pair in comparison.pairs_of_kind("Pod"):
         names = [_read_variable(one, "MASTER_ADDR") for one in (pair.predicted.object, pair.real)]
         if names[0] and names[1]:
@@ -69,14 +69,14 @@ def _read_variable(pod: dict[str, Any], name: str) -> str:
 
 
 def find_first_host(comparison: ClusterDiff) -> str:
-    """The first host of the hostfile, as predicted."""
+    """Return the first host of the predicted hostfile."""
     key = comparison.current_option("ssh.hostfile-key").value
     texts = [pair.predicted.object["data"].get(key, "") for pair in comparison.pairs_of_kind("ConfigMap")]
     return next((text.split()[0] for text in texts if text.split()), "")
 
 
 def _iter_changed_texts(comparison: ClusterDiff) -> Iterator[tuple[str, str]]:
-    """The texts of ConfigMaps that differ."""
+    """Yield the texts of ConfigMaps that differ."""
     for difference in comparison.differences:
         is_text = isinstance(difference.predicted, str) and isinstance(difference.real, str)
         if difference.kind == "ConfigMap" and difference.path[:1] == ("data",) and is_text:
@@ -84,7 +84,7 @@ def _iter_changed_texts(comparison: ClusterDiff) -> Iterator[tuple[str, str]]:
 
 
 def propose_files(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
-    """The names of the files, the form of their lines, and how the keys are mounted."""
+    """Propose the names of the files, the form of their lines, and the mounts of the keys."""
     for pair in comparison.pairs_of_kind("ConfigMap"):
         data = pair.real.get("data") or {}
         new_keys = [key for key in data if key not in pair.predicted.object["data"]]
@@ -101,7 +101,7 @@ def propose_files(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
 
 
 def _list_mount_folders(comparison: ClusterDiff) -> dict[str, None]:
-    """The folders that something is mounted at, or into, a file at a time."""
+    """Return the folders that are mount points, or contain mounted files."""
     mounts = [
         mount
         for pair in comparison.pairs_of_kind("Pod")[:_SAMPLE_PODS]
@@ -113,7 +113,7 @@ def _list_mount_folders(comparison: ClusterDiff) -> dict[str, None]:
 
 
 def _propose_lines(comparison: ClusterDiff, predicted_text: str, real_text: str) -> Iterator[tuple[str, Any]]:
-    """The form of the lines of a file, by the first of them, as predicted and as it really is."""
+    """Propose the form of the lines of a file, from its first predicted and real line."""
     id_ = comparison.kind_spec.proposed_options.hostfile_line
     line, real = predicted_text.splitlines()[:1], real_text.splitlines()[:1]
     if not id_ or not real or not "".join(line).strip():
@@ -135,7 +135,7 @@ def _propose_lines(comparison: ClusterDiff, predicted_text: str, real_text: str)
 
 
 def _propose_key_files(real: dict[str, Any] | None, path: tuple[str | int, ...]) -> Iterator[tuple[str, Any]]:
-    """The files of the keys, of the volume that a path leads into."""
+    """Propose the key files, from the volume of a path."""
     value: Any = real
     for step in path[: path.index("items") + 1]:
         value = value.get(step) if isinstance(value, dict) else value[int(step)]

@@ -1,4 +1,4 @@
-"""What the API server, admission, the scheduler and the kubelet add to an object: no difference.
+"""Fields that the API server, admission, the scheduler and the kubelet add to an object: no differences.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/, the default of each field; the admission plugins
 ServiceAccount, DefaultTolerationSeconds and Priority.
@@ -34,13 +34,13 @@ _LABEL_PREFIXES = (
 )
 _CONTAINER_LISTS = {"initContainers": "containers", "ephemeralContainers": "containers"}
 _PROBE_FIELDS = ("livenessProbe", "readinessProbe", "startupProbe")
-# The API server stores none of these where they say what holds anyway.
+# The API server does not store these values, because they are the default.
 _OMITTED_DEFAULTS = {
     **dict.fromkeys(("hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"), False),
     "initialDelaySeconds": 0,
 }
 
-# What is added to each kind, by path: * for any entry of a list.
+# Fields that are added to each kind, by path: * is any entry of a list.
 _SPEC_DEFAULTS: dict[str, dict[str, Any]] = {
     "Pod": {
         "dnsPolicy": "ClusterFirst",
@@ -94,9 +94,9 @@ _SPEC_DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
-    """Whether ``value``, which is at ``path`` of a real object and not predicted, is of the cluster's making.
+    """Whether ``value``, at ``path`` of a real object and not predicted, was added by the cluster.
 
-    ``real`` is the mapping or list that it stands in.
+    ``real`` is the mapping or list that contains it.
     """
     if value in _EMPTY_VALUES:
         return True
@@ -110,11 +110,11 @@ def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
     if kind == "Pod" and isinstance(name, int):
         return _is_admission_entry(path[-2], value)
     if kind == "Pod" and path[-3:-1] == ("resources", "requests"):
-        return True  # those that are not written are the limits
+        return True  # requests default to the limits
     if kind == "Pod" and path[-2:] == ("resources", "requests"):
         return True
     if kind == "Pod" and name == "ephemeralContainers":
-        return True  # of kubectl debug: no Pod may have them from the start
+        return True  # of kubectl debug: Pods cannot be created with them
     if kind == "Pod" and name == "hostPort":
         return bool(value == real.get("containerPort"))
     default = _SPEC_DEFAULTS.get(kind, {}).get(_normalize_path(path[1:]))
@@ -122,12 +122,12 @@ def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
 
 
 def is_omitted(path: Path, value: Any) -> bool:
-    """Whether ``value``, which is predicted at ``path``, is one that the API server does not store."""
+    """Whether the API server does not store ``value``, which is predicted at ``path``."""
     return value in _EMPTY_VALUES or (path[-1] in _OMITTED_DEFAULTS and value == _OMITTED_DEFAULTS[path[-1]])
 
 
 def is_equal_value(path: Path, predicted: Any, real: Any) -> bool:
-    """Whether two values mean the same: quantities by their size, others as they are."""
+    """Whether two values are equivalent: quantities by amount, others if equal."""
     if predicted == real and type(predicted) is type(real):
         return True
     if path[-3:-1] in (("resources", "limits"), ("resources", "requests")) or path[-1:] == ("sizeLimit",):
@@ -144,7 +144,7 @@ def _is_added_metadata(path: Path) -> bool:
 
 
 def _is_admission_entry(list_name: str | int, entry: Any) -> bool:
-    """Whether an entry of a list is one that admission adds to every Pod."""
+    """Whether admission adds this entry of a list to every Pod."""
     if not isinstance(entry, dict):
         return False
     if list_name == "tolerations":

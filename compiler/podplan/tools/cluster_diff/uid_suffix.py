@@ -1,4 +1,4 @@
-"""The digits in the names of children, where nothing tells the uid that they come from."""
+"""The name suffix of children, if the uid that it depends on is unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SUFFIX = r"-([0-9a-f]{5})(?=-[a-z])"
 
 
 def remove_name_suffix(objects: list[KubernetesObject], job: str) -> tuple[list[KubernetesObject], str]:
-    """Objects of a job as if it had no uid, and the digits left out: none where Pods do not share any."""
+    """Return the objects without the name suffix, and the suffix; "" if the Pods do not share one."""
     start = re.compile(rf"{re.escape(job)}{_SUFFIX}")
     matches = (start.match(one["metadata"]["name"]) for one in objects if one["kind"] == "Pod")
     suffixes = {found[1] if found else "" for found in matches}

@@ -1,4 +1,4 @@
-"""Changes as people read them: one for all objects of all jobs that change in the same way."""
+"""Aggregates changes: one for all objects of all jobs that change in the same way."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from podplan.tools.diff.repository_state import Ref
 
 JOB = "{job}"
 TRAINING = "containers[{training}]"
-MIN_WORD = 3  # a shorter name of a job is part of too many words
+MIN_WORD = 3  # a shorter job name is a part of too many words
 
 
 class _Entry(NamedTuple):
-    """What is known of a change: as it is in the first job, and as it is in all; ``parts`` as they differ.
+    """A change as in the first job, and its occurrences in all; ``parts`` are its differing parts.
 
     ``jobs`` has how many objects of each job have it.
     """
@@ -34,7 +34,8 @@ class _Entry(NamedTuple):
 
 
 class Folding:
-    """Gathers changes, equal ones as one; values that name their job are equal where nothing else differs."""
+    """Collects changes and aggregates equal ones; values that contain the name of their job are equal
+    otherwise."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, bytes], _Entry] = {}
@@ -50,10 +51,11 @@ class Folding:
         role: str = "",
         objects: int = 1,
     ) -> None:
-        """One change of ``objects`` objects of a job.
+        """Add one change of ``objects`` objects of a job.
 
-        ``words`` are those that stand for something that every job has: its name, and its container. Raises
-        LimitExceeded where there are more than anybody would read.
+        ``words`` has placeholders for texts that every job has: its name, and its container.
+
+        Raises LimitExceeded: if there are too many changes.
         """
         told = (
             _told(delta.part, words),
@@ -73,8 +75,8 @@ class Folding:
             entry.roles[role] = None
 
     def differences(self, numbers: Mapping[Ref, int]) -> Iterator[Difference]:
-        """The changes, each with how many objects have it, of the jobs that have one of the ``numbers``; in
-        the order of these."""
+        """Yield the changes, each with the number of its objects, for the jobs in ``numbers`` and in their
+        order."""
         found: list[tuple[int, _Entry, dict[int, int]]] = []
         for entry in self._entries.values():
             jobs = {numbers[job]: objects for job, objects in entry.jobs.items() if job in numbers}
@@ -110,7 +112,7 @@ def _difference(entry: _Entry, jobs: Mapping[int, int]) -> Difference:
 
 
 def _told(value: Any, words: Mapping[str, str]) -> Any:
-    """A value with what stands for the words in it."""
+    """Return a value with the texts in ``words`` replaced by their placeholders."""
     if isinstance(value, str):
         for word, instead in words.items():
             if len(word) >= MIN_WORD:

@@ -1,6 +1,7 @@
-"""Two trees compared: what becomes of each job, and what changes, folded over everything it changes in.
+"""Compares two revisions: the outcome for each job, and the changes, aggregated over the objects that have
+them.
 
-The trees are read file by file, side by side, so that most pairs are at hand together and nothing is kept.
+The trees are read file by file, side by side, so that most pairs are in memory together and nothing is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from podplan.tools.diff.unchanged_files import Unchanged
 
 
 class _Part(NamedTuple):
-    """A part that differs in ``objects`` of a kind; where its value is written now, or was."""
+    """A part that differs in ``objects`` of a kind, and where its value is written now, or was written."""
 
     kind: str
     delta: Delta
@@ -38,17 +39,17 @@ class _Part(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What differs in one job: in its CR, and in what is told of it at the level that was asked for."""
+    """The changes of one job: in its CR, and those to report at the requested level."""
 
     cr: list[Delta]
     told: list[_Part]
 
 
 def compare(before: Tree, after: Tree, level: Level) -> Diff:
-    """What differs between two trees, which are read here.
+    """Compare two trees, which are read here.
 
-    At ``source`` that is profiles as resolved, and CRs that are written by hand; at ``cr`` all CRs; at
-    ``lowered`` the objects that the controllers make, and of the CRs what none of those shows.
+    At ``source`` compare resolved profiles, and hand-written CRs; at ``cr`` all CRs; at ``lowered`` the
+    objects that controllers create, and the parts of CRs that no object shows.
     """
     comparing = _Comparing(before, after, level)
     for path in dict.fromkeys((*after.files.names, *before.files.names)):
@@ -80,7 +81,7 @@ def compare(before: Tree, after: Tree, level: Level) -> Diff:
 
 
 class _Comparing:
-    """Pairs of jobs, compared while both are at hand; those that are not are made again."""
+    """Compares pairs of jobs while both are in memory; others are rebuilt."""
 
     def __init__(self, before: Tree, after: Tree, level: Level) -> None:
         self.folding = Folding()
@@ -89,9 +90,9 @@ class _Comparing:
         self._compared: dict[tuple[Ref, Ref], Compared] = {}
 
     def read(self, path: str) -> None:
-        """Reads one more file of both trees, and compares the jobs that are paired within it.
+        """Read one more file of both trees, and compare the jobs that are paired in it.
 
-        Jobs of which nothing changes are made once: they are there for the sums.
+        Unchanged jobs are built once, for the totals.
         """
         now = self._after.read(path)
         if self._unchanged.holds(path, now):
@@ -102,7 +103,7 @@ class _Comparing:
             self._compare(one, other)
 
     def of(self, pair: Pair) -> Compared | None:
-        """What a pair comes to; None where it is none."""
+        """Return the result for a pair; None if a side is missing."""
         if pair.before is None or pair.after is None:
             return None
         return self._compared.get((pair.before.ref, pair.after.ref)) or self._compare(pair.before, pair.after)
@@ -135,7 +136,7 @@ def _seen(one: Whole, other: Whole, was: Job, now: Job, level: Level) -> _Seen:
 
 
 def _own(profile: Any) -> Any:
-    """A resolved profile as the author wrote it: it has the name that the CR gets."""
+    """Return a resolved profile as the author wrote it: with the name of the profile instead of the CR."""
     return {key: value for key, value in profile.items() if key in ("metadata", "spec")}
 
 
@@ -156,7 +157,8 @@ def _part_of_group(part: Lowered) -> _Part:
 
 
 def _renaming(one: Job, other: Job) -> Callable[[Any], Any]:
-    """What tells values of a job by the name that it has now, so that only other changes are seen."""
+    """Return a function that replaces the old name of a job by the new one, so that only other changes are
+    found."""
     old, new = one.name, other.name
     spaces = one.namespace, other.namespace
 
@@ -174,7 +176,7 @@ def _renaming(one: Job, other: Job) -> Callable[[Any], Any]:
 
 
 def _covered(parts: list[Lowered], one: Whole, other: Whole) -> Callable[[Delta], bool]:
-    """Whether lowered objects show a change of the CR, by where their values come from."""
+    """Return a predicate whether lowered objects show a change of the CR, by the origins of their values."""
     ways: list[tuple[bool, Path]] = []
     counts = any(part.delta.part == "" for part in parts)
     for part in parts:
@@ -227,7 +229,7 @@ def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange
 
 
 def _twice(before: Tree, after: Tree) -> Iterator[str]:
-    """What the change writes a second time, or no longer: it counts each time, and a cluster has it once."""
+    """Yield notes on objects that the change defines twice, or no longer twice: the cluster has each once."""
     known, written = (Counter(map(identity, tree.jobs)) for tree in (before, after))
     for more, fewer, tree, verb in ((written, known, after, "is"), (known, written, before, "was")):
         again = [
@@ -247,7 +249,8 @@ def _twice(before: Tree, after: Tree) -> Iterator[str]:
 
 
 def _stale(before: Tree, after: Tree) -> Iterator[str]:
-    """Rendered files that are not what their profiles render: what somebody wrote there is not compared."""
+    """Yield notes on rendered files that differ from what their profiles render: manual changes are not
+    compared."""
     now = {one.file for one in after.stale}
     gone = [one for one in before.stale if one.file not in now]
     if after.stale:

@@ -1,4 +1,4 @@
-"""Two versions of a document compared as people read them: entries by their names, quantities by size."""
+"""Compares two versions of a document: entries by name, quantities by amount."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from podplan.kubernetes.list_keys import IDENTITY_KEYS
 from podplan.kubernetes.quantities import parse_quantity
 
 _GENERIC_KEYS = (*ENTRY_NAME_KEYS, "path")
-# The order of these matters: of variables that refer to others, and of ranks.
+# Lists whose order matters: variables that refer to others, and ranks.
 _ORDERED = frozenset({"env", "replicaSpecs"})
 _QUANTITIES = frozenset(
     {"limits", "requests", "resources", "sizeLimit", "shm", "allocatable", "quota", "capacity", "storage"}
 )
-MAX_WORDS = 200  # of a stretch that is compared word by word: that takes the square of their number
+MAX_WORDS = 200  # of a range that is compared word by word, in quadratic time
 
 
 class Delta(NamedTuple):
-    """A part that differs: the paths in both documents, as people write it, and both values or ABSENT."""
+    """A part that differs: the formatted paths in both documents, and both values or ABSENT."""
 
     before_path: Path
     after_path: Path
@@ -39,7 +39,7 @@ class Delta(NamedTuple):
 
 
 def iter_document_changes(before: Any, after: Any) -> Iterator[Delta]:
-    """The parts that differ, in the order of ``before``, then what is new; none for equal data."""
+    """Yield the parts that differ, in the order of ``before``, then the new ones; none for equal data."""
     name_counts: EntryNameCounts = {}
     for change in iter_changes(before, after, _DIFF_RULES):
         data, path = (before, change.old_path) if change.new is ABSENT else (after, change.new_path)
@@ -52,7 +52,8 @@ def iter_document_changes(before: Any, after: Any) -> Iterator[Delta]:
 def _index_entries(
     path: Path, before: list[Any], after: list[Any]
 ) -> tuple[EntryIndexes, EntryIndexes] | None:
-    """None for lists of plain values, such as args; by place where nothing identifies the entries."""
+    """Return None for lists of plain values, such as args; index by position if nothing identifies the
+    entries."""
     if not any(isinstance(entry, dict | list) for entry in (*before, *after)):
         return None
     keys = _find_keys(str(path[-1]) if path else "", before, after)
@@ -60,7 +61,7 @@ def _index_entries(
 
 
 def _find_keys(field: str, before: list[Any], after: list[Any]) -> tuple[str, ...]:
-    """The keys that identify the entries of both lists; empty where nothing does but their place."""
+    """Return the keys that identify the entries of both lists; empty if only their position does."""
     entries = [*before, *after]
     if not all(isinstance(entry, dict) for entry in entries):
         return ()
@@ -78,7 +79,7 @@ def _find_keys(field: str, before: list[Any], after: list[Any]) -> tuple[str, ..
 
 
 def _is_equal(path: Path, before: Any, after: Any) -> bool:
-    """Whether two values mean the same: quantities by their size, where there are some."""
+    """Whether two values are equivalent: quantities are compared by amount."""
     if isinstance(before, list) and isinstance(after, list):
         return before == after and repr(before) == repr(after)
     if isinstance(before, bool) is isinstance(after, bool) and before == after:
@@ -95,7 +96,7 @@ _DIFF_RULES = DiffRules(
 
 
 def _iter_word_changes(change: Change) -> Iterator[Change]:
-    """A list of plain values, such as args: each stretch that differs is one change of a list.
+    """Yield each range of a list of plain values, such as args, that differs, as a change of a list.
 
     The value of an option comes with the option: ["--epochs", 90] and not [90].
     """
@@ -110,7 +111,7 @@ def _iter_word_changes(change: Change) -> Iterator[Change]:
 
 
 def _stretches(one: list[str], other: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Where two lists of words differ; what is long and has nothing around it in common, as one stretch."""
+    """Yield the ranges where two lists of words differ; long ranges without common words are one."""
     start, end = count_common_ends(one, other)
     left, right = (side[start : len(side) - end] for side in (one, other))
     if max(len(left), len(right)) > MAX_WORDS:

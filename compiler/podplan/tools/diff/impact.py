@@ -1,4 +1,4 @@
-"""What a change comes to: Pods, GPUs, and what queues are asked for, before and after."""
+"""The impact of a change: Pods, GPUs, and requests of queues, before and after."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podplan.tools.diff.repository_state import Job
 
 
 def impact(changes: Iterable[JobChange], before: Sequence[Job], after: Sequence[Job]) -> Impact:
-    """The sums over jobs; ``changes`` are counted by what they are."""
+    """Return the totals over jobs; ``changes`` are counted by outcome."""
     pods = Count(sum(job.pods for job in before), sum(job.pods for job in after))
     gpus = Count(sum(job.gpus for job in before), sum(job.gpus for job in after))
     found = Impact(pods, gpus, tuple(_queues(before, after)))
@@ -31,7 +31,7 @@ def _counted_as(change: JobChange) -> str:
 
 def _queues(before: Sequence[Job], after: Sequence[Job]) -> Iterator[Queue]:
     left, right = _asked(before), _asked(after)
-    # Inventories are known by their jobs; a side without any says nothing of them.
+    # Inventories are known only through jobs; a side without jobs has no quotas.
     quotas_before, quotas = _quotas(before or after), _quotas(after or before)
     for key in sorted({*left, *right}):
         queue, resource = key
@@ -42,7 +42,7 @@ def _queues(before: Sequence[Job], after: Sequence[Job]) -> Iterator[Queue]:
 
 
 def _asked(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
-    """What the jobs of a queue ask for, by queue and resource."""
+    """Return the requests of the jobs of each queue, by queue and resource."""
     found: dict[tuple[str, str], int] = {}
     for job in jobs:
         for queue, resource, units in job.asks:
@@ -51,7 +51,7 @@ def _asked(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
 
 
 def _quotas(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
-    """The quotas of the inventories that jobs have, those of the later jobs first."""
+    """Return the quotas in the inventories of jobs; those of later jobs take precedence."""
     inventories = {id(job.inventory): job.inventory for job in jobs if job.inventory is not None}
     found: dict[tuple[str, str], int] = {}
     for inventory in inventories.values():

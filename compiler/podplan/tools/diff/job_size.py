@@ -1,4 +1,4 @@
-"""What a job comes to: Pods, GPUs, and what it asks of its queue."""
+"""The size of a job: Pods, GPUs, and requests of its queue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podplan.lint.target import LoweredJob
 
 
 class Ask(NamedTuple):
-    """What a job asks for of a resource of a queue, in 10⁻⁹."""
+    """The request of a job for a resource of a queue, in 10⁻⁹."""
 
     queue: str
     resource: str
@@ -21,12 +21,12 @@ class Ask(NamedTuple):
 
 
 def size_of(groups: Sequence[ReplicaGroup]) -> tuple[int, int]:
-    """How many Pods there are, and how many GPUs they have together."""
+    """Return the number of Pods, and of their GPUs in total."""
     return count_pods_and_gpus([group for group in groups if group.doc.data["kind"] == "Pod"])
 
 
 def asked_by(cr: TracedDocument, groups: tuple[ReplicaGroup, ...]) -> tuple[Ask, ...]:
-    """What a job asks of its queue; nothing where it has no gang."""
+    """Return the requests of a job of its queue; empty without a gang."""
     job = LoweredJob(cr, groups)
     gang = find_pod_group(job)
     if gang is None:

@@ -1,4 +1,4 @@
-"""The lowered objects of one job, before and after: groups paired by name, and by the indexes of both."""
+"""Compares the lowered objects of one job: replica groups paired by name, and by common indexes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Told = Callable[[Any], Any]
 
 
 class Lowered(NamedTuple):
-    """A part that differs in ``objects`` of a kind and replica type, with the groups that are there."""
+    """A part that differs in ``objects`` of a kind and replica type, with the groups of both sides."""
 
     kind: str
     role: str
@@ -26,7 +26,7 @@ class Lowered(NamedTuple):
 
 
 def lowered(before: Sequence[ReplicaGroup], after: Sequence[ReplicaGroup], told: Told) -> Iterator[Lowered]:
-    """What differs; ``told`` renames what is before as it is called after."""
+    """Yield the differences; ``told`` replaces old names by new ones."""
     left, right = _by_name(before, told), _by_name(after, lambda data: data)
     for key in [*left, *(key for key in right if key not in left)]:
         ours, theirs = left.get(key, []), right.get(key, [])
@@ -53,7 +53,7 @@ def _both(one: ReplicaGroup, other: ReplicaGroup, count: int, told: Told) -> Ite
 def _whole(
     groups: Sequence[ReplicaGroup], others: Sequence[ReplicaGroup], told: Told, *, gone: bool
 ) -> Iterator[Lowered]:
-    """Objects that are only on one side, by their names; those whose indexes follow each other as one."""
+    """Yield the objects that exist on one side only, by name; consecutive indexes as one."""
     stretches: list[tuple[ReplicaGroup, int, int]] = []
     for group in sorted(groups, key=lambda group: group.start):
         for start, count in _without(group, others):
@@ -84,13 +84,13 @@ def _by_name(groups: Sequence[ReplicaGroup], told: Told) -> dict[tuple[str, str,
 
 
 def _overlap(one: ReplicaGroup, other: ReplicaGroup) -> int:
-    """How many indexes two groups have in common."""
+    """Return how many indexes two groups have in common."""
     first = max(one.start, other.start)
     return max(min(one.start + one.replicas, other.start + other.replicas) - first, 0)
 
 
 def _without(group: ReplicaGroup, others: Sequence[ReplicaGroup]) -> Iterator[tuple[int, int]]:
-    """The stretches of indexes of a group that none of the others has: the first, and how many."""
+    """Yield the ranges of indexes of a group that none of the others has: the first, and the count."""
     free = [(group.start, group.replicas)]
     for other in others:
         end = other.start + other.replicas
@@ -105,7 +105,8 @@ def _without(group: ReplicaGroup, others: Sequence[ReplicaGroup]) -> Iterator[tu
 
 
 def symbolic(group: ReplicaGroup) -> Any:
-    """The object of a group with ``{index}`` for the index, so that groups of other indexes compare."""
+    """Return the object of a group with ``{index}`` as the index, so that groups with other indexes
+    compare."""
     data = deepcopy(group.doc.data)
     for path, text in group.doc.replica_texts.items():
         parent = data

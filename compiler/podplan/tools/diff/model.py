@@ -1,4 +1,4 @@
-"""The result of a comparison, as reports read it."""
+"""The result of a comparison."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Count(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """What the jobs of a queue ask for of a resource, and its quota where the inventory says: in 10⁻⁹.
+    """What the jobs of a queue request of a resource, and its quota if the inventory has one: in 10⁻⁹.
 
-    ``quota_before`` is the one that it had; None where the inventory said nothing.
+    ``quota_before`` is the previous quota; None if the inventory had none.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Queue(NamedTuple):
 
 
 class JobChange(NamedTuple):
-    """What becomes of one job, or of another object of the tree.
+    """The outcome for one job, or for another object of the repository.
 
-    ``what`` is "created", "removed", "changed", "broken" (it is not what it was, and cannot be compiled or
-    lowered) or "mended". Of a changed one ``effect`` is what applying it does, and ``effects`` say why; it is
-    None where the CR is the same, and only the source or the prediction is another. ``was`` is its former
-    name, where it has a new one: the job is then another one for the cluster. ``variant`` is the environment
-    and matrix instance, ``file`` where it is written now, or was. ``findings`` are the errors of a broken
-    one, or those that a mended one had. ``is_job`` is false for other Kubernetes objects.
+    ``what`` is "created", "removed", "changed", "broken" (it differs, and cannot be compiled or lowered) or
+    "mended" (fixed). ``effect`` of a changed job is the effect of applying it, and ``effects`` explain that;
+    it is None if the CR is unchanged, and only the source or the prediction differs. ``was`` is the old name
+    of a renamed job, which is a new job for the cluster. ``variant`` is the environment and matrix instance,
+    ``file`` is where it is written now, or was written. ``findings`` are the errors of a broken job, or the
+    former errors of a mended one. ``is_job`` is false for other Kubernetes objects.
     """
 
     what: Literal["created", "removed", "changed", "broken", "mended"]
@@ -63,13 +63,13 @@ class JobChange(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One change of a value, in all the objects that have it.
+    """One change of a value, in all objects that have it.
 
-    ``kind`` is that of the objects, or JobProfile; ``part`` is the path as people write it, and ``path`` the
-    way to it in the first of the objects; both are empty for whole objects, whose names are then the values.
-    ``before`` and ``after`` are the values, or ABSENT. ``objects`` is how many there are, ``roles`` of which
-    replica types, and ``jobs`` are the indexes of their jobs in ``Diff.jobs``. ``place`` is where the value
-    is written now, or was if it is gone.
+    ``kind`` is that of the objects, or JobProfile; ``part`` is the formatted path, and ``path`` the path in
+    the first object; both are empty for whole objects, whose names are then the values. ``before`` and
+    ``after`` are the values, or ABSENT. ``objects`` is their number, ``roles`` are their replica types, and
+    ``jobs`` are the indexes of their jobs in ``Diff.jobs``. ``place`` is where the value is written now, or
+    was written.
     """
 
     kind: str
@@ -84,10 +84,10 @@ class Difference(NamedTuple):
 
 
 class Impact(NamedTuple):
-    """What the change comes to: sums over the jobs, and how many of them become what.
+    """The totals over the jobs, and the number of jobs by outcome.
 
-    Jobs that are broken on one side are in none of the sums. ``changed`` are those that the controllers take
-    up in place, ``relabelled`` those of which nothing that runs changes.
+    Jobs that are broken on one side are excluded from the totals. ``changed`` are updated in place by their
+    controllers, ``relabelled`` have no change of what runs.
     """
 
     pods: Count
@@ -103,7 +103,7 @@ class Impact(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """Everything that differs. ``base`` and ``head`` are what people call them; ``notes`` are sentences."""
+    """All differences. ``base`` and ``head`` are the names of the revisions; ``notes`` are sentences."""
 
     base: str
     head: str

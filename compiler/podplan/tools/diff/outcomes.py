@@ -1,4 +1,4 @@
-"""What becomes of a job between two trees, and what applying the change does."""
+"""The outcome for a job between two revisions, and the effect of applying the change."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_FINDINGS = 3  # of a broken job
 
 
 class Compared(NamedTuple):
-    """What a pair of jobs comes to: whether the CRs differ, whether anything does at the level that was asked
-    for, and what applying the change does."""
+    """The result for a pair of jobs: whether the CRs differ, whether anything differs at the requested
+    level, and the effect of applying the change."""
 
     of_cr: bool
     is_told: bool
@@ -28,7 +28,7 @@ UNCHANGED = Compared(of_cr=False, is_told=False, effect=None)
 
 
 def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
-    """What becomes of a job; None where nothing does. ``compared`` is None where it is only on one side."""
+    """Return the outcome for a job; None if nothing changes. ``compared`` is None if one side is missing."""
     job = pair.after or pair.before
     assert job is not None
     was = pair.before
@@ -70,7 +70,7 @@ def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
 
 
 def effect_of(was: Any, now: Any, deltas: list[Delta]) -> ChangeEffect | None:
-    """What applying a CR in the place of another does; None where they do not differ."""
+    """Return the effect of applying one CR over another; None if they are equal."""
     if not deltas:
         return None
     paths: list[Path] = []
@@ -106,6 +106,6 @@ def _few(findings: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def is_unknown(pair: Pair) -> bool:
-    """Whether nobody knows what a job comes to on one side, so that it counts on neither."""
+    """Whether a job is unknown on one side, because it is broken there, so that it counts on neither."""
     faulty = any(job is not None and job.findings for job in (pair.before, pair.after))
     return faulty or pair.wrong is not None or pair.mended is not None

@@ -1,4 +1,4 @@
-"""Which job of one tree is which of the other: by identity, else by what it is made of."""
+"""Pairs the jobs of two revisions: by identity, else by their source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podplan.tools.diff.repository_state import Broken, Job, Tree
 
 
 class Pair(NamedTuple):
-    """A job before and after; None where there is none. ``wrong`` says why there is none any more."""
+    """A job before and after; None if it does not exist. ``wrong`` is the reason why it is broken now."""
 
     before: Job | None
     after: Job | None
@@ -19,7 +19,7 @@ class Pair(NamedTuple):
 
 
 def paired(before: Tree, after: Tree) -> list[Pair]:
-    """All jobs of both trees, in the order of ``after``, then what was before."""
+    """Pair all jobs of both trees, in the order of ``after``, then the removed ones."""
     left, right = before.jobs, after.jobs
     found: dict[int, Job] = {}  # by the index in ``right``
     for by in (_identity_in_file, identity, _source, _place):
@@ -36,14 +36,14 @@ def paired(before: Tree, after: Tree) -> list[Pair]:
 
 
 def paired_in_file(before: list[Job], after: list[Job]) -> Iterator[tuple[Job, Job]]:
-    """The jobs of one file that ``paired`` pairs within it."""
+    """Yield the jobs of one file that ``paired`` would pair within the file."""
     found: dict[int, Job] = {}
     _match(before, after, found, _identity_in_file)
     return ((was, after[number]) for number, was in found.items())
 
 
 class _ByOrigin:
-    """What is broken, by the profile or the file that it is of."""
+    """Broken profiles and files, by the profile or the file."""
 
     def __init__(self, broken: Iterable[Broken]) -> None:
         self._known: dict[tuple[str, str], list[Broken]] = {}
@@ -52,14 +52,14 @@ class _ByOrigin:
             self._known.setdefault(key, []).append(one)
 
     def of(self, job: Job) -> Broken | None:
-        """The first that a job is of."""
+        """Return the first that a job comes from."""
         of_origin = self._known.get((job.origin, ""), []) if job.origin else []
         found = [one for one in of_origin if _is_of(one, job)] + self._known.get(("", job.file), [])
         return found[0] if found else None
 
 
 def new_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Broken]:
-    """What is broken now, was not before, and takes no job away that there was."""
+    """Yield what is broken now, was not before, and removes no job."""
     known = {id(pair.wrong) for pair in pairs if pair.wrong is not None}
     old = {_fault(one) for one in before.broken}
     for one in after.broken:
@@ -68,7 +68,7 @@ def new_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Bro
 
 
 def mended_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Broken]:
-    """What was broken before, is not now, and is no job either: such as a file that was not YAML."""
+    """Yield what was broken before, is not now, and is no job: such as a file that was not valid YAML."""
     known = {id(pair.mended) for pair in pairs if pair.mended is not None}
     now = {_place_of(one) for one in after.broken}
     there = {job.origin or job.file for job in after.jobs} | {job.file for job in after.jobs}
@@ -86,7 +86,7 @@ def _place_of(one: Broken) -> tuple[Hashable, ...]:
 
 
 def _is_of(one: Broken, job: Job) -> bool:
-    """Whether a job of the profile that is broken is among what is."""
+    """Whether a job belongs to the broken environments and variants of its profile."""
     return (one.environments is None or job.environment in one.environments) and (
         one.variants is None or job.variant in one.variants
     )
@@ -99,7 +99,7 @@ def _match(
     by: Callable[[Job], Hashable | None],
     fits: Callable[[Job, Job], bool] = lambda _was, _is: True,
 ) -> None:
-    """Pairs those that are left, by a key: the first with the first, the second with the second."""
+    """Pair the remaining jobs by a key: the first with the first, the second with the second."""
     taken = {job.ref for job in found.values()}
     free = dict(_numbered((job for job in left if job.ref not in taken), by))
     waiting = [(number, job) for number, job in enumerate(right) if number not in found]
@@ -127,17 +127,17 @@ def _identity_in_file(job: Job) -> Hashable:
 
 
 def identity(job: Job) -> Hashable:
-    """What a cluster tells objects apart by, in each environment."""
+    """Return the identity of an object in a cluster, for each environment."""
     return job.group, job.kind, job.namespace, job.name, job.environment
 
 
 def _source(job: Job) -> Hashable | None:
-    """The variant of a profile, whatever it is called: a name may hold a hash of what it is of."""
+    """Return the variant of a profile, independent of the name, which may contain a hash of the content."""
     return (job.group, job.kind, job.origin, job.variant) if job.origin else None
 
 
 def _place(job: Job) -> Hashable | None:
-    """The name alone: environments may have been renamed, or be new."""
+    """Return only the name: environments may have been renamed, or added."""
     return (job.group, job.kind, job.namespace, job.name) if job.is_job and job.name else None
 
 
@@ -146,5 +146,5 @@ def _whatever_kind(job: Job) -> Hashable | None:
 
 
 def _is_faulty(was: Job, now: Job) -> bool:
-    """Whether one of them is no job to a cluster: a kind that is wrong neither adds nor removes any."""
+    """Whether one of the jobs is invalid for a cluster: a wrong kind neither adds nor removes a job."""
     return bool(was.findings or now.findings)

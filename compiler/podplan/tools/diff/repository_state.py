@@ -1,7 +1,7 @@
-"""One side of a comparison: what is known of every job of a tree, and what cannot be compiled or lowered.
+"""One revision of a comparison: facts about every job, and what cannot be compiled or lowered.
 
-A job with all that it lowers to takes a hundred kilobytes or more. So only facts are kept of each; the job
-itself is there when it has just been read, and is made again when it is asked for later.
+A lowered job takes a hundred kilobytes or more. So only facts are kept of each; the job itself is in memory
+just after it was read, and is rebuilt when it is needed later.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from typing import NamedTuple
 from podplan.checker.check import summarize_plans
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
-from podplan.core.findings import Finding, Severity
+from podplan.core.findings import Diagnostic, Finding, Severity
 from podplan.core.limits import MAX_OBJECTS, LimitExceeded, limit_exceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.kinds.change_effects import has_generated_name
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.document_diagnostics import DocumentDiagnostic
 from podplan.lint.redaction import secrets_behind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans, validate_profile_document
 from podplan.redaction.hints import may_hold_secret
@@ -49,19 +48,19 @@ from podplan.workspace.files import OutsideRoot, find_root, read_inside_root
 from podplan.yaml import SourceFile
 
 MOST_KEPT = 60_000  # parts with an origin, in the jobs that were read last
-MOST_OPEN = 4  # items of which jobs are made again, one after the other
+MOST_OPEN = 4  # documents whose jobs are being rebuilt
 _HOLDING_TEXT = ("Secret", "ConfigMap")
-MOST_ERRORS = 5  # that are kept of what is broken
+MOST_ERRORS = 5  # kept of each broken profile
 
 
 Place = Callable[[], AbstractContextManager[object]]
 
 
 class Files(NamedTuple):
-    """The files of one side: what they are called, by their paths from ``top``, which are the same on both.
+    """The files of one revision: their names, by their paths from ``top``, which are the same in both.
 
-    ``top`` is the real path of the repository, or of the folder that is compared. The files are read inside
-    ``place()``, which makes the folder current that their names start from.
+    ``top`` is the real path of the repository, or of the compared folder. The files are read inside
+    ``place()``, which changes to the folder that their names are relative to.
     """
 
     names: Mapping[str, str]
@@ -70,7 +69,7 @@ class Files(NamedTuple):
 
 
 class Ref(NamedTuple):
-    """Where a job is from: a file, which item of the file, and which job of the item; from 0."""
+    """Where a job comes from: a file, the index of the document, and the index of the job; from 0."""
 
     file: str
     item: int
@@ -78,7 +77,8 @@ class Ref(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """A job with all that it lowers to; another Kubernetes object has neither ``profile`` nor ``groups``."""
+    """A job with all its lowered objects; another Kubernetes object has neither ``profile`` nor
+    ``groups``."""
 
     cr: TracedDocument
     profile: TracedDocument | None
@@ -88,20 +88,19 @@ class Whole(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many parts of it have an origin of their own, by which it takes memory."""
+        """Return the number of its parts with an origin, which is a measure of its memory."""
         docs = [self.cr, *([self.profile] if self.profile else []), *(group.doc for group in self.groups)]
         return 50 + sum(len(doc.origins) for doc in docs)
 
 
 class Job(NamedTuple):
-    """What is kept of a job of a tree, or of another Kubernetes object.
+    """The facts about a job, or about another Kubernetes object.
 
-    ``path`` is that of its file from the top, the same on both sides, and ``depends_on`` are the paths of the
-    files that the profile or CR names, and those that they name.
-    ``origin`` is the profile that it is of, by name, or "" for a hand-written CR. ``findings`` are errors of
-    one that the API server would refuse; it has then no groups. ``name`` of one that the API server names is
-    what the name begins with and a star; of one whose name is no text it is the file. ``asks`` is what it
-    asks of its queue, and ``content`` a digest of its CR.
+    ``path`` is the path of its file from the top, the same in both revisions, and ``depends_on`` are the
+    paths of the files that the profile or CR depends on, directly and indirectly. ``origin`` is the name of
+    its profile, or "" for a hand-written CR. ``findings`` are errors of a CR that the API server would
+    reject; it then has no groups. ``name`` is the prefix and a star for a generateName, and the file if the
+    name is not a string. ``asks`` are its requests of its queue, and ``content`` is a digest of its CR.
     """
 
     ref: Ref
@@ -130,9 +129,9 @@ class Job(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A profile, or what it is under some environments, of which there is no CR; a base; a file of no YAML.
+    """A profile without a CR, possibly only in some environments; a base profile; a file with invalid YAML.
 
-    ``environments`` and ``variants`` are the names and ids of those that are broken, None for all.
+    ``environments`` and ``variants`` are the names and ids of the broken ones, None for all.
     """
 
     file: str
@@ -145,19 +144,19 @@ class Broken(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is what jobs are made with, and no job."""
+        """Whether it is something that jobs depend on, and no job."""
         return self.kind in ("JobProfileBase", "ClusterInventory", "WorkloadMapping")
 
 
 class Stale(NamedTuple):
-    """A file with a rendered CR that is not what its profile, ``source``, renders."""
+    """A file with a rendered CR that differs from what its profile, ``source``, renders."""
 
     file: str
     source: str
 
 
 class _Rendered(NamedTuple):
-    """A CR that says what it was rendered from, the source of which is there."""
+    """A rendered CR whose source exists."""
 
     ref: Ref
     said: RenderHeader
@@ -167,12 +166,12 @@ class _Rendered(NamedTuple):
 
 
 class Tree:
-    """The jobs of files, read one after the other, each profile under each of its environments, or those that
-    ``settings`` names.
+    """The jobs of files, read one after the other, each profile in each environment, or in those of
+    ``settings``.
 
-    ``secrets`` are the texts in them that look secret, and ``incomplete`` the paths of the files that hold
+    ``secrets`` are the texts in them that look secret, and ``incomplete`` the paths of the files that contain
     more than jobs: something broken, or CRs that were rendered from a profile. ``denied`` are the names of
-    files that the user may not read.
+    files without permission to read.
     """
 
     def __init__(self, files: Files, settings: PipelineSettings, reader: Loader) -> None:
@@ -196,9 +195,10 @@ class Tree:
         self._replay = Replay(self._wholes, MOST_OPEN)
 
     def read(self, path: str) -> list[Job]:
-        """The jobs of one more file, if it is on this side; a rendered CR whose source is there is none.
+        """Read the jobs of one more file, if this revision has it; a rendered CR whose source exists is
+        skipped.
 
-        Raises UsageError, and LimitExceeded where there are too many objects.
+        Raises UsageError: if the file cannot be read. Raises LimitExceeded: if there are too many objects.
         """
         if path not in self.files.names:
             return []
@@ -214,11 +214,11 @@ class Tree:
             return self._add(path, source)
 
     def adopt(self, jobs: Sequence[Job]) -> None:
-        """Adds jobs of the other side, for a file of which this side has the same."""
+        """Add jobs of the other revision, for a file that is the same in this one."""
         self.jobs += jobs
 
     def whole(self, job: Job) -> Whole:
-        """A job with all that it lowers to. Raises UsageError."""
+        """Return a job with all its lowered objects. Raises UsageError: if its file has changed."""
         whole = self._kept.get(job.ref)
         if whole is None:
             with self.files.place():
@@ -226,7 +226,7 @@ class Tree:
         return whole
 
     def content(self, path: str) -> bytes | None:
-        """A digest of the file at a path from the top; None where it cannot be read."""
+        """Return a digest of the file at a path from the top; None if it cannot be read."""
         from hashlib import blake2b
 
         name = self.files.names.get(path, os.path.join(self.files.top, path))
@@ -237,7 +237,10 @@ class Tree:
                 return None
 
     def inventory(self, path: str) -> str | None:
-        """The text of the inventory that the jobs of a file are made with. Raises UsageError."""
+        """Return the text of the inventory for the jobs of a file, None if there is none or several.
+
+        Raises UsageError: if the configured inventory file has none.
+        """
         with self.files.place():
             doc = self._reader.find_unique_inventory(
                 TracedDocument(self.files.names[path], {}), self.settings.inventory_path
@@ -245,9 +248,9 @@ class Tree:
         return doc.source.text if doc is not None and doc.source is not None else None
 
     def finish(self) -> None:
-        """Adds what is known once all files are read.
+        """Add what is known once all files are read.
 
-        Raises LimitExceeded for files that reached a bound.
+        Raises LimitExceeded: for files that exceeded a limit.
         """
         if self._given_up:
             raise LimitExceeded(summarize_limit_errors(self._given_up))
@@ -277,7 +280,7 @@ class Tree:
                 self._rendered.append(_Rendered(ref, said, of, named, digest(item.doc.data)))
                 continue
             if item.declared_kind is not None:
-                self.incomplete.add(path)  # what it refers to is looked up in all files
+                self.incomplete.add(path)  # its references are resolved in all files
             wrong = list(self._read_item(item, ref, source))
             self.environments.update(*(one.environments or () for one in wrong))
             self.broken += wrong
@@ -294,7 +297,7 @@ class Tree:
         return self.jobs[first:]
 
     def _dependencies(self, file: str) -> tuple[str, ...]:
-        """The paths of the files that a file names, and those that they name."""
+        """Return the paths of the files that a file depends on, directly and indirectly."""
         found: dict[str, None] = {}
         waiting = [file]
         while waiting:
@@ -305,7 +308,7 @@ class Tree:
         return tuple(intern(path_from_top(self.files.top, name)) for name in found)
 
     def _read_item(self, item: ClassifiedDocument, ref: Ref, source: SourceFile) -> Iterator[Broken]:
-        """Adds the jobs of an item; what has no CR is given, with the errors that it has."""
+        """Add the jobs of a document; yield what has no CR, with its errors."""
         of_all: tuple[Finding, ...] = ()
         number = 0
         has_other_text = self.settings.param_values or "extends" in get_mapping(item.doc.data, "spec")
@@ -338,7 +341,7 @@ class Tree:
             self._room += self._kept.pop(oldest).weight
 
     def _wholes(self, ref: Ref) -> Iterator[Whole]:
-        """The jobs of an item, made again."""
+        """Yield the jobs of a document, rebuilt."""
         source = reload_file(ref.file)
         if hash(source.text) != self._texts[ref.file]:
             raise build_changed_error(ref.file)
@@ -347,7 +350,8 @@ class Tree:
                 yield _whole(plan)
 
     def _add_faults_of_bases(self) -> None:
-        """Gives jobs the errors of the bases that their profiles extend, and removes these bases."""
+        """Add the errors of base profiles to the jobs whose profiles extend them, and remove these base
+        profiles."""
         paths = {name: path for path, name in self.files.names.items()}
         shared = {paths.get(one.file): one for one in self.broken if one.kind == "JobProfileBase"}
         given: set[str] = set()
@@ -362,9 +366,9 @@ class Tree:
         ]
 
     def _stale(self) -> tuple[Stale, ...]:
-        """The rendered CRs that are not what their profiles render; of a broken profile nobody can tell.
+        """Return the rendered CRs that differ from what their profiles render; unknown for broken profiles.
 
-        Most profiles are in the tree, with the same flags: what they render is known.
+        Most profiles are in the tree, with the same flags, so their renders are known.
         """
         if not self._rendered:
             return ()
@@ -395,13 +399,14 @@ class Tree:
 
 
 def path_from_top(top: str, name: str) -> str:
-    """The path of a file as seen from the top, whatever links lead to it; its last part may be one."""
+    """Return the path of a file relative to the top, with links in its folders resolved, but not the last
+    part."""
     folder, last = os.path.split(name)
     return os.path.normpath(os.path.relpath(os.path.join(os.path.realpath(folder), last), top))
 
 
 def digest(data: object) -> bytes:
-    """What stands for the data of a CR, whatever the order of its keys."""
+    """Return a digest of the data of a CR, independent of the order of its keys."""
     from hashlib import blake2b
 
     written = json.dumps(data, sort_keys=True, default=str)
@@ -412,10 +417,7 @@ def _plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader)
     if item.category in SHARED_CATEGORIES:
         yield JobPlan(
             item,
-            tuple(
-                DocumentDiagnostic("profile", item.doc, problem)
-                for problem in validate_profile_document(item)
-            ),
+            tuple(problem.in_document("profile", item.doc) for problem in validate_profile_document(item)),
             None,
             failed_environments=("",),
         )
@@ -426,7 +428,7 @@ def _plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader)
 
 
 def _rendered_from(item: ClassifiedDocument) -> RenderHeader | None:
-    """What a CR says that it was rendered from; None where it is hand-written, or the source is gone."""
+    """Return the header of a rendered CR; None if it is hand-written, or the source does not exist."""
     said = parse_header(item) if item.category == "cr" else None
     return said if said is not None and os.path.exists(find_source_path(item, said)) else None
 
@@ -443,7 +445,7 @@ def _whole(plan: JobPlan) -> Whole:
 
 
 def _with_secrets(whole: Whole) -> Iterator[TracedDocument]:
-    """The documents of a job that may hold secrets: CR, profile, and lowered objects that hold text."""
+    """Yield the documents of a job that may contain secrets: CR, profile, and lowered objects with text."""
     yield whole.cr
     if whole.profile is not None:
         yield whole.profile
@@ -478,7 +480,7 @@ def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: 
 
 
 def _broken(item: ClassifiedDocument, plan: JobPlan, said: tuple[Finding, ...]) -> Broken:
-    """What has no CR: one variant, some environments, or all of a profile."""
+    """Return the broken part of a document: one variant, some environments, or all of a profile."""
     of_environments = None if plan.failed_environments == ("",) else plan.failed_environments
     return Broken(
         item.doc.name,
@@ -492,12 +494,12 @@ def _broken(item: ClassifiedDocument, plan: JobPlan, said: tuple[Finding, ...]) 
     )
 
 
-def _is_error(seen: DocumentDiagnostic) -> bool:
-    return BUILTIN_RULES[seen.diagnostic.rule].severity is Severity.ERROR
+def _is_error(seen: Diagnostic) -> bool:
+    return BUILTIN_RULES[seen.rule].severity is Severity.ERROR
 
 
 def _origin(item: ClassifiedDocument) -> str:
-    """The profile that an item is, by its name, else by its place."""
+    """Return the profile of a document, by its name, else by its location."""
     if item.category in ("cr", "object"):
         return ""
     return get_text(get_mapping(item.doc.data, "metadata"), "name") or item.doc.name
@@ -516,7 +518,7 @@ def _unreadable(source: SourceFile, settings: PipelineSettings, reader: Loader) 
 
 
 def demand_environments(settings: PipelineSettings, known: frozenset[str]) -> None:
-    """Raises UsageError for an environment that was asked for and no profile has."""
+    """Raise UsageError for a requested environment that no profile has."""
     for name in settings.environments if isinstance(settings.environments, tuple) else ():
         if name not in known:
             there = f"there are {', '.join(sorted(known))}" if known else "no profile has any"

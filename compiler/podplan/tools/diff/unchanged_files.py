@@ -1,4 +1,4 @@
-"""Which files hold jobs that a change does not touch, so that these are compiled and lowered only once."""
+"""Finds files whose jobs a change does not affect, so that these are compiled and lowered only once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from podplan.tools.diff.repository_state import Job, Tree
 
 
 class Unchanged:
-    """Compares files of two trees with all that they depend on, each of them once."""
+    """Compares files of two revisions with everything that they depend on, each once."""
 
     def __init__(self, before: Tree, after: Tree) -> None:
         self._before, self._after = before, after
@@ -16,9 +16,9 @@ class Unchanged:
         self._same: dict[str, bool] = {}
 
     def holds(self, path: str, jobs: Sequence[Job]) -> bool:
-        """Whether a file gives the same ``jobs`` on both sides, which are those of one side.
+        """Whether a file has the same ``jobs``, those of one revision, in both.
 
-        Where a file holds more than jobs, that says nothing of the rest, and is false.
+        False if the file contains more than jobs, which may differ.
         """
         if not self._has_same_settings or not jobs or path in self._after.incomplete:
             return False

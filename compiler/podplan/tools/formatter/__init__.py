@@ -1,7 +1,7 @@
-"""Profiles, bases and inventories in one form: fields in the order of the schema, two blanks for a level.
+"""Formats profiles, base profiles and inventories: fields in the order of the schema, two blanks per level.
 
-Comments stay with what they are about. The data is the same before and after, and so is what profiles compile
-to; nothing is returned that was not read again and compared.
+Comments stay with the entries that they belong to. The data stays the same, and so do the compiled profiles;
+every result is parsed again and compared.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ SCHEMA_BY_CATEGORY = {
 
 
 class FormatMismatchError(Exception):
-    """The form would not say the same; this is a fault of podplan. ``args[0]`` says what differs."""
+    """The formatted text would have other data, which is an internal error; ``args[0]`` is the difference."""
 
 
 def format_source(source: SourceFile) -> str:
-    """The text of a file, without faults, with its profiles, bases and inventories in canonical form.
+    """Format a file without syntax errors.
 
-    Line breaks are those of the first line, and a byte order mark stays. Raises Unequal.
+    Line breaks are those of the first line, and a byte order mark is kept.
+
+    Raises FormatMismatchError: if the data would change.
     """
     text, last, parts = source.text, 0, []
     line_break = LINE_BREAK.search(text)
@@ -59,7 +61,7 @@ def format_source(source: SourceFile) -> str:
 
 
 def _iter_document_spans(source: SourceFile) -> Iterator[tuple[DocumentSpan, str]]:
-    """The documents that are formatted, each with the name of its schema."""
+    """Yield the documents that are formatted, each with the name of its schema."""
     for document_span, document in zip(find_document_spans(source.text), source.documents, strict=True):
         category = classify_document(TracedDocument(document.file, document.data, source=document)).category
         if category in SCHEMA_BY_CATEGORY and document_span.tree.node_type == "map":
@@ -67,7 +69,7 @@ def _iter_document_spans(source: SourceFile) -> Iterator[tuple[DocumentSpan, str
 
 
 def _expand_root(tree: CstNode) -> CstNode:
-    """The root of a document as blocks, down to the fields of its spec."""
+    """Return the root of a document in block style, down to the fields of its spec."""
     entries = tuple(
         leaf._replace(value=leaf.value._replace(is_flow=False))
         if leaf.key is not None and leaf.key.value == "spec" and leaf.value.entries

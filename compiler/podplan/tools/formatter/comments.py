@@ -1,7 +1,7 @@
-"""Comments and blank lines hung onto the entries that they are about, so that they move with them.
+"""Attaches comments and blank lines to the entries that they belong to, so that they move with them.
 
-A comment in a line of its own is about the entry below it, unless it is indented like the entries above,
-which it then closes. What a blank line parts from the first entry opens the whole collection.
+A comment on its own line belongs to the entry below it, unless it is indented like the entries above, which
+it then closes. A comment separated by a blank line from the first entry opens the whole collection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LINE_BREAK = re.compile(r"\r\n?|\n")
 _COMMENTED_ENTRY = re.compile(r"#+[ \t]*-[ \t]")
 
 EntryPath = tuple[int, ...]
-CommentTarget = tuple[str, EntryPath]  # the table of Marks, and whose entry
+CommentTarget = tuple[str, EntryPath]  # the field of AttachedLines, and the path of the entry
 
 
 class BlockEntry(NamedTuple):
@@ -32,7 +32,7 @@ class BlockEntry(NamedTuple):
 
 
 class EntryIndex(NamedTuple):
-    """The entries of all blocks of a document in order, outermost first; where they start; by their ways."""
+    """The entries of all blocks of a document in order, outermost first; where they start; by their paths."""
 
     text: str
     entries: list[BlockEntry]
@@ -41,7 +41,7 @@ class EntryIndex(NamedTuple):
 
 
 class AttachedLines(NamedTuple):
-    """Lines for each entry by its way, and for each collection by the way that leads to it."""
+    """Lines for each entry by its path, and for each collection by its path."""
 
     above: dict[EntryPath, list[str]]
     beside: dict[EntryPath, str]
@@ -50,9 +50,9 @@ class AttachedLines(NamedTuple):
 
 
 def attach_comments(text: str, tree: CstNode, first: int, last: int) -> CstNode:
-    """``tree``, the root of a document between two offsets of ``text``, with its comments and blank lines.
+    """Return ``tree``, the root of a document between two offsets of ``text``, with comments and blank lines.
 
-    Collections in brackets that hold comments become blocks, for there is no other room for them.
+    Flow collections that contain comments become blocks, because only those can keep them.
     """
     document_comments = list(iter_comments_outside(text, list(iter_scalar_spans(text, tree)), first, last))
     tree = _expand_commented(tree, [comment.start for comment in document_comments])
@@ -80,14 +80,14 @@ def attach_comments(text: str, tree: CstNode, first: int, last: int) -> CstNode:
 
 
 def _expand_commented(tree: CstNode, comments: list[int]) -> CstNode:
-    """``tree`` with blocks in the place of collections in brackets that hold a comment."""
+    """Return ``tree`` with blocks in place of flow collections that contain a comment."""
     has_comment = bisect_right(comments, tree.start) < bisect_right(comments, tree.end - 1)
     entries = tuple(leaf._replace(value=_expand_commented(leaf.value, comments)) for leaf in tree.entries)
     return tree._replace(entries=entries, is_flow=tree.is_flow and not has_comment)
 
 
 def _list_block_entries(tree: CstNode, path: EntryPath, text: str) -> list[BlockEntry]:
-    """The entries of all blocks below a tree, in order, outermost first."""
+    """Return the entries of all blocks below a tree, in order, outermost first."""
     if tree.is_flow:
         return []
     block_entries: list[BlockEntry] = []
@@ -100,7 +100,7 @@ def _list_block_entries(tree: CstNode, path: EntryPath, text: str) -> list[Block
 
 
 def _is_continuation(comment: Comment, previous: Comment, text: str) -> bool:
-    """Whether two comments in lines of their own stand right below one another."""
+    """Whether two comments on their own lines directly follow one another."""
     between = text[previous.start + len(previous.text) : comment.start]
     column = previous.start - previous.line_start
     return (
@@ -114,7 +114,7 @@ def _is_continuation(comment: Comment, previous: Comment, text: str) -> bool:
 def _attach_comment(
     comment: Comment, entry_index: EntryIndex, attached: AttachedLines, known_target: CommentTarget | None
 ) -> CommentTarget | None:
-    """Notes a comment where it belongs, which is ``home`` where that is known already; that comes back."""
+    """Attach a comment to ``known_target``, or to the target found for it; return the target."""
     next_index = bisect_right(entry_index.starts, comment.start)
     previous = entry_index.entries[next_index - 1] if next_index else None
     following = entry_index.entries[next_index] if next_index < len(entry_index.entries) else None
@@ -135,14 +135,16 @@ def _attach_comment(
 def _find_target(
     comment: Comment, previous: BlockEntry | None, following: BlockEntry | None, entry_index: EntryIndex
 ) -> CommentTarget:
-    """What a comment in a line of its own, between two entries, is about."""
+    """Return what a comment on its own line, between two entries, belongs to."""
     column = comment.start - comment.line_start
     if previous is None:
         return "above", (0,)
     value = previous.leaf.value
     if value.node_type == "scalar" and comment.start < value.start:
         return "above", _find_owner_path(previous, entry_index)
-    if _is_empty_value(value) and column > max(previous.column, following.column if following else 0):
+    is_deepest = column > max(previous.column, following.column if following else 0)
+    # Further right than both entries is a second line beside the value above, or what may become its value.
+    if is_deepest and (_is_empty_value(value) or (following is not None and _is_inline(value))):
         return "below", previous.path
     for depth in range(len(previous.path) - 1, -1, -1):
         path = previous.path[:depth]
@@ -155,6 +157,14 @@ def _find_target(
     return "closing", ()
 
 
+def _is_inline(value: CstNode) -> bool:
+    return (
+        value.is_flow
+        or value.node_type == "alias"
+        or (value.node_type == "scalar" and value.style not in ("|", ">"))
+    )
+
+
 def _is_empty_value(value: CstNode) -> bool:
     if value.node_type == "scalar":
         return not value.style and not value.prefix and scalars.resolve_plain(value.value) is None
@@ -162,7 +172,7 @@ def _is_empty_value(value: CstNode) -> bool:
 
 
 def _find_owner_path(block_entry: BlockEntry, entry_index: EntryIndex) -> EntryPath:
-    """The way of an entry; for the first field of an entry of a list, that of the latter."""
+    """Return the path of an entry; for the first field of a list entry, the path of that entry."""
     path = block_entry.path
     while path[-1] == 0 and len(path) > 1 and entry_index.by_path[path[:-1]].leaf.key is None:
         path = path[:-1]
@@ -182,7 +192,8 @@ def _is_after_blank(text: str, start: int) -> bool:
 
 
 def _apply_lines(tree: CstNode, path: EntryPath, attached: AttachedLines) -> CstNode:
-    """``tree`` with its marks; lines above the first entry open it all where a blank line ends them."""
+    """Return ``tree`` with its lines; those above the first entry open the collection if a blank line ends
+    them."""
     entries = tuple(
         leaf._replace(
             value=_apply_lines(leaf.value, (*path, index), attached),
@@ -209,7 +220,7 @@ def _apply_lines(tree: CstNode, path: EntryPath, attached: AttachedLines) -> Cst
 
 
 def count_comments(source: SourceFile) -> Counter[str]:
-    """The comments of a file without faults, and how often it has each."""
+    """Count the comments of a file without syntax errors."""
     text = source.text
     if "#" not in text:
         return Counter()

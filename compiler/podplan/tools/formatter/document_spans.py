@@ -1,4 +1,4 @@
-"""The documents of a text, each with what belongs to it: the lines between the markers around it."""
+"""The documents of a text, each with its lines between the markers around it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podplan.yaml.tree import CstNode, parse_cst
 
 
 class DocumentSpan(NamedTuple):
-    """The root of a document, and the offsets of what belongs to it."""
+    """The root of a document, and the offsets of its lines."""
 
     tree: CstNode
     start: int
@@ -17,7 +17,7 @@ class DocumentSpan(NamedTuple):
 
 
 def find_document_spans(text: str) -> list[DocumentSpan]:
-    """The documents of a text without faults; those without content are left out."""
+    """Return the documents of a text without syntax errors; empty documents are skipped."""
     document_spans = []
     for tree in parse_cst(text):
         before, after = find_markers_around(text, tree.start, tree.end)
@@ -31,6 +31,6 @@ def find_document_spans(text: str) -> list[DocumentSpan]:
 
 
 def _find_content_start(text: str, start: int, content: int) -> int:
-    """Where a document begins behind its ---: in the next line, unless it has something in this one."""
+    """Return where a document begins after its ---: on the next line, unless this line has content."""
     line_break = LINE_BREAK.search(text, start)
     return line_break.end() if line_break and line_break.end() <= content else start

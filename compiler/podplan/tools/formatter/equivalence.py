@@ -1,4 +1,4 @@
-"""What the profiles of a file compile to, for the comparison of two texts of it."""
+"""Compares what the profiles of a file compile to with two texts of the file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from podplan.yaml import SourceFile, parse_yaml
 
 
 class CompileOutcome(NamedTuple):
-    """The CRs of a profile by environment and instance, as JSON, and what is wrong, by rule and message."""
+    """The CRs of a profile by environment and instance, as JSON, and its diagnostics, by rule and message."""
 
     crs: tuple[tuple[str, str], ...]
     diagnostics: tuple[tuple[str, str], ...]
 
 
 def require_equivalent(source: SourceFile, text: str, settings: PipelineSettings) -> None:
-    """Raises Unequal where the profiles of a file would compile to something else with another text.
+    """Raise FormatMismatchError if the profiles of a file would compile differently with another text.
 
-    Where both texts have the same data in the same order, nothing is compiled: that gives the same.
+    Nothing is compiled if both texts have the same data in the same order.
     """
     after = parse_yaml(text.encode(), source.file)
     if _serialize_in_order(source) == _serialize_in_order(after):
@@ -36,7 +36,7 @@ def require_equivalent(source: SourceFile, text: str, settings: PipelineSettings
 
 
 def compile_outcomes(source: SourceFile, settings: PipelineSettings, reader: Loader) -> list[CompileOutcome]:
-    """What each profile of a file compiles to, under every environment."""
+    """Compile each profile of a file in every environment."""
     return [
         _compile_item(item, settings, reader)
         for item in classify_documents(source)
@@ -50,9 +50,9 @@ def _compile_item(item: ClassifiedDocument, settings: PipelineSettings, reader: 
         resolution = resolve_profile(
             item.doc, load_base=reader.load_base, inventory=inventory, environments="all", sets={}
         )
-    except UsageError as error:  # the same for both texts, and none of ours
+    except UsageError as error:  # the same for both texts
         return CompileOutcome((), (("", str(error)),))
-    crs, diagnostics = [], [problem for _, problem in resolution.diagnostics]
+    crs, diagnostics = [], list(resolution.diagnostics)
     for variant in resolution.variants:
         compiled = compile_profile(variant.doc, variant.inventory)
         crs.append((variant.id, _serialize_canonically(compiled.cr)))

@@ -1,6 +1,6 @@
 """The canonical order of the fields of profiles and inventories: that of their schemas.
 
-Names that somebody chose keep the order in which they are written, and so does what Kubernetes defines.
+User-defined names keep their order, and so do fields that Kubernetes defines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MERGE_KEY = "<<"
 
 
 def order_fields(tree: CstNode, name: str) -> CstNode:
-    """The root of a document with its fields in the order of the schema ``name``."""
+    """Return the root of a document with its fields in the order of the schema ``name``."""
     schema = load_schema_file(name)
     return _order_tree(tree, schema, schema["$defs"])
 
@@ -42,7 +42,7 @@ def _order_tree(tree: CstNode, schema: Any, definitions: Schema) -> CstNode:
 
 
 def _iter_schema_forms(schema: Any, definitions: Schema) -> Iterator[Schema]:
-    """A schema and all that it may stand for."""
+    """Yield a schema and its alternatives, with references followed."""
     if not isinstance(schema, dict):
         return
     yield schema
@@ -57,7 +57,7 @@ def _iter_schema_forms(schema: Any, definitions: Schema) -> Iterator[Schema]:
 
 
 def _find_entry_schema(leaf: CstEntry, schema_forms: list[Schema]) -> Schema:
-    """The schema of an entry, {} where there is none."""
+    """Return the schema of an entry, or {}."""
     if leaf.key is None:
         return {"anyOf": [form["items"] for form in schema_forms if "items" in form]}
     name = _get_key_name(leaf)
@@ -75,7 +75,7 @@ def _get_key_name(leaf: CstEntry) -> str:
 
 
 def _has_bound_alias(entries: tuple[CstEntry, ...]) -> bool:
-    """Whether an alias in one entry stands for an anchor in another, which has to come first."""
+    """Whether an alias in one entry refers to an anchor in another, which must come first."""
     entries_by_anchor: dict[str, set[int]] = {}
     for index, entry in enumerate(entries):
         for name in _iter_anchors(entry.value):

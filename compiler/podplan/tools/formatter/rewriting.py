@@ -1,6 +1,6 @@
-"""A tree that was changed as text: what is as it was keeps its characters, what is new is printed.
+"""Writes a changed tree as text: unchanged parts keep their characters, new ones are formatted.
 
-The old and the new tree share the entries that did not change; those are the same objects.
+The old and the new tree share the entries that did not change, as the same objects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Path = tuple[str | int, ...]
 
 
 def change_at(tree: CstNode, path: Path, change: Callable[[CstNode], CstNode]) -> CstNode:
-    """``tree`` with the value at ``path`` changed. Raises LookupError where nothing is written there."""
+    """Return ``tree`` with the value at ``path`` changed. Raises LookupError: if the path does not exist."""
     if not path:
         return change(tree)
     index = find_entry_index(tree, path[0])
@@ -27,7 +27,7 @@ def change_at(tree: CstNode, path: Path, change: Callable[[CstNode], CstNode]) -
 
 
 def find_entry_index(tree: CstNode, step: str | int) -> int:
-    """The index of an entry. Raises LookupError."""
+    """Return the index of an entry. Raises LookupError: if it does not exist."""
     if isinstance(step, int) and tree.node_type == "list" and step < len(tree.entries):
         return step
     for index, leaf in enumerate(tree.entries):
@@ -37,17 +37,17 @@ def find_entry_index(tree: CstNode, step: str | int) -> int:
 
 
 def build_scalar(text: str) -> CstNode:
-    """A scalar that is not written yet, as its text."""
+    """Build a new scalar from its text."""
     return CstNode("scalar", -1, -1, value=text)
 
 
 def build_field(name: str, value: CstNode) -> CstEntry:
-    """An entry of a map that is not written yet."""
+    """Build a new entry of a mapping."""
     return CstEntry(build_scalar(name), value, -1)
 
 
 def rewrite_document(text: str, old: CstNode, new: CstNode, start: int, end: int) -> str:
-    """The text of a document, which is ``old`` between two offsets, when it is to be ``new``."""
+    """Return the text of a document, which is ``old`` between two offsets, changed to ``new``."""
     list_indent = "  " if _indents_lists(old) else ""
     style = FormatStyle(list_indent, normalizes_scalars=False, width=len(text))
     line_break = LINE_BREAK.search(text)
@@ -60,14 +60,14 @@ def rewrite_document(text: str, old: CstNode, new: CstNode, start: int, end: int
 
 
 def _is_equivalent(spliced: str, formatted: str) -> bool:
-    """Whether one text has the data of another, and every comment of it."""
+    """Whether one text has the same data as another, and all its comments."""
     spliced_source, formatted_source = parse_yaml(spliced.encode(), ""), parse_yaml(formatted.encode(), "")
     data = [[one.data for one in source.documents] for source in (spliced_source, formatted_source)]
     return data[0] == data[1] and count_comments(spliced_source) >= count_comments(formatted_source)
 
 
 def _indents_lists(tree: CstNode) -> bool:
-    """Whether the first list of a document stands further right than its key."""
+    """Whether the first list of a document is indented below its key."""
     for leaf in tree.entries:
         value = leaf.value
         if value.node_type == "list" and not value.is_flow and value.entries and leaf.key is not None:
@@ -95,11 +95,11 @@ def _is_first_list_indented(tree: CstNode) -> bool | None:
 def _splice_entries(
     text: str, old: CstNode, new: CstNode, start: int, end: int, style: FormatStyle, line_break: str
 ) -> str:
-    """The entries of a block, from behind its head to the end of what belongs to it."""
+    """Return the entries of a block, from after its head to the end of its lines."""
     starts = [_find_entry_start(text, leaf, start) for leaf in old.entries]
     extents = list(zip(starts, [*starts[1:], end], strict=True))
     indent = " " * old.column
-    in_line = bool(text[find_line_start(text, starts[0]) : starts[0]].strip())  # behind a dash
+    in_line = bool(text[find_line_start(text, starts[0]) : starts[0]].strip())  # after a dash
     index_by_start = {leaf.start: index for index, leaf in enumerate(old.entries)}
     parts = [text[start : starts[0]]]
     for number, leaf in enumerate(new.entries):
@@ -135,12 +135,12 @@ def _are_blocks(*trees: CstNode) -> bool:
 
 
 def _find_head_end(leaf: CstEntry) -> int:
-    """Where the block below an entry may begin: behind its key, or its dash."""
+    """Return where the block below an entry may begin: after its key, or its dash."""
     return leaf.key.end + 1 if leaf.key is not None else leaf.start + 1
 
 
 def _find_entry_start(text: str, leaf: CstEntry, lower_bound: int) -> int:
-    """Where an entry begins with the comments above it, which are its own."""
+    """Return where an entry begins, including the comments above it."""
     start = find_line_start(text, leaf.start)
     if text[max(start, lower_bound) : leaf.start].strip(" \t") or start < lower_bound:
         return leaf.start

@@ -1,5 +1,5 @@
-"""Pictures of jobs as lowered: what runs, what it reads, and who reaches whom on which port.
+"""Graphs of lowered jobs: what runs, what it reads, and who connects to whom on which port.
 
-`picture.picture` looks at a CR and its replica groups and makes the small model in `model`; `svg` and
-`mermaid` turn that into text. All are pure functions, and the same job gives the same bytes.
+``picture.build_graph`` builds the ``model`` from a CR and its replica groups; ``svg`` and ``mermaid`` render
+it as text. All are pure functions, and the same job gives the same bytes.
 """

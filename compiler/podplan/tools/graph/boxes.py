@@ -1,11 +1,11 @@
-"""The parts of a picture in their places. Lengths are whole CSS pixels, from the top left of the picture."""
+"""The parts of a graph with their positions. Lengths are integers in CSS pixels, from the top left."""
 
 from __future__ import annotations
 
 from podplan.core.typing import NamedTuple
 from podplan.tools.graph.model import Card, SideBox
 
-STACK_OFFSET = 6  # how far the cards behind a card of several Pods stand out
+STACK_OFFSET = 6  # offset of the cards drawn behind a card of several Pods
 
 
 class Box(NamedTuple):
@@ -24,7 +24,7 @@ class Box(NamedTuple):
 
 
 class PlacedCard(NamedTuple):
-    """A card in its place, its fields in lines, and the boxes of its rows."""
+    """A card with its position, its fields in lines, and the boxes of its rows."""
 
     card: Card
     box: Box

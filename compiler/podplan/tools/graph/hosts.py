@@ -1,4 +1,5 @@
-"""Who names the host of whom: in variables, on the command line, or in a file that the command names."""
+"""Finds which Pods name the hosts of others: in variables, on the command line, or in a file that the
+command names."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_objec
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 
-_PORT_SUFFIX = re.compile(r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?", re.ASCII)  # after a host, which may go on
+_PORT_SUFFIX = re.compile(r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?", re.ASCII)  # after a host
 _MAX_INDEX_DIGITS = 7
 
 
 class HostMention(NamedTuple):
-    """Pods named by their host: the ``replica`` of their role or all, ``by`` what, and on which ports."""
+    """Pods that are named by their host: one ``replica`` of a role or all, in which ``source``, and the
+    ports."""
 
     role: str
     replica: int | None
@@ -25,7 +27,7 @@ class HostMention(NamedTuple):
 
 
 class _HostPattern(NamedTuple):
-    """A host name of a role, with its ports for where nobody says which. ``offset`` is of the index."""
+    """A host name of a role, with its default ports. ``offset`` is that of the index."""
 
     pattern: str
     role: str
@@ -34,14 +36,15 @@ class _HostPattern(NamedTuple):
 
 
 class HostIndex(NamedTuple):
-    """The names under which the Pods of a job are reached, with one pattern that finds any of them."""
+    """The host names of the Pods of a job, with one pattern that matches any of them."""
 
     host_patterns: tuple[_HostPattern, ...]
     pattern: re.Pattern[str] | None
 
 
 def build_host_index(services: Sequence[ReplicaGroup], pods: Sequence[ReplicaGroup]) -> HostIndex:
-    """The hosts of a job: its Services by name, and Pods by theirs where one Service is for the whole job."""
+    """Build the hosts of a job: its Services by name, and Pods by theirs if one Service is for the whole
+    job."""
     pattern_by_text = {
         host.pattern: host
         for host in (_build_host_pattern(one, _format_ports(one.doc.data)) for one in services)
@@ -81,7 +84,10 @@ def _format_ports(service: Mapping[str, Any]) -> str:
 def find_mentions(
     pod: ReplicaGroup, host_index: HostIndex, files: Mapping[str, TracedDocument]
 ) -> list[HostMention]:
-    """The hosts that the Pods of a group name, each once. ``files`` are the ConfigMaps of the job by name."""
+    """Find the hosts that the Pods of a group name, each once.
+
+    ``files`` are the ConfigMaps of the job by name.
+    """
     if host_index.pattern is None:
         return []
     found_mentions: dict[HostMention, None] = {}
@@ -112,7 +118,7 @@ def _iter_containers(pod: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str
 
 
 def _list_samples(doc: TracedDocument, path: Path, plain_text: str) -> list[str]:
-    """A text, with the first and the last piece of each run of replicas in place of all of them."""
+    """Return a text with only the first and the last line of each run of replicas."""
     varying = doc.replica_texts.get(path)
     if not isinstance(varying, Listing):
         return [plain_text]
@@ -129,7 +135,8 @@ def _list_samples(doc: TracedDocument, path: Path, plain_text: str) -> list[str]
 
 
 def _find_port(variable: str, value_by_name: Mapping[str, str]) -> str:
-    """What the variable with the port says, of a variable with a host: MASTER_PORT of MASTER_ADDR."""
+    """Return the value of the variable with the port for a variable with a host: MASTER_PORT for
+    MASTER_ADDR."""
     port_variable = re.sub("(ADDR|ADDRESS|HOST)$", "PORT", variable)
     port = value_by_name.get(port_variable, "") if port_variable != variable else ""
     return port if port.isascii() and port.isdigit() and len(port) <= 5 else ""
@@ -148,7 +155,7 @@ def _iter_mentions(
             after = _PORT_SUFFIX.match(piece, match.end())
             port_text = (after and after[1]) or port
             if not port_text and not host.role:
-                continue  # a Service of the whole job is called like the job: the word alone says nothing
+                continue  # a Service of the whole job has the name of the job, which is too ambiguous
             ports = f":{port_text}" if port_text else host.ports
             yield HostMention(host.role, index, source, ports)
 
@@ -156,7 +163,7 @@ def _iter_mentions(
 def _iter_named_files(
     pod: Mapping[str, Any], container: Mapping[str, Any], line: str, files: Mapping[str, TracedDocument]
 ) -> Iterator[tuple[TracedDocument, str]]:
-    """The keys of the job's ConfigMaps that are mounted as files which the command line names."""
+    """Yield the keys of the job's ConfigMaps that are mounted as files named by the command line."""
     volumes = {
         get_text(volume, "name"): get_text(get_mapping(volume, "configMap"), "name")
         for _, volume in get_entries(pod.get("spec"), "volumes")

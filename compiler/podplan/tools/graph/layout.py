@@ -1,7 +1,7 @@
-"""Where everything stands: what Pods read on the left, Pods in the middle, Services and volumes on the right.
+"""The layout: what Pods read on the left, Pods in the middle, Services and volumes on the right.
 
-Cards stand below one another in their order. What is beside them is sorted by the cards that it belongs to,
-so that curves cross only where they must.
+Cards are stacked in their order. The boxes beside them are sorted by their cards, so that curves cross only
+where they must.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_SIDE_LINES = 6
 
 
 class GraphLayout(NamedTuple):
-    """One picture, laid out in ``width`` × ``height``."""
+    """One graph, laid out in ``width`` × ``height``."""
 
     graph: Graph
     width: int
@@ -55,20 +55,20 @@ class GraphLayout(NamedTuple):
 
 
 class ColumnLayout(NamedTuple):
-    """Which columns there are, the same for all pictures of a file."""
+    """Which columns exist, the same for all graphs of a file."""
 
     left: bool
     right: bool
 
 
 def select_columns(pictures: Iterable[Graph]) -> ColumnLayout:
-    """The columns that any of the pictures needs."""
+    """Return the columns that any of the graphs needs."""
     sides = [side.is_left for picture in pictures for side in picture.sides]
     return ColumnLayout(any(sides), not all(sides))
 
 
 def lay_out_graph(graph: Graph, column_layout: ColumnLayout) -> GraphLayout:
-    """A picture with everything in its place."""
+    """Lay out a graph."""
     card_calls = [call for call in graph.calls if call.source != call.target]
     cards = [*(c for c in graph.cards if c.in_gang), *(c for c in graph.cards if not c.in_gang)]
     order = {card.id: i for i, card in enumerate(cards)}
@@ -109,7 +109,7 @@ def lay_out_graph(graph: Graph, column_layout: ColumnLayout) -> GraphLayout:
 def _stack_cards(
     graph: Graph, cards: Sequence[Card], lanes: Sequence[Call], order: Mapping[str, int], x: int, y: int
 ) -> tuple[list[PlacedCard], list[Gap]]:
-    """The cards below one another, with room between them for labels."""
+    """Stack the cards, with space between them for labels."""
     labels: list[list[Call]] = [[] for _ in cards]
     for lane in lanes:
         passed = range(
@@ -152,7 +152,7 @@ def _place_card(card: Card, x: int, y: int, inner: Sequence[Call]) -> PlacedCard
 
 
 def _frame_gang(placed: Sequence[PlacedCard], outer: Box) -> Box:
-    """The frame of the gang: it goes down to the last card in it, if there is one."""
+    """Return the frame of the gang, which ends after the last card in it, if there is one."""
     bottom = max((at.bottom + GANG_PAD for at in placed if at.card.in_gang), default=outer.bottom)
     return outer._replace(height=bottom - outer.y)
 
@@ -166,7 +166,7 @@ def _place_sides(
     top: int,
     is_left: bool,
 ) -> list[PlacedSideBox]:
-    """One column: each side as near to its cards as the one above it lets it."""
+    """Lay out one column: each box as close to its cards as the one above it allows."""
     card_indexes = {
         side.id: [order[link.card] for link in graph.links if link.side == side.id] for side in graph.sides
     }

@@ -1,4 +1,4 @@
-"""Pictures as one Mermaid flowchart, for Markdown: the same boxes and arrows, laid out by who shows it."""
+"""Graphs as one Mermaid flowchart, for Markdown: the same boxes and arrows, laid out by the viewer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _CLASSES = {
 _KINDS = {"ConfigMap": "config", "Secret": "secret"}
 _UNESCAPED_CHARACTERS = frozenset(
     " -_.,:/×·…+=$@()~"
-)  # beside letters and digits: what means nothing in a label
+)  # characters without a meaning in a label, besides letters and digits
 
 
 def render_mermaid(pictures: Sequence[Graph]) -> str:
-    """The pictures as the text of one flowchart; each job is a subgraph of its own."""
+    """Render the graphs as one flowchart; each job is a subgraph."""
     lines = ["flowchart LR"]
     classes: dict[str, list[str]] = {}
     for number, graph in enumerate(pictures):
@@ -34,7 +34,7 @@ def render_mermaid(pictures: Sequence[Graph]) -> str:
 
 
 def format_label(*lines: str) -> str:
-    """A label in quotes, of several lines; whatever could mean something to Mermaid or HTML is escaped."""
+    """Return a quoted label of several lines; characters with a meaning in Mermaid or HTML are escaped."""
     return '"' + ("<br/>".join(_escape_text(line) for line in lines if line) or "–") + '"'
 
 
@@ -92,7 +92,7 @@ def _format_gang_title(gang: Gang, job: str) -> str:
 
 
 def _find_own_services(graph: Graph) -> dict[str, str]:
-    """The Service of each card that no other card has: a line in its label, for fewer lines to lay out."""
+    """Return the Service of each card that has its own: it is a line in the label, to save edges."""
     services = {side.id for side in graph.sides if "Service" in side.kind}
     cards_by_service: dict[str, list[str]] = {}
     for link in graph.links:
@@ -102,7 +102,7 @@ def _find_own_services(graph: Graph) -> dict[str, str]:
 
 
 def _list_links(graph: Graph, own_services: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is linked to what; with the subgraph of the gang, where all in it have the same."""
+    """Return the linked ids; the subgraph of the gang if all its cards have the same link."""
     shared_sides = find_shared_sides(graph)
     gang = {card.id for card in graph.cards if card.in_gang}
     ends = (
@@ -116,7 +116,7 @@ def _list_links(graph: Graph, own_services: Mapping[str, str]) -> list[tuple[str
 def _render_card(
     id_prefix: str, card: Card, graph: Graph, own_services: Mapping[str, str], classes: dict[str, list[str]]
 ) -> Iterator[str]:
-    """A card as a node; one with rows as a subgraph with a node for each."""
+    """Render a card as a node; one with rows as a subgraph with a node for each."""
     title = " · ".join(filter(None, (card.title, card.chip)))
     fields = [f"{name}: {value}" for name, value in card.fields]
     for side in graph.sides:

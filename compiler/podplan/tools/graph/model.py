@@ -1,4 +1,4 @@
-"""What a picture shows: plain texts, already in the words that people read."""
+"""The content of a graph: plain texts for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from podplan.core.typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """Pods of one template, where a role has several: "worker 1-31", and what it ``runs``."""
+    """Pods of one template, if a role has several: "worker 1-31", and what it ``runs``."""
 
     name: str
     runs: str
@@ -15,8 +15,8 @@ class Row(NamedTuple):
 class Card(NamedTuple):
     """What runs: the Pods of a role, or a TensorBoard.
 
-    ``chip`` is the sum of its GPUs, and ``fields`` are labels with their values. Pods of several templates
-    have ``rows``, else none. ``gang``: they start together; ``many``: there are several.
+    ``chip`` is the total of its GPUs, and ``fields`` are labels with their values. Pods of several templates
+    have ``rows``. ``in_gang``: they start together; ``has_many``: there are several.
     """
 
     id: str
@@ -31,9 +31,9 @@ class Card(NamedTuple):
 
 
 class SideBox(NamedTuple):
-    """What stands beside the Pods: ``left`` what they are configured with, right what they serve or mount.
+    """A box beside the Pods: with ``is_left`` their configuration, otherwise what they serve or mount.
 
-    ``made`` says that the controller makes it for the job; the others are expected to be there.
+    ``is_created``: the controller creates it for the job; others are expected to exist.
     """
 
     id: str
@@ -54,8 +54,8 @@ class Link(NamedTuple):
 class Call(NamedTuple):
     """Pods that name the host of others, by the ids of the cards.
 
-    ``source_row`` and ``target_row`` are 0-based where both are of one card. ``labels`` say by what they name
-    it, and the port; ``both`` stands for the same the other way round.
+    ``source_row`` and ``target_row`` are 0-based if both are on one card. ``labels`` are where the host is
+    named, and the port; ``is_mutual`` means both directions.
     """
 
     source: str
@@ -72,14 +72,14 @@ class Call(NamedTuple):
 
 
 class Gang(NamedTuple):
-    """The PodGroup: its name, and in words how many start together, in which queue."""
+    """The PodGroup: its name, and in words how many Pods start together, in which queue."""
 
     name: str
     line: str
 
 
 class Graph(NamedTuple):
-    """One job. ``totals`` counts its Pods and GPUs; ``note`` says why nothing runs, where nothing does."""
+    """One job. ``totals`` counts its Pods and GPUs; ``note`` is the reason if nothing runs."""
 
     name: str
     kind: str
@@ -94,7 +94,7 @@ class Graph(NamedTuple):
 
 
 def find_shared_sides(graph: Graph) -> frozenset[str]:
-    """The ids of the sides that all cards of a gang of several have: they belong to the gang as a whole."""
+    """Return the ids of the boxes that all cards of a gang share: they belong to the gang as a whole."""
     gang = {card.id for card in graph.cards if card.in_gang}
     cards_by_side: dict[str, set[str]] = {}
     for link in graph.links:
@@ -103,7 +103,7 @@ def find_shared_sides(graph: Graph) -> frozenset[str]:
 
 
 def describe_graph(graph: Graph) -> str:
-    """The picture in sentences, for those who do not see it."""
+    """Describe the graph in sentences, as alternative text."""
     return " ".join([f"{graph.name}: {graph.kind}, {graph.totals}.", *_list_sentences(graph)])
 
 

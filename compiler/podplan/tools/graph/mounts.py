@@ -1,4 +1,4 @@
-"""What Pods are given from outside: volumes, ConfigMaps and Secrets, by name and never by value."""
+"""The volumes, ConfigMaps and Secrets that Pods use, by name and never by value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POD_VOLUMES = ("emptyDir", "downwardAPI")  # of the Pod itself
 
 
 class ObjectUse(NamedTuple):
-    """Something that a Pod is given: a kind of object, its name, and how it reaches the containers."""
+    """An object that a Pod uses: its kind, its name, and how the containers get it."""
 
     kind: str
     name: str
@@ -29,14 +29,15 @@ class ObjectUse(NamedTuple):
 
 
 def list_object_uses(pod: Mapping[str, Any]) -> list[ObjectUse]:
-    """What a Pod is given, each way once, in the order of the manifest."""
+    """Return the objects that a Pod uses, each use once, in the order of the manifest."""
     return list(
         dict.fromkeys([*_iter_mounted_objects(pod), *_iter_variable_sources(pod), *_iter_image_secrets(pod)])
     )
 
 
 def list_scratch_volumes(pod: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The emptyDirs of a Pod: ("shm", "256Gi") for memory at /dev/shm, else ("scratch", "/cache 20Gi")."""
+    """Return the emptyDirs of a Pod: ("shm", "256Gi") for memory at /dev/shm, else ("scratch", "/cache
+    20Gi")."""
     scratch_volumes = []
     for _, volume in get_entries(pod.get("spec"), "volumes"):
         empty = volume.get("emptyDir")
@@ -64,7 +65,7 @@ def _iter_mounted_objects(pod: Mapping[str, Any]) -> Iterator[ObjectUse]:
 
 
 def _iter_volume_objects(volume: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """The objects behind a volume: kind, name, and whether all of it is read-only."""
+    """Yield the objects behind a volume: kind, name, and whether it is completely read-only."""
     for source, (kind, field) in _VOLUME_SOURCES.items():
         if isinstance(volume.get(source), dict):
             source_data = volume[source]
@@ -90,7 +91,7 @@ def _iter_volume_objects(volume: Mapping[str, Any]) -> Iterator[tuple[str, str, 
 
 
 def _list_mounts(pod: Mapping[str, Any], volume: str) -> list[tuple[str, bool]]:
-    """Where the containers mount a volume, and whether only for reading."""
+    """Return where the containers mount a volume, and whether read-only."""
     mounts = []
     for field in ("containers", "initContainers"):
         for _, container in get_entries(pod.get("spec"), field):

@@ -1,4 +1,4 @@
-"""A CR and what it lowers to, as a picture."""
+"""Builds the graph of a CR and its lowered objects."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from podplan.tools.graph.pods import (
 
 
 def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str = "") -> Graph:
-    """The picture of a CR that lowers to ``groups``; ``variant`` is the environment and matrix instance.
+    """Build the graph of a CR with the replica groups ``groups``; ``variant`` is the environment and matrix
+    instance.
 
-    Raises LimitExceeded for a job of more parts than anybody could look at.
+    Raises LimitExceeded: if there are too many parts to draw.
     """
     by_kind: dict[str, list[ReplicaGroup]] = {}
     _require_drawable(cr, len(groups))
@@ -114,7 +115,7 @@ def _find_kind_spec(cr: Mapping[str, Any]) -> KindSpec | None:
 
 
 def _get_mapping_at(cr: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """The mapping at ``path``; an empty one where there is none, or no path."""
+    """Return the mapping at ``path``; an empty one if it does not exist, or there is no path."""
     value = cr if path else {}
     for step in path:
         value = get_mapping(value, str(step))
@@ -176,7 +177,7 @@ def _build_card(
 
 
 def _format_pod_names(groups: Sequence[ReplicaGroup]) -> str:
-    """The names of all Pods of a role: those of its first group with the count of all."""
+    """Return the names of all Pods of a role: those of its first group with the total count."""
     whole_group = groups[0]._replace(replicas=sum(group.replicas for group in groups))
     return format_object_names(whole_group)
 
@@ -200,7 +201,7 @@ def _build_tensorboard_card(i: int, board: ReplicaGroup) -> Card:
 def _build_calls(
     pod_cards: Sequence[PodCard], by_kind: Mapping[str, Sequence[ReplicaGroup]]
 ) -> tuple[tuple[Call, ...], dict[int, tuple[str, ...]]]:
-    """Who names whom; and by card, what its Pods name each other by."""
+    """Return who names whom, and by card, where its Pods name each other."""
     host_index = build_host_index(by_kind.get("Service", []), by_kind.get("Pod", []))
     files = {
         get_text(get_mapping(g.doc.data, "metadata"), "name"): g.doc for g in by_kind.get("ConfigMap", [])
@@ -228,7 +229,7 @@ def _build_calls(
 
 
 def _format_call_labels(sources_and_ports: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """By what somebody is named, those with the same ports together: ("PEERS, args :8080",)."""
+    """Return labels for where a host is named, grouped by port: ("PEERS, args :8080",)."""
     sources_by_ports: dict[str, list[str]] = {}
     for by, ports in sources_and_ports:
         sources_by_ports.setdefault(ports, []).append(by)
@@ -238,7 +239,7 @@ def _format_call_labels(sources_and_ports: Iterable[tuple[str, str]]) -> tuple[s
 def _iter_targets(
     pod_cards: Sequence[PodCard], role: str, index: int | None
 ) -> Iterator[tuple[int, int, ReplicaGroup]]:
-    """The Pod groups that a host stands for: card, row and group. A Service of the whole job has no role."""
+    """Yield the Pod groups that a host means: card, row and group. A Service of the whole job has no role."""
     for j, other in enumerate(pod_cards):
         for row, group in enumerate(other.groups):
             within = index is None or group.start <= index < group.start + group.replicas
@@ -251,7 +252,7 @@ def _build_sides(
     boards: Sequence[ReplicaGroup],
     by_kind: Mapping[str, Sequence[ReplicaGroup]],
 ) -> tuple[tuple[SideBox, ...], tuple[Link, ...]]:
-    """What stands beside the cards, with the cards that it belongs to."""
+    """Return the boxes beside the cards, with the cards that they belong to."""
     created_objects = [
         (kind, format_object_names(group)) for kind in CONFIGURATION_KINDS for group in by_kind.get(kind, [])
     ]
@@ -289,7 +290,7 @@ def _build_sides(
 
 
 def _format_use_lines(titles_by_use: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """How something reaches containers; with the roles, where it is not the same for all that have it."""
+    """Return how an object reaches containers; with the roles, if they differ."""
     all_titles = {who for some in titles_by_use.values() for who in some}
     return tuple(
         how if set(who) == all_titles else f"{', '.join(who)}: {how}" for how, who in titles_by_use.items()
@@ -323,7 +324,8 @@ def _format_port(port: Mapping[str, Any]) -> str:
 
 
 def _serves_pods(service: ReplicaGroup, role: PodCard) -> bool:
-    """Whether a Service is of the Pods of a card: of its role, or by its labels if it is of the whole job."""
+    """Whether a Service selects the Pods of a card: of its role, or by its labels if it is of the whole
+    job."""
     if service.replica_type:
         last = service.start + service.replicas
         return service.replica_type == role.name and any(

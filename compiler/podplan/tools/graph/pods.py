@@ -1,4 +1,4 @@
-"""Pods of a role as a card: image, resources, what runs."""
+"""Pods of a role as a card: image, resources, program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_PROGRAMS = 3
 
 
 class PodCard(NamedTuple):
-    """Pod groups that make one card: of one role, and alike but for what each of them runs."""
+    """Pod groups on one card: of one role, and equal except for what they run."""
 
     name: str
     groups: tuple[ReplicaGroup, ...]
@@ -32,7 +32,7 @@ class PodCard(NamedTuple):
 
 
 def group_pod_cards(pods: list[ReplicaGroup]) -> list[PodCard]:
-    """The Pod groups of a job, those together that make one card, in order."""
+    """Group the Pod groups of a job by card, in order."""
     groups_by_appearance: dict[tuple[Any, ...], list[ReplicaGroup]] = {}
     for group in pods:
         groups_by_appearance.setdefault(
@@ -45,7 +45,7 @@ def group_pod_cards(pods: list[ReplicaGroup]) -> list[PodCard]:
 
 
 def count_gpus(group: ReplicaGroup) -> dict[str, int]:
-    """The accelerators of one Pod, by what they are called."""
+    """Return the GPUs and other devices of one Pod, by display name."""
     count_by_label: dict[str, int] = {}
     for name in list_resources(group):
         if ACCELERATOR.fullmatch(name):
@@ -57,14 +57,14 @@ def count_gpus(group: ReplicaGroup) -> dict[str, int]:
 
 
 def format_gpu_counts(numbers: Mapping[str, int]) -> str:
-    """Accelerators in words: "8 GPUs", "2 GPUs, 4 mig-1g.5gb"."""
+    """Format numbers of devices: "8 GPUs", "2 GPUs, 4 mig-1g.5gb"."""
     return ", ".join(
         f"{count:,} {label}{'s' if label == 'GPU' and count != 1 else ''}" for label, count in numbers.items()
     )
 
 
 def build_rows(role: PodCard) -> tuple[Row, ...]:
-    """A row for each template of a role that has several."""
+    """Build a row for each template of a role with several."""
     if len(role.groups) == 1:
         return ()
     return tuple(Row(f"{role.name} {group.indexes}", describe_programs(group)) for group in role.groups)
@@ -79,7 +79,7 @@ def format_object_names(group: ReplicaGroup) -> str:
 
 
 def describe_programs(group: ReplicaGroup) -> str:
-    """What the training container starts, without its arguments: "torchrun train.py", "sshd"."""
+    """Describe what the training container starts, without arguments: "torchrun train.py", "sshd"."""
     container = _find_training_container(group)
     command = [word for _, word in get_texts(container, "command")]
     words = [*command, *(word for _, word in get_texts(container, "args"))]
@@ -96,7 +96,7 @@ def describe_programs(group: ReplicaGroup) -> str:
 
 
 def shorten_image(reference: str) -> str:
-    """An image without its registry and folders, its digest cut: "vit@sha256:9b2cf535…"."""
+    """Return an image without registry and folders, with its digest truncated: "vit@sha256:9b2cf535…"."""
     last = reference.rpartition("/")[2]
     before, separator, digest = last.partition("@")
     method, _, digits = digest.partition(":")

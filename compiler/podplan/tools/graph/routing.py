@@ -1,4 +1,4 @@
-"""Ways of curves between the columns, and of arrows between cards and between the rows of a card."""
+"""Routes curves between the columns, and arrows between cards and between the rows of a card."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from podplan.tools.graph.text_width import fit_text
 
 LANE_SPACING = 13  # between arrows that pass other cards
 CALL_LINE_HEIGHT = 17  # of a label between cards
-_ARROW_SPACING = 14  # between arrows that stand side by side
+_ARROW_SPACING = 14  # between adjacent arrows
 _LABEL_SIZE = 11
 
 
 class Curve(NamedTuple):
-    """From a card or a side at its edge to the other, left to right; ``kind`` is that of the side.
+    """A curve between a card and a box beside it, left to right; ``kind`` is that of the box.
 
-    ``all`` is the end, left or right, that is at the frame of the gang and stands for all cards in it.
+    ``shared_end`` is the end, left or right, that is at the frame of the gang and means all its cards.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Curve(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """Straight pieces from who calls to who is called, and a label that begins at ``at``."""
+    """Straight segments from the caller to the called, and a label at ``label_position``."""
 
     points: tuple[tuple[int, int], ...]
     is_mutual: bool
@@ -39,7 +39,7 @@ class Arrow(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Below a card: the calls between it and the next, and the lanes that have their label here."""
+    """Space below a card: the calls between it and the next, and the lanes with their label here."""
 
     y: int
     calls: tuple[Call, ...]
@@ -57,9 +57,9 @@ def count_passed_cards(call: Call, order: Mapping[str, int]) -> int:
 def route_curves(
     graph: Graph, cards: Mapping[str, PlacedCard], sides: Mapping[str, PlacedSideBox], gang: Box | None
 ) -> tuple[Curve, ...]:
-    """A curve for each link; its ends are on the edges in the order of what they lead to.
+    """Build a curve for each link; its ends are on the edges in the order of their targets.
 
-    What all cards of a gang have leads to its frame with one curve.
+    What all cards of a gang share is connected to its frame with one curve.
     """
     shared_sides = find_shared_sides(graph) if gang is not None else frozenset()
     card_ports: dict[tuple[str, str], int] = {}
@@ -111,7 +111,7 @@ def _route_curve(card: PlacedCard, placed_side: PlacedSideBox, card_y: int, side
 
 
 def _spread_ends(preferred: Sequence[int], box: Box, min_distance: int = 12) -> list[int]:
-    """Ends on the edge of a box, near to where they want to be and in their order."""
+    """Place ends on the edge of a box, near their preferred positions and in their order."""
     low, high = box.y + 14, box.bottom - 14
     if len(preferred) > 1:
         min_distance = min(min_distance, max(1, (high - low) // (len(preferred) - 1)))
@@ -124,7 +124,7 @@ def _spread_ends(preferred: Sequence[int], box: Box, min_distance: int = 12) -> 
 
 
 def route_row_arrows(graph: Graph, cards: Mapping[str, PlacedCard]) -> list[Arrow]:
-    """The calls between rows of one card."""
+    """Route the calls between rows of one card."""
     arrows = []
     for call in graph.calls:
         if call.source == call.target:
@@ -144,7 +144,7 @@ def route_row_arrows(graph: Graph, cards: Mapping[str, PlacedCard]) -> list[Arro
 def route_adjacent_arrows(
     order: Mapping[str, int], placed: Sequence[PlacedCard], gaps: Sequence[Gap]
 ) -> list[Arrow]:
-    """The calls between cards that stand below one another, side by side, labels right of them."""
+    """Route the calls between adjacent cards, side by side, labels on their right."""
     arrows = []
     for i, gap in enumerate(gaps):
         if gap.calls:
@@ -168,7 +168,7 @@ def route_adjacent_arrows(
 def route_lane_arrows(
     lanes: Sequence[Call], order: Mapping[str, int], placed: Sequence[PlacedCard], gaps: Sequence[Gap]
 ) -> list[Arrow]:
-    """The calls that pass other cards, on lanes left of them, shorter ones nearer."""
+    """Route the calls that pass other cards, on lanes left of them, shorter ones nearer."""
     arrows = []
     for n, call in enumerate(lanes):
         first = find_upper_index(call, order)
@@ -194,7 +194,7 @@ def _build_arrow(
     label_position: tuple[int, int],
     label_width: int,
 ) -> Arrow:
-    """``points`` lead up; they are turned round where the call goes down."""
+    """Build an arrow from ``points``, which lead up; they are reversed if the call goes down."""
     return Arrow(
         points if up else points[::-1],
         call.is_mutual,

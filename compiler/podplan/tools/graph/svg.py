@@ -1,6 +1,7 @@
-"""Pictures as one SVG: no scripts, no fonts of its own, a light and a dark dress.
+"""Renders graphs as one SVG, without scripts and fonts, with a light and a dark palette.
 
-The panel has a ground of its own, so it can be read on any page; a reader who prefers dark gets it dark.
+The panel has a background, so that it is readable on any page; a viewer that prefers dark gets the dark
+palette.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from podplan.tools.graph.text_width import fit_text, measure_text
 
 _SANS_FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',Helvetica,Arial,sans-serif"
 _MONO_FONTS = "ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','DejaVu Sans Mono',monospace"
-_GRAPH_GAP = 16  # pictures below one another
+_GRAPH_GAP = 16  # between graphs
 _LEGEND_HEIGHT = 26
 
-# What a colour is for: light, dark.
+# Colours by purpose: light, dark.
 _PALETTE = {
     "ground": ("#ffffff", "#0d1117"),
     "edge": ("#d1d9e0", "#3d444d"),
@@ -66,7 +67,7 @@ _KINDS = {"ConfigMap": "config", "Secret": "secret"}
 
 
 def render_svg(pictures: Sequence[Graph]) -> str:
-    """The pictures below one another, as the text of an SVG file."""
+    """Render the graphs below one another, as the text of an SVG file."""
     column_layout = select_columns(pictures)
     layouts = [lay_out_graph(picture, column_layout) for picture in pictures]
     total_width = max(plate.width for plate in layouts)
@@ -93,7 +94,7 @@ def render_svg(pictures: Sequence[Graph]) -> str:
 
 
 def escape_xml(text: str) -> str:
-    """Text for XML; what XML forbids, and what would turn the writing round, becomes U+FFFD."""
+    """Escape text for XML; invalid and bidirectional characters become U+FFFD."""
     safe = "".join(char if _is_allowed(char) else "\ufffd" for char in text)
     return safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
@@ -279,7 +280,7 @@ def _render_tip(before: tuple[int, int], end: tuple[int, int]) -> str:
 
 
 def _list_legend(graph_layout: GraphLayout) -> list[tuple[str, str]]:
-    """The signs that occur, each with what it means."""
+    """Return the signs that occur, each with its meaning."""
     signs = [("call", "reaches (known from, port)")] if graph_layout.arrows else []
     signs += [("link", "reads, mounts, is served by")] if graph_layout.curves else []
     signs += [("dot", "all in the frame")] if any(curve.shared_end for curve in graph_layout.curves) else []
@@ -304,7 +305,7 @@ def _render_legend(signs: Sequence[tuple[str, str]], y: int) -> list[str]:
 
 
 def _render_tooltip(*lines: str) -> str:
-    """What a browser shows in full, of texts that may be cut, where the mouse rests."""
+    """Render a tooltip with the full text of labels that may be truncated."""
     return f"<title>{'&#10;'.join(escape_xml(line) for line in lines)}</title>"
 
 

@@ -1,6 +1,6 @@
-"""How wide words are, without asking a font: an estimate on the safe side, and texts made to fit.
+"""Estimates the width of text without a font, on the safe side, and fits text into a width.
 
-Widths are in units of the picture (CSS pixels). A reader's font may be a few percent narrower or wider.
+Widths are in units of the graph (CSS pixels). The actual font may be a few percent narrower or wider.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _ELLIPSIS = "…"
 
 
 def measure_text(text: str, size: float, mono: bool = False) -> float:
-    """How wide a text is at most, in a font of ``size``."""
+    """Return the maximum width of a text in a font of ``size``."""
     return size * sum(_measure_character(char, mono) for char in text)
 
 
@@ -36,7 +36,7 @@ def _measure_character(char: str, mono: bool) -> float:
 
 
 def fit_text(text: str, max_width: float, size: float, mono: bool = False) -> str:
-    """``text`` if it fits into ``room``, else its beginning and its end around an ellipsis."""
+    """Return ``text`` if it fits into ``max_width``, else its start and its end around an ellipsis."""
     if not text or measure_text(text, size, mono) <= max_width:
         return text
     left = right = 0
@@ -50,7 +50,7 @@ def fit_text(text: str, max_width: float, size: float, mono: bool = False) -> st
 
 
 def wrap_text(text: str, max_width: float, size: float, max_lines: int = 2) -> tuple[str, ...]:
-    """``text`` in at most ``most`` lines, broken at spaces; what does not fit is cut."""
+    """Wrap ``text`` at spaces in at most ``max_lines`` lines; the rest is truncated."""
     lines: list[str] = []
     line = ""
     words = text.split(" ")

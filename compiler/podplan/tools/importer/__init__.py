@@ -1,7 +1,7 @@
-"""From a CR to the shortest profile that compiles to it.
+"""Imports a CR: finds the shortest profile that compiles to it.
 
-A kind's ``decompile`` proposes fields; the proposal is compiled and compared with the CR, and what differs
-becomes an ``override``. So the way back is exact by construction, and proposals can afford to be simple.
+The ``decompile`` of a kind proposes fields; the proposal is compiled and compared with the CR, and the
+differences become an ``override``. So the import is exact by construction, and proposals can be simple.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ PROFILE_METADATA = (
 SERVER_METADATA = frozenset(
     ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
 ) | {"deletionGracePeriodSeconds", "selfLink"}
-MAX_PRUNING_ROUNDS = 100  # of looking for unknown fields, of which a hundred are told in each
+MAX_PRUNING_ROUNDS = 100  # of searching for unknown fields, of which each round reports a hundred
 LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class ImportResult(NamedTuple):
-    """The YAML text of a profile, "" where there can be none; the paths of ``problems`` are in the CR."""
+    """The YAML text of a profile, "" if there is none; the paths of ``diagnostics`` are in the CR."""
 
     text: str
     diagnostics: list[Diagnostic]
 
 
 def import_cr(cr: TracedDocument | Document | Data) -> ImportResult:
-    """The shortest natural profile for a CR, as YAML with the comments of the file it is from.
+    """Return the shortest natural profile for a CR, as YAML with the comments of its file.
 
-    Compiled again, it gives the same data but for the status, what the server sets in the metadata, unknown
-    fields, which it drops, and old spellings, which are right then.
+    It compiles to the same data, except for the status, metadata that the server sets, unknown fields, which
+    the server drops, and old spellings, which are corrected.
     """
     data = cr.data if isinstance(cr, TracedDocument | Document) else cr
     diagnostics = find_refusals(data)
@@ -89,7 +89,7 @@ def import_cr(cr: TracedDocument | Document | Data) -> ImportResult:
 
 
 def _escape_expressions(value: Any) -> Any:
-    """``value`` with ``${{``, which begins an expression in a profile, written as ``$${{``."""
+    """Return ``value`` with ``${{``, which begins an expression in a profile, escaped as ``$${{``."""
     if isinstance(value, dict):
         return {key: _escape_expressions(below) for key, below in value.items()}
     if isinstance(value, list):
@@ -98,7 +98,7 @@ def _escape_expressions(value: Any) -> Any:
 
 
 def _find_source_document(cr: TracedDocument | Document | Data) -> tuple[Document | None, Path]:
-    """The document of a file that a CR is, or is an entry of, and where in it; None for data alone."""
+    """Return the document of a file that a CR is in, and its path there; None for plain data."""
     if isinstance(cr, TracedDocument) and (cr.source is not None or cr.origins):
         source_step = trace_to_source(cr, ())[-1]
         return source_step.doc.source, source_step.path
@@ -106,7 +106,7 @@ def _find_source_document(cr: TracedDocument | Document | Data) -> tuple[Documen
 
 
 def find_refusals(data: Any) -> list[Diagnostic]:
-    """Why there can be no profile, or what the profile spells otherwise."""
+    """Return why there can be no profile, or what the profile spells differently."""
     if not isinstance(data, dict) or not isinstance(data.get("spec", {}), dict):
         return [Diagnostic("PROF025", "this is not a job: its spec is not a mapping")]
     versions = dict.fromkeys(kind.api_version for kind in PACKAGES)
@@ -125,7 +125,8 @@ def find_refusals(data: Any) -> list[Diagnostic]:
 
 
 def strip_server_fields(data: Data) -> Data:
-    """A CR of a known kind without status, server metadata and nulls, and its kind spelled right."""
+    """Return a CR of a known kind without status, server metadata and nulls, with the spelling of its kind
+    corrected."""
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     kept_metadata = {key: metadata[key] for key in PROFILE_METADATA if metadata.get(key) is not None}
@@ -151,7 +152,7 @@ def strip_server_fields(data: Data) -> Data:
 
 
 def drop_unknown_fields(cr: Data) -> tuple[Data, list[Diagnostic]]:
-    """A CR without the fields that the API server drops, and a problem for each of those."""
+    """Return a CR without the fields that the API server drops, and a diagnostic for each of them."""
     unknown: list[Diagnostic] = []
     for _ in range(MAX_PRUNING_ROUNDS):
         diagnostics = validate_cr(cr, DEFAULT_VERSION).diagnostics
@@ -173,16 +174,16 @@ def _build_dropped_diagnostic(problem: Diagnostic, moves: Moves) -> Diagnostic:
 
 
 def remove_nulls(value: Any) -> Any:
-    """``value`` without the null entries of its maps, which count as not written."""
+    """Return ``value`` without the null entries of its mappings, which count as missing."""
     if isinstance(value, dict):
         return {key: remove_nulls(entry) for key, entry in value.items() if entry is not None}
     return [remove_nulls(entry) for entry in value] if isinstance(value, list) else value
 
 
 def find_shortest_profile(cr: Data) -> Data:
-    """The profile that compiles to exactly ``cr``, the first without overrides or the one with the fewest.
+    """Return the profile that compiles exactly to ``cr``: the first without overrides, or with the fewest.
 
-    A profile may have the metadata of ``cr``.
+    A profile may contain the metadata of ``cr``.
     """
     proposals = []
     for fields in _iter_proposals(cr):
@@ -194,9 +195,9 @@ def find_shortest_profile(cr: Data) -> Data:
 
 
 def _iter_proposals(cr: Data) -> Iterator[Fields]:
-    """Fields that may compile to the CR, the natural ones first; the last always leave it to an override.
+    """Yield fields that may compile to the CR, natural ones first; the last leave everything to an override.
 
-    Those in between leave the replicas to it, a list that an override can only have whole.
+    Those in between leave replica types to it, because an override can only replace a list as a whole.
     """
     kind = find_kind(cr["apiVersion"], cr["kind"])
     assert kind is not None
@@ -208,9 +209,10 @@ def _iter_proposals(cr: Data) -> Iterator[Fields]:
 
 
 def _accept_fields(cr: Data, fields: Fields) -> Data | None:
-    """A profile with those of ``fields`` that a profile may have, the rest in an override; None for no such.
+    """Return a profile with the valid ones of ``fields``, the rest in an override; None if there is none.
 
-    What the form of profiles or compiling refuses leaves the fields: an override takes what a CR may say.
+    Fields that the schema of profiles or compiling rejects are left to an override, which accepts any part of
+    a CR.
     """
     while True:
         profile, refused_paths = _complete_profile(cr, fields)
@@ -225,7 +227,7 @@ def _accept_fields(cr: Data, fields: Fields) -> Data | None:
 
 
 def _complete_profile(cr: Data, fields: Fields) -> tuple[Data, list[Path]]:
-    """A profile with ``fields`` and an override for what they do not say, and the paths that are refused."""
+    """Return a profile with ``fields`` and an override for the rest, and the paths that are rejected."""
     profile = _build_profile(cr, fields)
     compiled = compile_profile(TracedDocument("profile", profile), None)
     diagnostics = [*_find_form_errors(profile), *compiled.diagnostics]
@@ -240,12 +242,12 @@ def _complete_profile(cr: Data, fields: Fields) -> tuple[Data, list[Path]]:
 
 
 def _find_form_errors(profile: Data) -> list[Diagnostic]:
-    """What the form of profiles refuses in one, as it is written."""
+    """Return the errors of a profile under its schema."""
     return validate_against("JobProfile", _escape_expressions(profile))
 
 
 def _remove_field(fields: Fields, path: Path) -> Fields:
-    """``fields`` without the one that ``path`` leads to, or into a list of; of a role, without its field."""
+    """Return ``fields`` without the one that contains ``path``; of a role, without its field."""
     field, rest = str(path[0]) if path else "", path[1:]
     if field not in fields:
         return fields
@@ -269,7 +271,7 @@ def _build_profile(cr: Data, fields: Fields) -> Data:
 
 
 def compute_merge_patch(base: Any, target: Any) -> Any:
-    """The RFC 7386 merge patch from one map to the other."""
+    """Compute the RFC 7386 merge patch from one mapping to the other."""
     patch: Data = {key: None for key in base if key not in target}
     for key, value in target.items():
         if key not in base:
@@ -284,7 +286,7 @@ def compute_merge_patch(base: Any, target: Any) -> Any:
 
 
 def _find_kind(data: Data) -> GroupVersionKind | None:
-    """The kind, also where it has an old spelling; None for an unknown one."""
+    """Return the kind, also for an old spelling; None for an unknown one."""
     api_version, name = data.get("apiVersion"), data.get("kind")
     if (kind := find_kind(api_version, name)) is not None or not isinstance(name, str):
         return kind
@@ -294,7 +296,7 @@ def _find_kind(data: Data) -> GroupVersionKind | None:
 
 
 def _find_lost_metadata(data: Data) -> list[Diagnostic]:
-    """A problem for each part of the CR that a profile has no place for."""
+    """Return a diagnostic for each part of the CR that a profile cannot express."""
     metadata = data.get("metadata")
     known_keys = SERVER_METADATA | set(PROFILE_METADATA)
     return [

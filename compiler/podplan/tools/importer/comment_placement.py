@@ -1,6 +1,6 @@
-"""Comments of a CR at the places of the profile that say the same.
+"""Moves comments of a CR to the equivalent places of the profile.
 
-Compiling tells where each part of a CR comes from; a comment goes the same way back.
+Provenance of the compiled profile tells where each part of a CR comes from; a comment follows the same path.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from podplan.core.typing import Any
 from podplan.kinds.compilation import compile_profile
 from podplan.tools.importer.comments import PlacedComment
 
-# Places that stand for a whole role or job: a comment there would be about something else.
+# Paths of whole roles or jobs: a comment there would be about something else.
 _ROLES_PATH: Path = ("spec", "roles")
 _UNCHANGED_FIELDS = ("apiVersion", "kind", "metadata")
 
 
 def move_comments(comments: list[PlacedComment], profile: dict[str, Any]) -> list[PlacedComment]:
-    """``comments`` with the paths of the profile; what has no place there goes to the top.
+    """Return ``comments`` with paths in the profile; a comment without an equivalent goes to the top.
 
-    What several roles say in the CR is said once in the profile, and so is a comment that each of them has.
+    A field that several roles have in the CR is once in the profile, and so is a comment on each of them.
     """
     if not comments:
         return []
@@ -43,9 +43,9 @@ def _move_comment(comment: PlacedComment, cr: TracedDocument, profile: dict[str,
 
 
 def _find_adjacent_field(comment: PlacedComment, cr: TracedDocument, profile: dict[str, Any]) -> Path | None:
-    """The field of the profile's spec above or below which a comment between fields of the CR's spec belongs.
+    """Return the field of the profile for a comment between fields of the CR's spec.
 
-    None for a comment that stands elsewhere.
+    None for a comment elsewhere.
     """
     path = comment.path
     if path[0] != "spec" or comment.position == "beside":
@@ -59,7 +59,7 @@ def _find_adjacent_field(comment: PlacedComment, cr: TracedDocument, profile: di
 
 
 def _find_first_field(cr: TracedDocument, path: Path, profile: dict[str, Any]) -> Path | None:
-    """The first field of the profile's spec that says something of ``path``: ``roles``, where they do."""
+    """Return the first field of the profile's spec that contributes to ``path``; ``roles`` if those do."""
     profile_paths = [
         _find_source_path(cr, below)
         for below in (path, *(below for below, _ in iter_origins_below(cr, path)))
@@ -74,7 +74,7 @@ def _find_first_field(cr: TracedDocument, path: Path, profile: dict[str, Any]) -
 
 
 def _find_profile_path(cr: TracedDocument, path: Path) -> Path | None:
-    """The place of the profile that ``path`` of the CR comes from, or the first below that has one."""
+    """Return the path in the profile that ``path`` of the CR comes from, or the first below that has one."""
     if path[0] in _UNCHANGED_FIELDS:
         return path
     if not _is_written(cr.data, path):
@@ -95,7 +95,7 @@ def _find_profile_path(cr: TracedDocument, path: Path) -> Path | None:
 
 
 def _find_source_path(cr: TracedDocument, path: Path) -> Path | None:
-    """The place that ``path`` comes from; None where that is a whole role or job."""
+    """Return the path that ``path`` comes from; None if that is a whole role or job."""
     origin, rest = find_origin(cr, path)
     if not origin.sources:
         return None

@@ -2,89 +2,72 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
 
 from podplan.core.findings import Path
 from podplan.core.typing import Literal, NamedTuple
+from podplan.tools.formatter.comments import attach_comments
 from podplan.yaml import Document
-from podplan.yaml.comments import Comment, NodeSpan, find_markers_around, find_nodes, iter_comments
+from podplan.yaml.comments import find_markers_around
+from podplan.yaml.scalars import resolve_plain_key
+from podplan.yaml.tree import CstNode, parse_cst
 
 
 class PlacedComment(NamedTuple):
-    """A comment with its ``#``. It stands above, beside (on the same line) or below the data at ``path``,
-    or at the top or the end of the document. Below, it begins no further left than the key or the dash.
-    """
+    """A comment with its ``#``, above, beside (on the same line) or below the data at ``path``, or at the
+    top or the end of the document. A comment below is not indented less than the key or the dash."""
 
     text: str
     position: Literal["top", "above", "beside", "below", "end"]
     path: Path
 
 
-class NodeIndex(NamedTuple):
-    """A document and its keys and entries, in order and by path."""
-
-    document: Document
-    nodes: list[NodeSpan]
-    by_path: dict[Path, NodeSpan]
-
-    def column(self, path: Path) -> int:
-        start = self.by_path[path].start
-        return self.document.span_between(start, start).column
-
-
 def extract_comments(document: Document, top: Path = ()) -> list[PlacedComment]:
-    """The comments of one document of a file, in order; with ``top``, those below that path."""
+    """Return the comments of one document of a file, in order; with ``top``, those below that path."""
     return list(_group_by_top(document, len(top)).get(top, ()))
 
 
-@lru_cache(maxsize=1)  # the jobs of a List are asked for one after the other
+@lru_cache(maxsize=1)  # the jobs of a List are imported in order
 def _group_by_top(document: Document, depth: int) -> dict[Path, list[PlacedComment]]:
-    """The comments of a document by the first ``below`` steps of their paths, which they lose."""
+    """Group the comments of a document by the first ``depth`` steps of their paths, which are removed."""
     root = document.span(())
     before, after = find_markers_around(document.text, root.start, root.end)
+    text = document.text[max(before, 0) : after]
     by_top: dict[Path, list[PlacedComment]] = {}
-    if "#" not in document.text[max(before, 0) : after]:
+    if "#" not in text:
         return by_top
-    document_nodes = find_nodes(document)
-    node_index = NodeIndex(document, document_nodes, {node.path: node for node in document_nodes})
-    for comment in iter_comments(document.text, [document], max(before, 0), after):
-        placed = _place_comment(comment, node_index)
-        if not depth or len(placed.path) > depth:
-            inside = placed._replace(path=placed.path[depth:])
-            by_top.setdefault(placed.path[:depth], []).append(inside)
+    for tree in parse_cst(text):
+        for placed in _iter_placed_comments(attach_comments(text, tree, 0, len(text)), ()):
+            if not depth or len(placed.path) > depth:
+                inside = placed._replace(path=placed.path[depth:])
+                by_top.setdefault(placed.path[:depth], []).append(inside)
     return by_top
 
 
-def _place_comment(comment: Comment, node_index: NodeIndex) -> PlacedComment:
-    text, all_nodes = comment.text, node_index.nodes
-    next_one = bisect_right(all_nodes, (comment.start,))
-    if next_one == 0:
-        return PlacedComment(text, "top", ())
-    previous = all_nodes[next_one - 1]
-    if not comment.is_own_line:
-        on_line = all_nodes[bisect_left(all_nodes, (comment.line_start,)) : next_one]
-        return PlacedComment(text, "beside", _select_commented_node(on_line, previous).path)
-    column = comment.start - comment.line_start + 1
-    if next_one < len(all_nodes) and column <= node_index.column(all_nodes[next_one].path):
-        return PlacedComment(text, "above", all_nodes[next_one].path)
-    if next_one == len(all_nodes) and column == 1:
-        return PlacedComment(text, "end", ())
-    path = previous.path
-    while len(path) > 1 and node_index.column(path) > column:
-        path = path[:-1]
-    return PlacedComment(text, "below", path)
+def _iter_placed_comments(node: CstNode, path: Path) -> Iterator[PlacedComment]:
+    """Yield the comments of a collection in order; those that open it are above its first entry."""
+    entry_paths = [(*path, _get_step(node, index)) for index in range(len(node.entries))]
+    yield from _place("above" if path else "top", node.leading_comments, entry_paths[0] if path else ())
+    for entry, entry_path in zip(node.entries, entry_paths, strict=True):
+        yield from _place("above", entry.comments_above, entry_path)
+        yield from _place("beside", (entry.line_comment,), entry_path)
+        yield from _place("below", entry.comments_below, entry_path)
+        if entry.value.entries:
+            yield from _iter_placed_comments(entry.value, entry_path)
+    yield from _place("below" if path else "end", node.trailing_comments, entry_paths[-1] if path else ())
 
 
-def _select_commented_node(on_line: list[NodeSpan], previous: NodeSpan) -> NodeSpan:
-    """What a comment at the end of a line is about: the last of a block, the first of a flow collection."""
-    if not on_line:
-        return previous
-    chain = [node for node in on_line if node.path[: len(on_line[0].path)] == on_line[0].path]
-    nested = [node for node in chain if node.path == chain[0].path or _is_first_below(node, chain[0])]
-    return nested[-1]
+def _place(
+    position: Literal["top", "above", "beside", "below", "end"], texts: tuple[str, ...], path: Path
+) -> Iterator[PlacedComment]:
+    return (PlacedComment(text, position, path) for text in texts if text)
 
 
-def _is_first_below(node: NodeSpan, top: NodeSpan) -> bool:
-    """Whether ``node`` is the first field of the list entry ``top``, written on its line."""
-    return node.start == top.content_start and len(node.path) == len(top.path) + 1
+def _get_step(node: CstNode, index: int) -> str | int:
+    """Return the step of a path that leads to an entry: its index, or the key that Kubernetes reads."""
+    key = node.entries[index].key
+    if key is None:
+        return index
+    is_plain = key.node_type == "scalar" and not key.style and not key.prefix
+    return (resolve_plain_key(key.value) if is_plain else None) or key.value

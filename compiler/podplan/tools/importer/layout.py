@@ -1,4 +1,4 @@
-"""A profile as YAML that people will edit: comments, and short maps and lists on one line."""
+"""Writes a profile as YAML for people: with comments, and short mappings and lists on one line."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from podplan.yaml.writer import format_scalar
 STYLE = FormatStyle(width=100)
 _MAX_FLOW_LEAVES = 8
 _LITERAL = re.compile(r"[!-~](?:[ -~]*[!-~])?(?:\n(?:[ -~]*[!-~])?)*\n?")
-# Fields that are read more easily with a line for each entry, however short.
+# Fields that are more readable with a line for each entry, even if short.
 _ALWAYS_BLOCK = (("spec",), ("spec", "env"))
 
 
 class CommentIndex(NamedTuple):
-    """The comments at each path, and the paths that have comments somewhere below."""
+    """The comments at each path, and the paths that have comments below."""
 
     by_path: dict[Path, list[PlacedComment]]
     parent_paths: frozenset[Path]
 
     def list_texts(self, path: Path, *positions: str) -> tuple[str, ...]:
-        """The comments at a path in some positions."""
+        """Return the comments at a path in some positions."""
         return tuple(comment.text for comment in self.by_path.get(path, ()) if comment.position in positions)
 
 
 def render_profile(profile: dict[str, Any], comments: Iterable[PlacedComment] = ()) -> str:
-    """The YAML text of ``profile``; the paths of ``comments`` are in it."""
+    """Render ``profile`` as YAML; ``comments`` have paths in it."""
     by_path: dict[Path, list[PlacedComment]] = {}
     for comment in comments:
         by_path.setdefault(comment.path, []).append(comment)
@@ -47,7 +47,7 @@ def render_profile(profile: dict[str, Any], comments: Iterable[PlacedComment] = 
 
 
 def _build_node(value: Any, path: Path, comment_index: CommentIndex) -> CstNode:
-    """``value`` as it is to be written; a comment below an entry stands above the next, or ends the block."""
+    """Build the tree of ``value``; a comment below an entry is written above the next, or ends the block."""
     if not isinstance(value, dict | list):
         style = "|" if _is_literal(value) else ""
         return CstNode("scalar", -1, -1, style=style, value=value if style else format_scalar(value))
@@ -75,7 +75,7 @@ def _build_node(value: Any, path: Path, comment_index: CommentIndex) -> CstNode:
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether a value is a text of several lines that can stand below a |."""
+    """Whether a value is a text of several lines that can be a block scalar."""
     return (
         isinstance(value, str)
         and "\n" in value
@@ -85,7 +85,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _is_small(value: Any) -> bool:
-    """Whether a collection reads well on one line: scalars, and at most one level of short collections."""
+    """Whether a collection is readable on one line: scalars, and at most one level of short collections."""
     if _holds_literal(value):
         return False
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""A CR with old spellings as it is written now, so that its profile renders a CR that is accepted.
+"""Corrects old spellings in a CR, so that its profile renders a CR that the API server accepts.
 
-What the old names are called now is data: schemas/old-spellings.json.
+The current names are data: schemas/old-spellings.json.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Moves = list[tuple[Path, Path]]
 
 
 class NormalizedCr(NamedTuple):
-    """A CR as it is written now, a problem for each thing that was not, and what moved, in order."""
+    """A CR in current spelling, a diagnostic for each correction, and the moved paths, in order."""
 
     cr: Data
     diagnostics: list[Diagnostic]
@@ -24,9 +24,9 @@ class NormalizedCr(NamedTuple):
 
 
 def normalize_cr(cr: Data, kind: str) -> NormalizedCr:
-    """``cr``, of a ``kind``, with the names of today, and lists of words where there was the text of a line.
+    """Return ``cr``, of a ``kind``, with current names, and lists of words in place of command-line texts.
 
-    What would take the place of something else stays as it is. The paths of the problems are in ``cr``.
+    A correction that would overwrite something else is not made. The paths of the diagnostics are in ``cr``.
     """
     normalized = _copy_unshared(cr)
     moves: Moves = []
@@ -56,7 +56,7 @@ def normalize_cr(cr: Data, kind: str) -> NormalizedCr:
 
 
 def apply_moves(path: Path, moves: Moves) -> Path:
-    """Where the value that was at ``path`` stands after the moves."""
+    """Return the path after the moves of the value that was at ``path``."""
     for old, new in moves:
         if path[: len(old)] == old:
             path = (*new, *path[len(old) :])
@@ -68,10 +68,10 @@ def _reverse_moves(path: Path, moves: Moves) -> Path:
 
 
 def find_move(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
-    """From where to where which value goes when the field at ``path`` is called ``name``.
+    """Return old path, new path and value for renaming the field at ``path`` to ``name``.
 
-    A name with dots begins at a field that ``path`` leads through. A map stays, unless it holds only the
-    field that is meant: then that goes.
+    A name with dots begins at a field on ``path``. A mapping stays, unless it contains only the renamed
+    field: then the field moves.
     """
     value, steps = _get_at(cr, path), name.split(".")
     if len(steps) == 1:
@@ -85,7 +85,7 @@ def find_move(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
 
 
 def is_free_path(cr: Data, path: Path) -> bool:
-    """Whether a value can be put at ``path``: nothing stands there, and only maps on the way."""
+    """Whether a value can be put at ``path``: nothing exists there, and only mappings above."""
     data: Any = cr
     for step in path:
         if isinstance(data, dict) and step not in data:
@@ -97,7 +97,7 @@ def is_free_path(cr: Data, path: Path) -> bool:
 
 
 def _move_value(cr: Data, old: Path, new: Path, value: Any) -> None:
-    """Moves a value; one that stays in its map keeps its place among the others."""
+    """Move a value; one that stays in its mapping keeps its position."""
     fields = _get_at(cr, old[:-1])
     if old[:-1] == new[:-1]:
         entries = [(new[-1] if key == old[-1] else key, below) for key, below in fields.items()]
@@ -116,7 +116,7 @@ def _move_value(cr: Data, old: Path, new: Path, value: Any) -> None:
 
 
 def split_words(value: Any) -> list[str]:
-    """The words of a text as a shell reads it; none where it does not end, or is no text."""
+    """Split a text as a shell does; empty if it has unbalanced quotes, or is no text."""
     try:
         return shlex.split(value) if isinstance(value, str) else []
     except ValueError:
@@ -130,7 +130,7 @@ def _get_at(data: Any, path: Path) -> Any:
 
 
 def _copy_unshared(value: Any) -> Any:
-    """A copy in which every map and list stands once, even where the YAML has aliases."""
+    """Return a copy in which no mapping or list is shared, even if the YAML has aliases."""
     if isinstance(value, dict):
         return {key: _copy_unshared(below) for key, below in value.items()}
     return [_copy_unshared(entry) for entry in value] if isinstance(value, list) else value

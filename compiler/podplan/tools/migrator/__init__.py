@@ -1,6 +1,6 @@
-"""CRs and profiles as they are written today: new names for old ones, one dialect of ColossalAIJob.
+"""Migrates CRs and profiles: new names for old ones, and one dialect of ColossalAIJob.
 
-Steps are made one after the other, each in the text that the one before left; comments and layout stay.
+Steps are applied one after the other, each to the text from the one before; comments and layout stay.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from podplan.yaml.tree import CstNode
 
 SORTS = frozenset({"cr", "profile", "base"})
 MAX_STEPS = 1_000  # of one file
-MAX_FAILED_STEPS = 4  # that are told apart in one file; each takes reading its document a dozen times
+MAX_FAILED_STEPS = 4  # reported separately in one file; each takes parsing its document a dozen times
 FAILED_REASON = "the text around it does not allow it"
 CR_DIALECT_STEP = "launcher, worker → torchConfig, replicaSpecs"
 PROFILE_DIALECT_STEP = "colossalai.dialect launcher → replicaSpecs"
 
-_StepKey = tuple[int, Path, str]  # the document, the path, and what is to be done there
+_StepKey = tuple[int, Path, str]  # the document, the path, and the action
 
 
 class MigrationStep(NamedTuple):
-    """What was done at a 1-based line of the text as it then was, and why; or why it was not done."""
+    """An applied step at a 1-based line of the text at that time, and its reason; or why it was not
+    applied."""
 
     line: int
     description: str
@@ -48,7 +49,7 @@ class MigrationStep(NamedTuple):
 
 
 class MigrationResult(NamedTuple):
-    """The text of a file as it is written today, what was done for that, and what could not be."""
+    """The migrated text of a file, the applied steps, and those that were refused."""
 
     text: str
     done_steps: tuple[MigrationStep, ...]
@@ -56,7 +57,7 @@ class MigrationResult(NamedTuple):
 
 
 class _PlannedStep(NamedTuple):
-    """One thing that can be done: at which path of which document, and how."""
+    """A possible step: at which path of which document, and how."""
 
     document: Document
     path: Path
@@ -67,7 +68,7 @@ class _PlannedStep(NamedTuple):
 
 
 class _Replacement(NamedTuple):
-    """A stretch of a text, by its 0-based offsets, and what it becomes."""
+    """A range of a text, by 0-based offsets, and its replacement."""
 
     start: int
     end: int
@@ -75,12 +76,12 @@ class _Replacement(NamedTuple):
 
 
 def is_migratable(source: SourceFile) -> bool:
-    """Whether a file holds a CR, a profile or a base."""
+    """Whether a file contains a CR, a profile or a base profile."""
     return any(item.category in SORTS for item in classify_documents(source))
 
 
 def migrate_source(source: SourceFile) -> MigrationResult:
-    """A file without faults as it is written today."""
+    """Migrate a file without syntax errors."""
     done: list[MigrationStep] = []
     refused: dict[_StepKey, MigrationStep] = {}
     for _ in range(MAX_STEPS):
@@ -98,9 +99,9 @@ def migrate_source(source: SourceFile) -> MigrationResult:
 def _migrate_documents(
     source: SourceFile, refused: dict[_StepKey, MigrationStep]
 ) -> tuple[list[_PlannedStep], list[_Replacement]]:
-    """What can be done at once, and what becomes of the documents; each is judged by itself.
+    """Return the steps that can be applied together, and the replaced documents; each is verified separately.
 
-    What changes in place comes first, so that lines are told as they were; then moves that are apart.
+    Changes in place come first, so that reported lines are correct; then moves that do not overlap.
     """
     for select_steps in _select_in_place, _select_disjoint:
         planned_step = select_steps(
@@ -110,7 +111,7 @@ def _migrate_documents(
         made_steps: list[_PlannedStep] = []
         replacements: list[_Replacement] = []
         for index, found in groupby(planned_step, key=lambda one: one.document.index):
-            document_span = document_spans[index]  # in a file without faults, all are counted
+            document_span = document_spans[index]  # all documents of a file without syntax errors are counted
             document_steps, text = _apply_most(document_span, list(found), refused)
             if document_steps:
                 made_steps += document_steps
@@ -129,7 +130,7 @@ def _select_in_place(planned_steps: Iterable[_PlannedStep]) -> list[_PlannedStep
 
 
 def _select_disjoint(planned_steps: Iterable[_PlannedStep]) -> list[_PlannedStep]:
-    """The first for each entry of a list, or document, but none within that of another."""
+    """Return the first step for each list entry, or document, without those inside another."""
     chosen: list[_PlannedStep] = []
     home_paths: set[tuple[int, Path]] = set()
     parent_paths: set[tuple[int, Path]] = set()
@@ -145,7 +146,7 @@ def _select_disjoint(planned_steps: Iterable[_PlannedStep]) -> list[_PlannedStep
 
 
 def _find_enclosing_path(planned_step: _PlannedStep) -> Path:
-    """The innermost entry of a list that all of a change is in; the document where there is none."""
+    """Return the innermost list entry that contains a whole change; else the document."""
     if planned_step.description == PROFILE_DIALECT_STEP:
         return ()
     path, target_path = (
@@ -161,9 +162,9 @@ def _find_enclosing_path(planned_step: _PlannedStep) -> Path:
 def _apply_most(
     document_span: DocumentSpan, chosen: list[_PlannedStep], refused: dict[_StepKey, MigrationStep]
 ) -> tuple[list[_PlannedStep], str]:
-    """All of ``chosen`` made in a document; where they do not go together, as many as do, found by halves.
+    """Apply all ``chosen`` steps to a document; if they conflict, as many as possible, found by bisection.
 
-    What is made comes back, and the text of the document then.
+    Return the applied steps and the new text of the document.
     """
     made_steps, replacements, lost_comments = _plan_replacements(document_span, chosen, refused)
     if not made_steps:
@@ -191,7 +192,7 @@ def _apply_most(
 
 
 def _apply_replacements(text: str, cuts: list[_Replacement]) -> str:
-    """A text with stretches replaced that do not overlap, in order."""
+    """Return a text with non-overlapping ranges replaced, in order."""
     parts, last = [], 0
     for cut in cuts:
         parts += [text[last : cut.start], cut.text]
@@ -200,7 +201,7 @@ def _apply_replacements(text: str, cuts: list[_Replacement]) -> str:
 
 
 def _is_valid_text(before: str, text: str, lost_comments: Counter[str]) -> bool:
-    """Whether a new text of a document can be read, and has its comments but for those that go."""
+    """Whether a new text of a document is valid, and has all comments except for the removed ones."""
     new_source = parse_yaml(text.encode(), "")
     return (
         text != before
@@ -260,7 +261,8 @@ def _iter_profile_steps(document: Document) -> Iterator[_PlannedStep]:
 def _plan_replacements(
     document_span: DocumentSpan, chosen: list[_PlannedStep], refused: dict[_StepKey, MigrationStep]
 ) -> tuple[list[_PlannedStep], list[_Replacement], Counter[str]]:
-    """Those of ``chosen`` that can be made, what becomes something else for it, and comments that go."""
+    """Return the possible ones of ``chosen``, the replacements for them, and the comments that are
+    removed."""
     made_steps: list[_PlannedStep] = []
     replacements: list[_Replacement] = []
     lost_comments: Counter[str] = Counter()

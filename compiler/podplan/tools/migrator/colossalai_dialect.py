@@ -1,7 +1,6 @@
-"""A ColossalAIJob with launcher and worker as one with torchConfig and replicaSpecs, on the tree of its text.
+"""Converts a ColossalAIJob with launcher and worker to torchConfig and replicaSpecs, on the tree of its text.
 
-What each field is called in the other dialect:
-docs/evidence/t9k-colossalaijob.md#fields-of-the-replica-dialect.
+The fields in both dialects: docs/evidence/t9k-colossalaijob.md#fields-of-the-replica-dialect.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ OLD_FIELDS, NEW_FIELDS = ("launcher", "worker"), ("torchConfig", "replicaSpecs")
 
 
 def is_launcher_dialect(cr: Any) -> bool:
-    """Whether a CR is in a dialect that migrate replaces."""
+    """Whether a CR is in the dialect that migrate replaces."""
     kind = find_kind(cr.get("apiVersion"), cr.get("kind")) if isinstance(cr, dict) else None
     spec = cr.get("spec") if kind is not None and load_spec(kind).superseded_dialect else None
     return isinstance(spec, dict) and any(spec.get(name) is not None for name in OLD_FIELDS)
 
 
 def convert_to_replica_specs(spec: CstNode, data: dict[str, Any]) -> CstNode:
-    """The map of ``spec``, whose data is ``data``, in the new dialect. Raises Refused."""
+    """Convert the mapping ``spec``, whose data is ``data``. Raises FixRefused: if that is impossible."""
     mixed = [name for name in NEW_FIELDS if data.get(name) is not None]
     if mixed:
         raise FixRefused(f"it has {mixed[0]} of the other dialect beside what it would become")
@@ -69,7 +68,7 @@ def convert_to_replica_specs(spec: CstNode, data: dict[str, Any]) -> CstNode:
 
 
 def _is_commented_out(lines: tuple[str, ...]) -> bool:
-    """Whether a comment is YAML that counted once, so that it is not about what stands below."""
+    """Whether a comment is commented-out YAML, so that it is not about the entry below."""
     return any(_COMMENTED_FIELD.match(line) for line in lines)
 
 
@@ -106,7 +105,7 @@ def _build_worker_spec(leaf: CstEntry) -> CstEntry:
 
 
 def _build_replica_spec(leaf: CstEntry, fields: list[CstEntry], closing: tuple[str, ...]) -> CstEntry:
-    """An entry of replicaSpecs for what was a field of the spec, with the comments of that."""
+    """Build an entry of replicaSpecs from a field of the spec, with its comments."""
     comments_above = () if _is_commented_out(leaf.comments_above) else leaf.comments_above
     comment_lines = tuple(
         line for line in (*comments_above, leaf.line_comment, *leaf.value.leading_comments) if line
@@ -129,7 +128,7 @@ def _get_key_name(leaf: CstEntry) -> str:
 
 
 def _find_worker_image(data: dict[str, Any]) -> str:
-    """The image that a launcher without one takes: that of the container of the workers that trains."""
+    """Return the default image of a launcher: that of the training container of the workers."""
     template = _as_mapping(_as_mapping(data.get("worker")).get("template"))
     container_list = _as_mapping(template.get("spec")).get("containers")
     containers = (

@@ -1,4 +1,4 @@
-"""Whether what was migrated lowers to the same objects as before; and if not, what differs."""
+"""Whether migrated CRs lower to the same objects as before, and the differences if not."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import SourceFile
 
-# What tells the entries of a list apart where their order says little.
+# Keys of list entries whose order has little meaning.
 _LIST_KEYS = ("name", "mountPath")
 
 
 class LoweringDifference(NamedTuple):
-    """One part of one object that differs; ``steps`` lead to it, with names for the entries of lists."""
+    """One part of one object that differs; ``steps`` lead to it, with names for list entries."""
 
     object: str
     steps: tuple[str, ...]
@@ -30,10 +30,10 @@ class LoweringDifference(NamedTuple):
 
 
 class EquivalenceProof(NamedTuple):
-    """What became of one CR, hand-written or compiled under ``variant``.
+    """The comparison of one CR, hand-written or compiled under ``variant``.
 
-    ``objects`` counts what it lowers to by kind, every replica, and is empty where it does not; then
-    ``reason`` says why. ``was_lowered`` tells whether it did before.
+    ``objects`` counts its lowered objects by kind, every replica, and is empty if it does not lower; then
+    ``reason`` says why. ``was_lowered`` is whether it lowered before.
     """
 
     job: str
@@ -47,7 +47,8 @@ class EquivalenceProof(NamedTuple):
 def build_proofs(
     before: SourceFile, after: SourceFile, settings: PipelineSettings, unsaved_texts: Mapping[str, str]
 ) -> list[EquivalenceProof]:
-    """A proof for each CR of a file that changes with its text; ``instead`` has the new texts of all."""
+    """Build a proof for each CR of a file that changes with its text; ``unsaved_texts`` has the new texts
+    of all files."""
     old, new = (
         _collect_plans(before, settings, Loader()),
         _collect_plans(after, settings, Loader(unsaved_texts=unsaved_texts)),
@@ -79,11 +80,7 @@ def _build_proof(name: tuple[int, str], old: JobPlan, new: JobPlan) -> Equivalen
     for group in new.replica_groups:
         objects[group.doc.data["kind"]] += group.replicas
     secrets = build_document_redactor([old.item.doc, old.profile, old.cr, new.item.doc, new.profile, new.cr])
-    reason = (
-        ""
-        if new.is_lowered
-        else next((seen.diagnostic.message for seen in new.diagnostics), "it is not lowered")
-    )
+    reason = "" if new.is_lowered else next((seen.message for seen in new.diagnostics), "it is not lowered")
     both_lowered = old.is_lowered and new.is_lowered
     raw_differences = _iter_differences(_list_objects(old), _list_objects(new)) if both_lowered else ()
     differences = tuple(_redact_difference(one, secrets) for one in raw_differences)
@@ -97,13 +94,13 @@ def _redact_difference(difference: LoweringDifference, secrets: Redactor) -> Low
 
 
 def _list_objects(plan: JobPlan) -> dict[str, Any]:
-    """The objects by kind and name, replicas folded."""
+    """Return the objects by kind and name, replicas folded."""
     folded_objects = [fold_group(group) for group in plan.replica_groups]
     return {f"{one['kind']}/{one['metadata']['name']}": one for one in folded_objects}
 
 
 def _iter_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[LoweringDifference]:
-    """The differences, object by object; one without steps is about a whole object."""
+    """Yield the differences, object by object; one without steps is about a whole object."""
     for name in (*old, *(name for name in new if name not in old)):
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
         for change in iter_changes(before, after, _DIFF_RULES):
@@ -112,7 +109,7 @@ def _iter_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Lowe
 
 
 def _index_entries(_: Path, before: list[Any], after: list[Any]) -> tuple[EntryIndexes, EntryIndexes] | None:
-    """By a name that each entry of both lists has for itself; else the lists are compared as a whole."""
+    """Index by a unique name of each entry of both lists; else the lists are compared as a whole."""
     entries = [*before, *after]
     for key in _LIST_KEYS:
         if all(isinstance(entry, dict) and isinstance(entry.get(key), str) for entry in entries):

@@ -1,6 +1,6 @@
-"""Old spellings of a CR as edits of its text, one after the other; what they are called now is data.
+"""Corrects old spellings of a CR by edits of its text, one after the other; the current names are data.
 
-Names and words change in place. A field that has moved takes its comments along.
+Names and words change in place. The comments of a moved field move with it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Data = dict[str, Any]
 
 
 class SpellingMigration(NamedTuple):
-    """Something spelled as it once was: its path in the document, what to do about it, and what that is for.
+    """An old spelling: its path in the document, its correction, and the reason.
 
-    ``change`` is made in the text; without one, the field has moved to ``to``.
+    ``change`` is applied to the text; without one, the field moves to ``target_path``.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class SpellingMigration(NamedTuple):
 
 
 def iter_old_spellings(cr: Data, top: Path) -> Iterator[SpellingMigration]:
-    """What is spelled as it once was in a CR that stands at ``top`` of a document, the outermost first."""
+    """Yield the old spellings in a CR at ``top`` of a document, the outermost first."""
     written_kind = cr.get("kind")
     kind = find_current_kind(written_kind) if isinstance(written_kind, str) else ""
     if kind:
@@ -95,13 +95,13 @@ def iter_old_spellings(cr: Data, top: Path) -> Iterator[SpellingMigration]:
 
 
 def build_spelling_edits(document: Document, old: SpellingMigration) -> tuple[Edit, ...]:
-    """The edits for what changes in place. Raises Refused."""
+    """Return the edits for a change in place. Raises FixRefused: if it is impossible."""
     assert old.change is not None
     return build_edits(document, old.change)
 
 
 def move_field(tree: CstNode, old: SpellingMigration) -> CstNode:
-    """The root of a document in which a field has moved. Raises Refused."""
+    """Return the root of a document with the field moved. Raises FixRefused: if that is impossible."""
     try:
         leaf = _get_entry(tree, old.path)
     except LookupError:
@@ -115,7 +115,7 @@ def move_field(tree: CstNode, old: SpellingMigration) -> CstNode:
     name = old.target_path[-1]
     new = leaf._replace(key=build_scalar(str(name)))
     if common == len(old.path) - 1:
-        # Its own map gets the maps in between: template.containers → template.spec.containers.
+        # Its own mapping gets the new mappings in between: template.containers → template.spec.containers.
         for step in reversed(old.target_path[common:-1]):
             new = build_field(str(step), CstNode("map", -1, -1, entries=(new,)))
         return change_at(tree, old.path[:-1], lambda below: _replace_entry(below, old.path[-1], new))
@@ -135,7 +135,8 @@ def _replace_entry(tree: CstNode, name: str | int, new: CstEntry) -> CstNode:
 
 
 def remove_entry(tree: CstNode, path: Path) -> tuple[CstNode, tuple[str, ...]]:
-    """``tree`` without an entry, and the map that held nothing else; and the comments of that map."""
+    """Return ``tree`` without an entry, or the mapping that would be empty, and the comments of that
+    mapping."""
     parent = path[:-1]
     parent_entry = _get_entry(tree, parent)
     if len(parent_entry.value.entries) == 1 and isinstance(parent[-1], str):
@@ -154,7 +155,7 @@ def remove_entry(tree: CstNode, path: Path) -> tuple[CstNode, tuple[str, ...]]:
 
 
 def _append_entry(tree: CstNode, path: Path, new: CstEntry) -> CstNode:
-    """``tree`` with an entry at the end of the map that ``path`` leads to, which is made where it is not."""
+    """Return ``tree`` with an entry appended to the mapping at ``path``, which is created if necessary."""
     depth = 0
     current_tree = tree
     while depth < len(path) - 1:

@@ -1,4 +1,4 @@
-"""Old spellings in profiles, and the launcher dialect of ColossalAIJob that a profile asks for."""
+"""Old spellings in profiles, and the launcher dialect of ColossalAIJob in profiles."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from podplan.tools.formatter.document_spans import DocumentSpan
 from podplan.tools.formatter.rewriting import rewrite_document
 from podplan.tools.migrator.old_spellings import remove_entry
 from podplan.yaml import Document, parse_yaml
-from podplan.yaml.edits.application import apply_edits
-from podplan.yaml.edits.changes import FixRefused, build_edits
+from podplan.yaml.edits.changes import FixRefused, apply_edits, build_edits
 
 Data = dict[str, Any]
 
 
 def iter_overlays(data: Data) -> Iterator[tuple[Path, Data]]:
-    """The spec of a profile or base, and its environments."""
+    """Yield the spec of a profile or base profile, and its environments."""
     spec = data.get("spec")
     if not isinstance(spec, dict):
         return
@@ -31,7 +30,7 @@ def iter_overlays(data: Data) -> Iterator[tuple[Path, Data]]:
 
 
 def iter_override_patches(data: Data) -> Iterator[tuple[Path, Data]]:
-    """Each override as the part of a CR that it is, with where it stands."""
+    """Yield each override as a partial CR, with its path."""
     spec = data.get("spec")
     job = spec.get("job") if isinstance(spec, dict) else None
     for path, overlay in iter_overlays(data):
@@ -43,7 +42,7 @@ def iter_override_patches(data: Data) -> Iterator[tuple[Path, Data]]:
 
 
 def find_launcher_dialects(data: Data) -> list[Path]:
-    """Where a profile or base asks for the launcher dialect."""
+    """Return where a profile or base profile selects the launcher dialect."""
     dialect_paths = []
     for path, overlay in iter_overlays(data):
         block = overlay.get("colossalai")
@@ -53,9 +52,12 @@ def find_launcher_dialects(data: Data) -> list[Path]:
 
 
 def remove_dialect(document: Document, path: Path, document_span: DocumentSpan) -> str:
-    """The text of the document, which is ``extent``, without the dialect at ``path``. Raises Refused.
+    """Return the text of the document, which is ``document_span``, without the dialect at ``path``.
 
-    There a launcher has no template, so ``pod`` of the spec is not for it; its role then says so.
+    In that dialect a launcher has no template, so ``pod`` of the spec does not apply to it; its role states
+    that afterwards.
+
+    Raises FixRefused: if that is impossible.
     """
     for patch_path, patch in iter_override_patches(document.data):
         launcher_fields = [name for name in ("launcher", "worker") if name in patch["spec"]]
@@ -75,7 +77,8 @@ def remove_dialect(document: Document, path: Path, document_span: DocumentSpan) 
 
 
 def _remove_field(document: Document, path: Path, document_span: DocumentSpan) -> str:
-    """The text of a document without a field, and the map that held nothing else, and their comments."""
+    """Return the text of a document without a field, or the mapping that would be empty, and their
+    comments."""
     tree = attach_comments(document.text, document_span.tree, document_span.start, document_span.end)
     try:
         new, _ = remove_entry(tree, path)
@@ -85,7 +88,8 @@ def _remove_field(document: Document, path: Path, document_span: DocumentSpan) -
 
 
 def _build_pod_exclusion(spec: Data) -> DocumentFix | None:
-    """The change that keeps ``pod`` of the spec from the launcher; None where it has one of its own."""
+    """Return the change that excludes the launcher from ``pod`` of the spec; None if it has its own
+    ``pod``."""
     roles = spec.get("roles")
     if not isinstance(roles, list):
         return DocumentFix("", "set", ("spec", "roles"), [{"name": "launcher", "pod": None}])

@@ -1,4 +1,4 @@
-"""Which migrated files check at least as well as before."""
+"""Finds migrated files with new errors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from podplan.core.findings import Severity
 from podplan.pipeline import PipelineSettings
 from podplan.workspace import Loader
 
-# Faults of form keep what stands below them from being looked at.
+# Errors of form prevent further checks of the document.
 FORM_RULE_PREFIXES = ("YAML", "SCHEMA", "PROF0")
 
 
 def find_regressions(
     paths: Sequence[str], settings: PipelineSettings, exclude: Sequence[str], texts: Mapping[str, str]
 ) -> dict[str, str]:
-    """The files, with ``texts`` in the place of some, that check worse than they did; and how.
+    """Return the files, with ``texts`` in place of some, that have new errors; and which.
 
-    More errors are not worse where there are fewer faults of form: then more is looked at than before.
+    More errors are accepted if there are fewer errors of form, because then more is checked than before.
     """
     before = check_files(paths, settings, Loader(exclude=exclude), exclude)
     after = check_files(paths, settings, Loader(exclude=exclude, unsaved_texts=texts), exclude)

@@ -1,4 +1,4 @@
-"""Tests of a user's own repository: the examples of its policies, and golden renders of its profiles."""
+"""Tests of a user's repository: the examples of its policies, and golden renders of its profiles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from podplan.core.typing import NamedTuple
 
 
 class FailedTest(NamedTuple):
-    """What a test found: a sentence at a place (1-based line and column), with the lines of a diff if any."""
+    """A failed test: a sentence with a location (1-based line and column), and the lines of a diff if any."""
 
     file: str
     line: int
@@ -17,10 +17,10 @@ class FailedTest(NamedTuple):
 
 
 class CoveredItem(NamedTuple):
-    """A policy or a profile, and the tests that it has.
+    """A policy or a profile, and its tests.
 
-    ``tests`` are the verdicts of the examples of a policy, or the golden file of a profile. ``enough`` is
-    whether ``--require-tests`` is content with them.
+    ``tests`` are the verdicts of the examples of a policy, or the golden file of a profile. ``is_covered`` is
+    whether they satisfy ``--require-tests``.
     """
 
     category: str
@@ -31,9 +31,9 @@ class CoveredItem(NamedTuple):
 
 
 class SuiteOutcome(NamedTuple):
-    """What came of tests: how many ran, what they are of, failures, and the golden files that are new.
+    """The result of tests: how many ran, what they cover, failures, and the golden files that were written.
 
-    ``given_up`` are the sentences about bounds that were reached, each of a failure as well.
+    ``limit_messages`` are about exceeded limits, each also the message of a failure.
     """
 
     test_count: int = 0
@@ -44,7 +44,7 @@ class SuiteOutcome(NamedTuple):
 
 
 def merge_outcomes(outcomes: tuple[SuiteOutcome, ...]) -> SuiteOutcome:
-    """Several outcomes as one."""
+    """Merge several outcomes."""
     return SuiteOutcome(
         sum(one.test_count for one in outcomes),
         tuple(tested for one in outcomes for tested in one.covered_items),

@@ -1,4 +1,4 @@
-"""Running the examples of policies: through the whole pipeline, as the files they would be."""
+"""Runs the examples of policies through the whole pipeline, as if they were files."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ from podplan.yaml import SourceFile, parse_yaml
 from podplan.yaml.writer import emit_documents
 
 
-def run_examples(
-    policies: Iterable[Policy], faults: Iterable[tuple[TracedDocument, Diagnostic]], version: str
-) -> SuiteOutcome:
-    """The examples of the policies of a repository run, by the rules of a Kubernetes ``version``.
+def run_examples(policies: Iterable[Policy], faults: Iterable[Diagnostic], version: str) -> SuiteOutcome:
+    """Run the examples of the policies of a repository, for a Kubernetes ``version``.
 
-    ``faults`` are what is wrong with policies that could not be read; each is a failure.
+    ``faults`` are diagnostics of policies that could not be loaded; each is a failure.
     """
-    failures = [_build_policy_failure(doc, problem) for doc, problem in faults]
+    failures = [_build_failure(one.doc, one, one.rule) for one in faults if one.doc is not None]
     covered_items: list[CoveredItem] = []
     test_count = len(failures)
     for parts in _group_by_code(policies):
@@ -47,7 +45,7 @@ def run_examples(
 
 
 def _group_by_code(policies: Iterable[Policy]) -> list[list[Policy]]:
-    """Policies of one code together: an admission policy makes one for each level and object of params."""
+    """Group policies by code: an admission policy becomes one for each severity and params object."""
     parts: dict[str, list[Policy]] = {}
     for policy in policies:
         parts.setdefault(policy.rule.code, []).append(policy)
@@ -57,7 +55,7 @@ def _group_by_code(policies: Iterable[Policy]) -> list[list[Policy]]:
 def find_violations(
     example: Mapping[str, Any], policies: Sequence[Policy], version: str = kubernetes.DEFAULT_VERSION
 ) -> list[Finding]:
-    """What podplan says of an example with these policies. Raises UsageError and LimitExceeded."""
+    """Return the findings of an example with these policies. Raises UsageError and LimitExceeded."""
     objects = example.get("objects") or [example["object"]]
     source = parse_yaml(emit_documents(objects).encode(), "example.yaml")
     inventory_doc = build_inventory(example["inventory"]) if "inventory" in example else None
@@ -76,7 +74,8 @@ def find_violations(
 
 
 def _load_base_crs(objects: Any, patch: Any, settings: PipelineSettings, reader: Loader) -> BaseCrs:
-    """The CRs of the objects of an example as they were; the patch of a single one is that of it."""
+    """Return the CRs of the objects of an example in the base revision; a patch applies to a single
+    object."""
     base_objects = [apply_patch(objects[0], patch)] if len(objects) == 1 else apply_patch(objects, patch)
     return collect_base_crs(
         [parse_yaml(emit_documents(base_objects).encode(), "before.yaml")], settings, reader
@@ -84,7 +83,7 @@ def _load_base_crs(objects: Any, patch: Any, settings: PipelineSettings, reader:
 
 
 class ExampleReader(Loader):
-    """Reads the files of an example instead of those of the disk."""
+    """Loads the files of an example instead of those on disk."""
 
     def __init__(self, inventory_doc: TracedDocument | None, files: Mapping[str, Any]) -> None:
         super().__init__(inventory_doc)
@@ -101,7 +100,7 @@ class ExampleReader(Loader):
 
 
 def build_inventory(spec: Mapping[str, Any]) -> TracedDocument:
-    """The ClusterInventory with this spec."""
+    """Build the ClusterInventory with this spec."""
     data = {
         "apiVersion": "podplan/v1",
         "kind": "ClusterInventory",
@@ -113,12 +112,12 @@ def build_inventory(spec: Mapping[str, Any]) -> TracedDocument:
 
 
 def list_violation_paths(example_findings: Iterable[Finding], code: str) -> list[str]:
-    """Where a rule fired, as JSON Pointers in the document."""
+    """Return the findings of a rule, as JSON Pointers in the document."""
     return sorted(to_json_pointer(one.location.path) for one in example_findings if one.rule == code)
 
 
 def fix_example(example: Mapping[str, Any]) -> dict[str, Any]:
-    """A bad example without its bad part, as its ``mended`` says."""
+    """Return a bad example without its violation, as stated in its ``mended``."""
     key = "object" if "object" in example else "objects"
     return {**example, key: apply_patch(example[key], example["mended"])}
 
@@ -141,7 +140,7 @@ def _find_failures(
 def _iter_broken_promises(
     code: str, example: Mapping[str, Any], example_findings: Sequence[Finding]
 ) -> Iterable[str]:
-    """What a finding too many, too few or elsewhere says, as sentences."""
+    """Yield sentences about unexpected, missing and misplaced findings."""
     if example["verdict"] != "bad":
         yield from _iter_unexpected(code, example, example_findings)
         return
@@ -165,7 +164,8 @@ def _iter_broken_promises(
 def _iter_unexpected(
     code: str, example: Mapping[str, Any], example_findings: Sequence[Finding]
 ) -> Iterable[str]:
-    """Why an example on which the rule is to be silent is none: it fires, or could not be judged at all."""
+    """Yield why an example without expected findings fails: the rule has findings, or could not be
+    evaluated."""
     violations = [one for one in example_findings if one.rule == code]
     if violations:
         yield (
@@ -184,10 +184,6 @@ def _iter_unexpected(
 
 def _format_pointers(pointers: Sequence[str]) -> str:
     return ", ".join(one or "the top" for one in pointers) or "no place"
-
-
-def _build_policy_failure(doc: TracedDocument, problem: Diagnostic) -> FailedTest:
-    return _build_failure(doc, problem, problem.rule)
 
 
 def _build_failure(doc: TracedDocument, problem: Diagnostic, test: str) -> FailedTest:

@@ -1,4 +1,4 @@
-"""Golden renders: beside ``NAME.yaml``, ``NAME.golden.yaml`` holds what its profiles render to."""
+"""Golden renders: next to ``NAME.yaml``, ``NAME.golden.yaml`` has the render of its profiles."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from podplan.workspace.files import (
 from podplan.yaml import SourceFile, find_secret_spans, parse_yaml
 
 MAX_DIFF_LINES = 20
-WriteFile = Callable[[str, str], bool]  # path and text; whether the file is another now
+WriteFile = Callable[[str, str], bool]  # path and text; returns whether the file changed
 
 
 class GoldenRender(NamedTuple):
-    """What the profiles of a file render to in every environment; ``text`` is None where they do not."""
+    """The render of the profiles of a file in every environment; ``text`` is None if they do not compile."""
 
     text: str | None
     failures: tuple[FailedTest, ...] = ()
@@ -46,10 +46,12 @@ class GoldenRender(NamedTuple):
 def run_goldens(
     files: Iterable[str], settings: PipelineSettings, reader: Loader, write: WriteFile | None, write_all: bool
 ) -> SuiteOutcome:
-    """The golden renders of the profiles in files compared, or with ``write`` brought up to date.
+    """Compare the golden renders of the profiles in files, or update them with ``write``.
 
-    ``write_all`` writes them for profiles without one too. What cannot be read or written, or reaches a
-    bound, is a failure of its test. Raises UsageError for what is wrong with all of them.
+    ``write_all`` also writes them for profiles without one. A file that cannot be read or written, or exceeds
+    a limit, fails its test.
+
+    Raises UsageError: for an error that concerns all files.
     """
     run_file = partial(_test_file, settings=settings, reader=reader, write=write, write_all=write_all)
     profiles = dict.fromkeys(profile_path(file) if is_golden(file) else file for file in files)
@@ -59,7 +61,7 @@ def run_goldens(
 def _test_file(
     file: str, settings: PipelineSettings, reader: Loader, write: WriteFile | None, write_all: bool
 ) -> SuiteOutcome:
-    """The test of one file, if it has one."""
+    """Run the test of one file, if it has one."""
     try:
         source = load_file(file)
     except UsageError as error:
@@ -93,7 +95,7 @@ def _test_file(
 def _compare_golden(
     source: SourceFile, golden: str, settings: PipelineSettings, reader: Loader, update: WriteFile | None
 ) -> SuiteOutcome:
-    """What profiles render to against their golden render, or written in its place."""
+    """Compare the render of profiles with their golden file, or write it."""
     try:
         golden_render = render_golden(source, settings, reader)
     except LimitExceeded as error:
@@ -122,15 +124,15 @@ def _compare_golden(
 
 
 def _build_failed_outcome(file: str, message: str, *, is_limit: bool = False) -> SuiteOutcome:
-    """A test that could not be run to its end, maybe as a bound was reached."""
+    """Return the outcome of a test that could not be completed, possibly because a limit was exceeded."""
     failure = FailedTest(file, 1, 1, "golden", message)
     return SuiteOutcome(1, failures=(failure,), limit_messages=(message,) if is_limit else ())
 
 
 def render_golden(source: SourceFile, settings: PipelineSettings, reader: Loader) -> GoldenRender:
-    """What ``podplan render`` prints for one file, one environment after the other.
+    """Return what ``podplan render`` prints for one file, one environment after the other.
 
-    Environments may give the CR one name: they are for different clusters, or follow on one another.
+    Environments may use the same name for the CR: they are for different clusters, or alternatives.
     """
     terms = settings.lint_config._replace(policies_enabled=False)
     settings = settings._replace(environments="each", policies=(), lint_config=terms)
@@ -147,13 +149,13 @@ def render_golden(source: SourceFile, settings: PipelineSettings, reader: Loader
 
 
 def _list_plans(source: SourceFile, settings: PipelineSettings, reader: Loader) -> list[JobPlan]:
-    """The plans of the profiles and CRs in a file."""
+    """Return the plans of the profiles and CRs in a file."""
     renderable_items = (item for item in classify_documents(source) if item.category in ("profile", "cr"))
     return [plan for item in renderable_items for plan in iter_job_plans(item, settings, reader)]
 
 
 def _iter_errors(result: CheckResult, made_plans: Sequence[JobPlan], file: str) -> Iterator[FailedTest]:
-    """The errors for which a profile is not rendered."""
+    """Yield the errors that prevent a profile from being rendered."""
     errors = [one for one in result.findings if one.severity is Severity.ERROR]
     for finding in errors:
         location = finding.location
@@ -193,7 +195,8 @@ def format_short_diff(old: Sequence[str], new: Sequence[str], golden: str) -> tu
 
 
 def can_be_shown(source: SourceFile, settings: PipelineSettings, reader: Loader) -> bool:
-    """Whether a file was understood, and neither it nor its bases nor what it lowers to hold a secret."""
+    """Whether a file is valid, and neither it nor its base profiles nor its lowered objects contain a
+    secret."""
     if source.has_secret or source.diagnostics or find_secret_spans(source):
         return False
     options = settings.lowering_options._replace(resumed=True)
@@ -215,12 +218,12 @@ def _can_both_be_shown(
         return all(
             can_be_shown(source, settings, reader) for source in (profile, parse_yaml(stored_content, golden))
         )
-    except (UsageError, LimitExceeded):  # what stands in the place of a golden render may be anything
+    except (UsageError, LimitExceeded):  # a golden file may have any content
         return False
 
 
 def _iter_orphan_failures(source: SourceFile, golden: str) -> Iterator[FailedTest]:
-    """What is wrong with a golden render whose profile is gone, or can no longer be read."""
+    """Yield the failure of a golden file whose profile is missing, or invalid."""
     if _is_rendered(golden):
         fault = source.diagnostics[0] if source.diagnostics else None
         line, column = (fault.span.line, fault.span.column) if fault is not None else (1, 1)
@@ -234,7 +237,7 @@ def _iter_orphan_failures(source: SourceFile, golden: str) -> Iterator[FailedTes
 
 
 def _is_rendered(golden: str) -> bool:
-    """Whether podplan wrote a golden file: other tools call their files so, too."""
+    """Whether podplan wrote a golden file: other tools use the same name."""
     try:
         return file_contains_any(find_root(golden), golden, [HEADER_PREFIX.encode()])
     except (OSError, OutsideRoot):
@@ -242,7 +245,7 @@ def _is_rendered(golden: str) -> bool:
 
 
 def _get_profile_name(data: object) -> str:
-    """The name of a profile, as far as it has one."""
+    """Return the name of a profile, or ""."""
     metadata = data.get("metadata") if isinstance(data, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else ""

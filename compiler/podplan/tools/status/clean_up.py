@@ -14,14 +14,14 @@ UNFINISHED_PHASES = ("Creating", "Pending", "Running", "Unknown")
 
 
 class CleanUp(NamedTuple):
-    """The replicas whose Pods are deleted, and the sentence about it."""
+    """The replicas whose Pods are deleted, and the decision about them."""
 
     deleted_replicas: tuple[ObservedReplica, ...]
     decision: Decision
 
 
 def decide_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
-    """What is deleted of a job that has ended; of one that has not, nothing, and the sentence says why."""
+    """Return what is deleted of a job that has ended; if it has not, nothing, with the reason."""
     if job.rules.deletes_workers_only:
         return _decide_worker_clean_up(job, has_ended)
     policies = job.rules.behaviors.clean_up_policies

@@ -1,4 +1,4 @@
-"""Whether a job has ended: by the replica that leads, by rules, or by the deadline."""
+"""Whether a job has ended: by the deciding replica, by rules, or by the deadline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podplan.tools.status.success_rules import SucceededByName, decide_by_rules
 
 
 def decide_outcome(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobOutcome:
-    """How the job ends, from those of its replicas that have ended and are not started again."""
+    """Decide how the job ends, from its replicas that have ended and are not restarted."""
     rule_outcome = (
         _decide_by_leader(job, succeeded_by_name)
         if job.rules.leader
@@ -75,7 +75,7 @@ def _decide_by_leader(job: ObservedJob, succeeded_by_name: SucceededByName) -> J
 
 
 def _describe_state(replica: ObservedReplica) -> str:
-    """What a replica does that decides nothing yet, as the predicate of a sentence."""
+    """Describe the state of a replica that decides nothing yet, as the predicate of a sentence."""
     if replica.has_ended:
         return "is started again"
     return {"Running": "is running", "Creating": "is being created", "Deleted": "is gone"}.get(

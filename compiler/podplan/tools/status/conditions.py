@@ -1,4 +1,4 @@
-"""The conditions of a job, in the order and the words of the controllers.
+"""The conditions of a job, with the order and the messages of the controllers.
 
 Source: docs/evidence/t9k-common.md#conditions.
 """
@@ -16,7 +16,7 @@ NO_REASON = "-"
 
 
 class Condition(NamedTuple):
-    """A condition, and the fact that its words rest on."""
+    """A condition, and the behavior that its message is based on."""
 
     type: str
     status: bool
@@ -26,7 +26,7 @@ class Condition(NamedTuple):
 
 
 def build_conditions(job: ObservedJob, phase: str, outcome: JobOutcome) -> list[Condition]:
-    """The conditions of a job in ``phase``; an outcome without a phase means that it has not ended."""
+    """Build the conditions of a job in ``phase``; an outcome without a phase means that it has not ended."""
     if outcome.phase:
         life_conditions = _build_ended_conditions(outcome)
     elif phase == "Paused":
@@ -94,5 +94,5 @@ def _build_replica_failure(job: ObservedJob, outcome: JobOutcome) -> Condition:
 
 
 def _find_failed_replica(job: ObservedJob) -> ObservedReplica | None:
-    """The first replica that was seen to have failed."""
+    """Return the first replica whose state is failed."""
     return next((one for one in job.replicas if one.phase == "Failed"), None)

@@ -1,4 +1,4 @@
-"""What somebody says of the state of some replicas."""
+"""Declared states of replicas."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MAX_SHOWN_LENGTH = 61
 
 
 class DeclaredState(NamedTuple):
-    """What is said of the replicas at some ``positions``; ``place`` begins messages about it.
+    """The declared state of the replicas at some ``positions``; ``location`` begins messages about it.
 
-    ``exact`` is false for what is said of a whole type, which gives way to what is said of one of them.
-    ``containers`` are None where only the phase is known. ``name`` and ``uid`` are those of the real Pod.
+    ``is_exact`` is false for the state of a whole type, which the state of one replica overrides.
+    ``containers`` are None if only the phase is known. ``name`` and ``uid`` are those of the real Pod.
     """
 
     positions: list[int]
@@ -31,7 +31,7 @@ class DeclaredState(NamedTuple):
 
 
 def parse_phase(value: Any, phases: tuple[str, ...], location: str) -> str:
-    """``written`` if it is one of the known phases. Raises UsageError."""
+    """Return ``value`` if it is one of ``phases``. Raises UsageError: if it is not."""
     if isinstance(value, str) and value in phases:
         return value
     hint = suggest_or_list(value if isinstance(value, str) else "", phases)
@@ -39,7 +39,7 @@ def parse_phase(value: Any, phases: tuple[str, ...], location: str) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value in a message."""
+    """Format a value for a message."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):

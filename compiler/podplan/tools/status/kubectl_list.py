@@ -1,4 +1,4 @@
-"""Pods as kubectl prints them, in a List or as documents of their own."""
+"""Reads Pods as kubectl prints them, in a List or as separate documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podplan.tools.status.replicas import ENDED_PHASES, ContainerState
 from podplan.yaml import Document
 
 POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
-_ORDINARY_REASONS = ("Error", "Completed")  # reasons that say no more than the exit code
+_ORDINARY_REASONS = ("Error", "Completed")  # reasons that add nothing to the exit code
 
 
 def parse_pods(
@@ -24,10 +24,12 @@ def parse_pods(
     training_names: Sequence[str],
     owner_label: str,
 ) -> Iterator[DeclaredState]:
-    """What the Pods of a document say; those of other jobs, and what is no Pod, are passed over.
+    """Yield the states of the Pods of a document; Pods of other jobs and other objects are skipped.
 
-    ``training_names`` are the names of the containers that train, by position, and ``owner_label`` is the
-    label of a Pod with the name of its job. Raises UsageError.
+    ``training_names`` are the names of the training containers, by position, and ``owner_label`` is the label
+    of a Pod with the name of its job.
+
+    Raises UsageError: for an invalid Pod.
     """
     for path, data in _iter_pods(document.data, ()):
         position = find_pod_position(replica_names, get_text(get_mapping(data, "metadata"), "name"))
@@ -48,7 +50,7 @@ def _format_location(document: Document, path: Path) -> str:
 
 
 def _iter_pods(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The Pods of a document with their paths; entries of a PodList need not say what they are."""
+    """Yield the Pods of a document with their paths; entries of a PodList need no kind."""
     kind = get_text(data, "kind")
     if kind == "Pod":
         yield path, data
@@ -59,7 +61,7 @@ def _iter_pods(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[st
 
 
 def _belongs_to_other_job(metadata: Mapping[str, Any], job: str, owner_label: str) -> bool:
-    """Whether a Pod says that it belongs to another job, or to something else that owns it."""
+    """Whether a Pod belongs to another job, or has another owner."""
     label = get_text(get_mapping(metadata, "labels"), owner_label)
     owners = [get_text(owner, "name") for _, owner in get_entries(metadata, "ownerReferences")]
     return bool(label or owners) and job not in (label, *owners)
@@ -112,6 +114,6 @@ def _parse_container(status: Mapping[str, Any], location: str) -> ContainerState
 def _find_failed_container(
     containers: Sequence[ContainerState], init_containers: Sequence[ContainerState], training_name: str
 ) -> ContainerState | None:
-    """The container by which a Pod failed: the one that trains, else the first that did not end with 0."""
+    """Return the container that made a Pod fail: the training container, else the first that failed."""
     failed = [one for one in (*containers, *init_containers) if one.exit_code]
     return next((one for one in failed if one.name == training_name), failed[0] if failed else None)

@@ -1,4 +1,4 @@
-"""What is told of a job: its CR, its replicas as they were seen, and what was said besides."""
+"""The input of a prediction: the CR, its replicas in their states, and the options."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class ObservedJob(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Something that the controller does, or does not: a sentence without its full stop, and why.
+    """An action of the controller, or its absence: a sentence without a full stop, and the reason.
 
     ``topic`` is restart, success, failure, clean-up, pause or create. ``path`` is the field of the CR that it
-    rests on, () for none.
+    is based on, () for none.
     """
 
     topic: str
@@ -47,7 +47,7 @@ class Decision(NamedTuple):
 def build_observed_job(
     cr: dict[str, Any], replicas: list[ObservedReplica], options: LoweringOptions, elapsed: int | None = None
 ) -> ObservedJob:
-    """A job that can be lowered. Raises UsageError for a kind whose status nobody knows."""
+    """Build a job that can be lowered. Raises UsageError: for a kind without status rules."""
     kind = find_kind(cr["apiVersion"], cr["kind"])
     assert kind is not None
     spec = load_spec(kind)
@@ -58,7 +58,7 @@ def build_observed_job(
 
 
 def get_at(data: Any, path: Path) -> Any:
-    """The value at a path of keys and indexes, None where nothing is."""
+    """Return the value at a path of keys and indexes, or None."""
     for step in path:
         if isinstance(data, dict):
             data = data.get(step)
@@ -70,12 +70,12 @@ def get_at(data: Any, path: Path) -> Any:
 
 
 def find_spec_paths(job: ObservedJob) -> dict[str, Path]:
-    """The paths of the entries that describe the replica types; of two alike, the first."""
+    """Return the paths of the entries of the replica types; of two with the same type, the first."""
     return {one.type: one.path for one in reversed([*iter_replica_types(job.kind_spec, job.cr)])}
 
 
 def count_past_restarts(job: ObservedJob) -> dict[str, int]:
-    """The restarts that each replica type has had, as far as the status of the CR and the replicas tell."""
+    """Return the number of past restarts of each replica type, from the status of the CR and the replicas."""
     restart_counts = dict.fromkeys((one.type for one in job.replicas), 0)
     for _, task in get_entries(get_mapping(job.cr, "status"), "tasks"):
         if get_text(task, "type") in restart_counts:
@@ -86,7 +86,7 @@ def count_past_restarts(job: ObservedJob) -> dict[str, int]:
 
 
 def find_leader(job: ObservedJob) -> ObservedReplica | None:
-    """The replica that decides over the job alone, if one does."""
+    """Return the deciding replica of the job, or None."""
     if job.rules.leader == "first":
         return next(iter(job.replicas), None)
     return next((replica for replica in job.replicas if replica.type == job.rules.leader), None)

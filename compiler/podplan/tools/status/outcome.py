@@ -1,4 +1,4 @@
-"""How a job ends, and what the conditions say then."""
+"""The end of a job, and the messages of its conditions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from podplan.tools.status.replicas import ObservedReplica
 
 
 class JobOutcome(NamedTuple):
-    """How a job ends: ``phase`` is Succeeded, Failed or "" for not yet. ``says`` fills the conditions.
+    """How a job ends: ``phase`` is Succeeded, Failed or "" for not yet; ``message`` is that of the
+    conditions.
 
-    ``why`` is what led there, for a headline; ``adds`` says whether that may add that nothing starts again.
+    ``explanation`` is the reason, for a headline; with ``mentions_restarts`` the headline may add that
+    nothing is restarted.
     """
 
     phase: str
@@ -23,12 +25,12 @@ class JobOutcome(NamedTuple):
 
 
 def build_undecided(job: ObservedJob, decision: Decision) -> JobOutcome:
-    """A job that goes on."""
+    """Build the outcome of a job that continues."""
     return JobOutcome("", "", decision, job.rules.behaviors.still_running_message)
 
 
 def build_success(job: ObservedJob, explanation: str, decision: Decision) -> JobOutcome:
-    """A job that has succeeded, because of ``why``."""
+    """Build the outcome of a job that has succeeded, with the reason ``explanation``."""
     behavior = job.options.resolve_behavior(job.rules.behaviors.succeeded_message)
     return JobOutcome("Succeeded", explanation, decision, behavior, format_message(behavior, job))
 
@@ -42,7 +44,7 @@ def build_failure(
     replica: ObservedReplica | None = None,
     rule: str = "",
 ) -> JobOutcome:
-    """A job that has failed, because of ``why``; ``says`` is about a replica or a rule."""
+    """Build the outcome of a failed job; ``message_behavior`` is a message about a replica or a rule."""
     behavior = job.options.resolve_behavior(message_behavior)
     return JobOutcome(
         "Failed",
@@ -54,7 +56,7 @@ def build_failure(
 
 
 def format_message(behavior: Behavior, job: ObservedJob, replica: ObservedReplica | None = None) -> str:
-    """The text of a fact with the names and numbers of a job and a replica in it."""
+    """Return the message of a behavior with the names and numbers of a job and a replica filled in."""
     text = str(behavior.value).replace("{kind}", job.cr["kind"]).replace("{job}", job.name)
     if replica is None:
         return text

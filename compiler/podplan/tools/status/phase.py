@@ -9,22 +9,22 @@ from podplan.tools.status.replicas import NOT_STARTED_PHASES
 
 
 def is_pause_enabled(job: ObservedJob) -> bool:
-    """Whether the CR asks for pause mode."""
+    """Whether the CR enables pause mode."""
     return get_at(job.cr, find_pause_path(job)) is True
 
 
 def find_pause_path(job: ObservedJob) -> Path:
-    """Where the CR asks for pause mode."""
+    """Return the path of the field that enables pause mode."""
     return (*job.kind_spec.run_mode_path, "pause", "enabled")
 
 
 def is_paused(job: ObservedJob) -> bool:
-    """Whether the job is in pause mode, and has not been told to go on."""
+    """Whether the job is in pause mode, and is not being resumed."""
     return is_pause_enabled(job) and not job.options.resumed
 
 
 def determine_phase(job: ObservedJob, has_restarted: bool) -> tuple[str, Behavior]:
-    """The phase, and what it rests on; ``restarted`` says whether a replica ever was."""
+    """Return the phase, and its behavior; ``has_restarted`` is whether a replica ever restarted."""
     leading_replica = find_leader(job)
     if leading_replica is not None and leading_replica.phase == "Unknown":
         return "Unknown", job.rules.behaviors.phase_unknown
@@ -46,7 +46,7 @@ def _has_started(job: ObservedJob) -> bool:
         and get_at(job.cr, job.rules.elastic_condition_path) is True
     ):
         needed = min(needed, min_replicas)
-    # What is gone was started once, but not since a pause.
+    # A deleted replica has run at some time, but not since a pause.
     not_running_phases = (*NOT_STARTED_PHASES, "Deleted") if is_pause_enabled(job) else NOT_STARTED_PHASES
     started = [one for one in job.replicas if one.phase not in not_running_phases]
     return bool(job.replicas) and len(started) >= needed

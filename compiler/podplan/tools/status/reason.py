@@ -1,4 +1,4 @@
-"""Why a job is in its phase, in a few words for the first line."""
+"""The reason for the phase of a job, in a few words for the headline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOT_STARTED_PHASES = (*NOT_STARTED_PHASES, "Deleted")
 
 
 def explain_ended_job(outcome: JobOutcome, ended_replicas: list[EndedReplica]) -> str:
-    """Why a job has ended. ``ends`` are the replicas that could have been started again."""
+    """Explain why a job has ended. ``ended_replicas`` are those that could have been restarted."""
     deciding_names = {one.name for one in outcome.decision.replicas}
     if (
         outcome.phase == "Failed"
@@ -23,7 +23,7 @@ def explain_ended_job(outcome: JobOutcome, ended_replicas: list[EndedReplica]) -
 
 
 def explain_active_job(job: ObservedJob, phase: str, ended_replicas: list[EndedReplica]) -> str:
-    """Why a job has not ended: what became of those that did, else who is at work or is waited for."""
+    """Explain why a job has not ended: the replicas that ended, else those that run or are waited for."""
     leading_replica = find_leader(job)
     if phase == "Unknown" and leading_replica is not None:
         return f"{leading_replica.short_name} decides over the job, and nobody knows what it does"
@@ -52,7 +52,7 @@ def _explain_stopped(ended_replicas: list[EndedReplica]) -> list[str]:
 
 
 def _format_subject(ended_replicas: list[EndedReplica]) -> str:
-    """The replicas, and how they ended where it is the same for all."""
+    """Return the replicas as a subject, with how they ended if that is the same for all."""
     end_texts = {describe_end(one.replica) for one in ended_replicas}
     return (
         f"{format_replicas([one.replica for one in ended_replicas])}"
@@ -61,7 +61,7 @@ def _format_subject(ended_replicas: list[EndedReplica]) -> str:
 
 
 def _explain_activity(job: ObservedJob, phase: str) -> str:
-    """How many replicas run, and how many have not started."""
+    """Return how many replicas run, and how many have not started."""
     total = len(job.replicas)
     waiting_count = sum(one.phase in _NOT_STARTED_PHASES for one in job.replicas)
     running_count = sum(one.phase == "Running" for one in job.replicas)
@@ -81,7 +81,7 @@ def _explain_activity(job: ObservedJob, phase: str) -> str:
 
 
 def _format_count(number: int, total: int) -> str:
-    """So many replicas of the whole, as the subject of a sentence."""
+    """Return a number of replicas out of the total, as the subject of a sentence."""
     if number == total:
         return {1: "the only replica", 2: "both replicas"}.get(number, f"all {number} replicas")
     return f"{number} of {total} replicas"

@@ -1,4 +1,4 @@
-"""From a job as it was seen to what the controller does next and reports."""
+"""Computes what the controller does next and reports, from the states of a job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 
 def reconcile_job(job: ObservedJob) -> StatusResult:
-    """What the controller reports of a job, and its decisions with their reasons."""
+    """Return the status that the controller reports, and its decisions with their reasons."""
     if is_paused(job):
         return _pause_job(job)
     ended_replicas = decide_restarts(job)
@@ -62,7 +62,7 @@ def reconcile_job(job: ObservedJob) -> StatusResult:
 def _finish_job(
     job: ObservedJob, result: JobOutcome, earlier_decisions: tuple[Decision, ...], explanation: str
 ) -> StatusResult:
-    """A job that has ended: nothing is started again, and Pods are cleaned up."""
+    """Return the result of a job that has ended: nothing is restarted, and Pods are cleaned up."""
     clean_up = decide_clean_up(job, True)
     deleted = {one.name for one in clean_up.deleted_replicas}
     return StatusResult(
@@ -109,7 +109,8 @@ def _build_deleted(replica: ObservedReplica) -> ReplicaTransition:
 
 
 def _build_active(replica: ObservedReplica, restarted_names: Collection[str]) -> ReplicaTransition:
-    """A replica of a job that has not ended: created anew if it is started again, or was gone."""
+    """Return the transition of a replica of an active job: created again if it is restarted, or was
+    deleted."""
     is_restarted = replica.name in restarted_names
     return ReplicaTransition(
         replica,
@@ -129,7 +130,7 @@ def _build_create_decision(job: ObservedJob, deleted_replicas: list[ObservedRepl
 
 
 def _count_restarts(job: ObservedJob, restarted_names: Collection[str]) -> dict[str, int]:
-    """The restarts of each type, those of ``again`` included."""
+    """Return the restarts of each type, including those of ``restarted_names``."""
     restart_counts = count_past_restarts(job)
     for replica in job.replicas:
         restart_counts[replica.type] += replica.name in restarted_names

@@ -1,4 +1,4 @@
-"""Which replicas a name means: a Pod, a replica such as worker-3, worker-{0..3}, or all of a type."""
+"""Resolves names to replicas: a Pod, a replica such as worker-3, worker-{0..3}, or all of a type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERED_NAME = re.compile(r"(.+)-([0-9]{1,9})")
 class ReplicaNames(NamedTuple):
     """The positions of replicas by the names of their Pods, by their short names and by their types.
 
-    ``ending`` matches the name of a Pod whatever the five digits that the controller adds to that of the job.
+    ``job_prefix_pattern`` matches the prefix of Pod names with any name suffix.
     """
 
     pods: Mapping[str, int]
@@ -26,7 +26,7 @@ class ReplicaNames(NamedTuple):
 
 
 def index_replica_names(job: str, replicas: Sequence[ObservedReplica]) -> ReplicaNames:
-    """The names of the replicas of a job."""
+    """Index the names of the replicas of a job."""
     types: dict[str, list[int]] = {}
     for position, replica in enumerate(replicas):
         types.setdefault(replica.type, []).append(position)
@@ -39,7 +39,8 @@ def index_replica_names(job: str, replicas: Sequence[ObservedReplica]) -> Replic
 
 
 def find_pod_position(replica_names: ReplicaNames, name: str) -> int | None:
-    """The position of the replica whose Pod has this name, with the digits of the controller or without."""
+    """Return the position of the replica whose Pod has this name, with or without the name suffix, or
+    None."""
     if name in replica_names.pods:
         return replica_names.pods[name]
     match = replica_names.job_prefix_pattern.fullmatch(name)
@@ -47,7 +48,7 @@ def find_pod_position(replica_names: ReplicaNames, name: str) -> int | None:
 
 
 def find_positions(replica_names: ReplicaNames, name: str) -> list[int] | None:
-    """The positions of the replicas that a name stands for, None if it is none."""
+    """Return the positions of the replicas that a name means, or None."""
     found_position = find_pod_position(replica_names, name)
     if found_position is None:
         found_position = replica_names.short.get(name)
@@ -69,7 +70,7 @@ def find_positions(replica_names: ReplicaNames, name: str) -> list[int] | None:
 
 
 def explain_unknown_name(replica_names: ReplicaNames, name: str) -> str:
-    """Why a name means nothing, as a sentence."""
+    """Return why a name matches nothing, as a sentence."""
     suffix_match = replica_names.job_prefix_pattern.fullmatch(name)
     short = suffix_match[1] if suffix_match else name
     numbered = _NUMBERED_NAME.fullmatch(short) or _INDEX_RANGE.fullmatch(short)

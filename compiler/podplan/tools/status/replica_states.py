@@ -1,4 +1,4 @@
-"""The replicas of a job in the states that a file and flags tell."""
+"""Applies declared states from a file and from flags to the replicas of a job."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ def apply_declared_states(
     pod_flags: Sequence[str],
     owner_label: str,
 ) -> list[ObservedReplica]:
-    """``replicas`` as ``source`` and ``--pod NAME=STATE`` flags tell; flags win, and what is exact does.
+    """Return ``replicas`` in the states of ``source`` and ``--pod NAME=STATE`` flags; flags and exact states
+    win.
 
-    ``groups`` are what the job ``job`` was lowered to; ``owner_label`` is the label of its Pods with its
-    name. Raises UsageError with the place of what cannot be understood.
+    ``groups`` are the lowered objects of the job ``job``; ``owner_label`` is the label of its Pods with its
+    name.
+
+    Raises UsageError: with the location of an invalid state.
     """
     replica_names = index_replica_names(job, replicas)
     pods = {group.replica_type: group for group in groups if group.doc.data["kind"] == "Pod"}
@@ -46,7 +49,7 @@ def apply_declared_states(
 
 
 def _unify_names(job: str, states: list[ObservedReplica]) -> list[ObservedReplica]:
-    """The same, Pods of which nothing is told called as those that are: with the digits of the controller."""
+    """Return the replicas with the name suffix of the declared Pods for all Pods."""
     base_names = {one.name.removesuffix(f"-{one.short_name}") for one in states if one.is_declared}
     base = base_names.pop() if len(base_names) == 1 else job
     return [
@@ -79,7 +82,7 @@ def _iter_file_states(
 def _require_single_state(
     declared_states: Iterable[DeclaredState], replicas: Sequence[ObservedReplica]
 ) -> Iterator[DeclaredState]:
-    """The same, where nothing is said twice of one replica. Raises RequestError."""
+    """Yield the states, which must not declare a replica twice. Raises UsageError: if one does."""
     location_by_state: dict[tuple[int, bool], str] = {}
     for declared in declared_states:
         for position in declared.positions:

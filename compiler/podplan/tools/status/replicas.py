@@ -1,4 +1,4 @@
-"""The replicas of a job: which there are, and in which state each one was seen."""
+"""The replicas of a job and their states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podplan.core.replica_groups import ReplicaGroup, build_at_index, find_name_
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 
-# As status.tasks has them: the phases of a Pod, and two of the controller's own
+# As in status.tasks: the phases of a Pod, and two of the controller
 # (docs/evidence/t9k-common.md#task-status).
 REPLICA_PHASES = ("Creating", "Pending", "Running", "Succeeded", "Failed", "Unknown", "Deleted")
 ENDED_PHASES = ("Succeeded", "Failed")
@@ -29,7 +29,7 @@ _SIGNAL_BY_EXIT_CODE |= {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
 
 
 class ContainerState(NamedTuple):
-    """One container of a Pod: Waiting, Running or Terminated; ``code`` and ``reason`` are how it ended."""
+    """One container of a Pod: Waiting, Running or Terminated, then with ``exit_code`` and ``reason``."""
 
     name: str
     state: str
@@ -40,10 +40,9 @@ class ContainerState(NamedTuple):
 class ObservedReplica(NamedTuple):
     """One replica with its Pod.
 
-    ``name`` is that of the Pod, and ``short`` what it is within the job, such as worker-3 or launcher.
-    ``code`` is the exit code of a Pod that has failed, None where nothing tells it, and ``reason`` a word for
-    it such as OOMKilled. ``restarts`` are those that it is said to have had before. ``told`` is false where
-    its state is taken for granted.
+    ``name`` is that of the Pod, and ``short_name`` the one in the job, such as worker-3 or launcher.
+    ``exit_code`` is that of a failed Pod, None if it is unknown, and ``reason`` a word for it such as
+    OOMKilled. ``restarts`` are its declared past restarts. ``is_declared`` is false if its state is assumed.
     """
 
     type: str
@@ -64,9 +63,9 @@ class ObservedReplica(NamedTuple):
 
 
 def list_replicas(groups: Iterable[ReplicaGroup], phase: str) -> list[ObservedReplica]:
-    """The replicas of lowered Pods, in the order of the types and ranks, all in ``phase``.
+    """Return the replicas of lowered Pods, in the order of the types and ranks, all in ``phase``.
 
-    Raises LimitExceeded for more than ``MAX_EXPANDED_REPLICAS``.
+    Raises LimitExceeded: for more than ``MAX_EXPANDED_REPLICAS``.
     """
     pods = [group for group in groups if group.doc.data["kind"] == "Pod"]
     replica_count = sum(group.replicas for group in pods)
@@ -95,7 +94,7 @@ def _expand_group(group: ReplicaGroup, phase: str) -> list[ObservedReplica]:
 
 
 def find_training_name(group: ReplicaGroup) -> str:
-    """The name of the container of a Pod that trains."""
+    """Return the name of the training container of a Pod."""
     container_by_index = dict(_list_containers(group))
     return get_text(container_by_index.get(group.training_container_index or 0, {}), "name")
 
@@ -107,7 +106,8 @@ def _list_containers(group: ReplicaGroup) -> list[tuple[int, dict[str, Any]]]:
 def build_container_states(
     group: ReplicaGroup, phase: str, exit_code: int | None = None
 ) -> tuple[ContainerState, ...]:
-    """The containers of a Pod of which only the phase is known, and the exit code of the one that trains."""
+    """Return the containers of a Pod of which only the phase, and the exit code of the training container,
+    is known."""
     if phase not in ("Running", *ENDED_PHASES):
         return ()
     training = group.training_container_index or 0
@@ -123,7 +123,7 @@ def build_container_states(
 
 
 def describe_end(replica: ObservedReplica) -> str:
-    """How a replica ended, as the predicate of a sentence."""
+    """Describe how a replica ended, as the predicate of a sentence."""
     if replica.phase == "Succeeded":
         return "completed"
     cause = replica.reason or _SIGNAL_BY_EXIT_CODE.get(replica.exit_code or 0)
@@ -136,7 +136,7 @@ def describe_end(replica: ObservedReplica) -> str:
 
 
 def format_replicas(listed_replicas: Sequence[ObservedReplica]) -> str:
-    """Replicas by their short names, runs of indexes folded as ``worker-{0..3}``."""
+    """Format replicas by their short names, with runs of indexes folded as ``worker-{0..3}``."""
     runs: list[str] = []
     for _, numbered in groupby(
         enumerate(listed_replicas), key=lambda pair: (pair[1].type, pair[1].rank - pair[0])
@@ -152,5 +152,5 @@ def format_replicas(listed_replicas: Sequence[ObservedReplica]) -> str:
 
 
 def select_plural(subjects: Sequence[object], singular: str, plural_form: str) -> str:
-    """The form of a verb for so many subjects."""
+    """Return the form of a verb for the number of subjects."""
     return singular if len(subjects) == 1 else plural_form

@@ -1,4 +1,4 @@
-"""Which replicas that have ended are started again.
+"""Decides which replicas that have ended are restarted.
 
 Source: docs/evidence/t9k-common.md#meaning-of-the-restart-policies,
 docs/evidence/t9k-common.md#backoff-limit, docs/evidence/t9k-genericjob.md#restart-limit.
@@ -24,9 +24,10 @@ from podplan.tools.status.replicas import ObservedReplica, describe_end, format_
 
 
 class RestartBudget(NamedTuple):
-    """The restarts that some replicas share: how many, how many were used before, and who says so.
+    """The restarts that some replicas share: the limit, how many were used before, and the behavior that
+    states it.
 
-    ``sharing`` is the fact that they share them.
+    ``sharing_behavior`` states that they share them.
     """
 
     limit: int
@@ -38,7 +39,7 @@ class RestartBudget(NamedTuple):
 
 
 class RestartPolicy(NamedTuple):
-    """The restart policy of a type: ``rule`` is what its name means, ``fact`` who says that it is it."""
+    """The restart policy of a type: ``rule_behavior`` states its meaning, ``behavior`` why it applies."""
 
     name: str
     rule_behavior: Behavior
@@ -48,10 +49,10 @@ class RestartPolicy(NamedTuple):
 
 
 class EndedReplica(NamedTuple):
-    """What becomes of one replica that has ended.
+    """The decision about one replica that has ended.
 
-    ``restart`` is the number of its restart among those granted, 0 where it stays as it is; ``why`` is then
-    what forbids one: policy, code, limit, order (others get the last ones), kind or job (it has ended).
+    ``restart_number`` is the number of its restart within the limit, 0 if it is not restarted; ``reason`` is
+    then what prevents it: policy, code, limit, order (others get the last ones), kind or job (it has ended).
     ``policy`` is None for a kind without restarts.
     """
 
@@ -66,9 +67,10 @@ class EndedReplica(NamedTuple):
 
 
 def decide_restarts(job: ObservedJob) -> list[EndedReplica]:
-    """What becomes of each replica that has ended and could be started again, in their order.
+    """Decide about each replica that has ended and could be restarted, in their order.
 
-    What has completed could only under the policy Always. Restarts that do not suffice go to the first.
+    A completed replica could only restart under the policy Always. If the limit does not suffice, the first
+    replicas restart.
     """
     if job.rules.restart_policy_path is None:
         return [EndedReplica(one, None, 0, "kind") for one in job.replicas if one.phase == "Failed"]
@@ -88,7 +90,7 @@ def decide_restarts(job: ObservedJob) -> list[EndedReplica]:
 
 
 def _find_obstacle(policy: RestartPolicy, replica: ObservedReplica, used: int) -> str:
-    """What keeps a replica from being started again, "" if nothing; ``used`` are the restarts of now."""
+    """Return what prevents a restart of a replica, or ""; ``used`` are the restarts in this step."""
     if policy.name == "Never":
         return "policy"
     if policy.name == "ExitCode" and replica.exit_code not in policy.rule_behavior.value:
@@ -99,7 +101,7 @@ def _find_obstacle(policy: RestartPolicy, replica: ObservedReplica, used: int) -
 
 
 def _resolve_policies(job: ObservedJob) -> dict[str, RestartPolicy]:
-    """The restart policies of the types that have replicas."""
+    """Return the restart policies of the types that have replicas."""
     paths, past_restarts = find_spec_paths(job), count_past_restarts(job)
     shared_restarts = _count_shared_restarts(job, past_restarts)
     return {
@@ -142,7 +144,7 @@ def _resolve_budget(job: ObservedJob, spec: Path, type_: str, used: int) -> Rest
 
 
 def _count_shared_restarts(job: ObservedJob, past_restarts: dict[str, int]) -> int:
-    """The restarts of all replicas so far: backoffCount, or what the types add up to."""
+    """Return the restarts of all replicas so far: backoffCount, or the total of the types."""
     declared_restarts = sum(one.restarts for one in job.replicas)
     return max(
         get_number(get_mapping(job.cr, "status"), "backoffCount") + declared_restarts,
@@ -151,7 +153,7 @@ def _count_shared_restarts(job: ObservedJob, past_restarts: dict[str, int]) -> i
 
 
 def build_restart_decisions(job: ObservedJob, ended_replicas: list[EndedReplica]) -> Iterator[Decision]:
-    """A sentence for each run of replicas of which the same is true."""
+    """Yield a decision for each run of replicas with the same result."""
     for _, similar in groupby(ended_replicas, key=_group_key):
         run = list(similar)
         run_replicas = tuple(one.replica for one in run)
@@ -160,7 +162,7 @@ def build_restart_decisions(job: ObservedJob, ended_replicas: list[EndedReplica]
 
 
 def _find_reason(job: ObservedJob, ended_replica: EndedReplica) -> tuple[Behavior, Path]:
-    """The fact that decides about a replica, and the field that it rests on."""
+    """Return the behavior that decides about a replica, and the field that it is based on."""
     if ended_replica.policy is None:
         return job.rules.restart_limit, ()
     if ended_replica.reason == "job":
@@ -225,7 +227,7 @@ def _format_restart_count(budget: RestartBudget) -> str:
 
 
 def _format_restart_numbers(run: list[EndedReplica], budget: RestartBudget) -> str:
-    """Which restarts these are, of how many."""
+    """Format which restarts these are, of how many."""
     if budget.limit == 1:
         return f"it is the only restart that {budget.sharing_text}"
     first, last = run[0].restart_number, run[-1].restart_number

@@ -1,4 +1,4 @@
-"""What becomes of a job once the controller has acted on what it saw."""
+"""The predicted status of a job after the controller has acted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podplan.tools.status.replicas import REPLICA_PHASES, ObservedReplica
 
 
 class ReplicaTransition(NamedTuple):
-    """A replica as it was seen, and the phase that it has once the controller has acted."""
+    """A replica with its observed state, and its phase after the controller has acted."""
 
     observed: ObservedReplica
     phase: str
@@ -19,9 +19,10 @@ class ReplicaTransition(NamedTuple):
 
 
 class StatusResult(NamedTuple):
-    """What becomes of a job. ``headline`` says why it is in its phase; ``fact`` is what that rests on.
+    """The predicted status. ``headline`` is the reason for the phase; ``phase_behavior`` is what it is based
+    on.
 
-    ``restarts`` are those of each type, the ones of now included.
+    ``restarts`` are those of each type, including the current ones.
     """
 
     job: ObservedJob
@@ -43,7 +44,7 @@ class StatusResult(NamedTuple):
 
     @property
     def aggregate(self) -> dict[str, int]:
-        """How many replicas are in each phase, as status.aggregate has it."""
+        """Return how many replicas are in each phase, as in status.aggregate."""
         phase_counts = dict.fromkeys(sorted(REPLICA_PHASES), 0)
         for transition in self.replicas:
             phase_counts[transition.phase] += 1

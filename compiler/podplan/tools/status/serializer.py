@@ -1,4 +1,4 @@
-"""The status as the controller writes it into the CR, keys in the order in which kubectl prints them."""
+"""Writes the status as the controller does, with keys in the order in which kubectl prints them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 
 def build_status(result: StatusResult) -> dict[str, Any]:
-    """The status. Numbers of restarts that are 0 are left out, as in the status of real jobs."""
+    """Build the status. Restart counts of 0 are omitted, as in the status of real jobs."""
     kind = result.job.rules
     total = sum(result.restarts.values())
     backoff_count = (
@@ -43,7 +43,7 @@ def _build_task(type_: str, replicas: list[ReplicaTransition], restarts: int) ->
 
 
 def _build_replica(transition: ReplicaTransition) -> dict[str, Any]:
-    """A replica with its Pod; of one that is new or deleted only the name is known."""
+    """Build a replica with its Pod; of a new or deleted one only the name is known."""
     if transition.phase != transition.observed.phase:
         return {"name": transition.observed.name, "phase": transition.phase}
     containers = [_build_container(container) for container in transition.observed.containers]

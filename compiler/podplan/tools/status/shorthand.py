@@ -1,4 +1,5 @@
-"""The short form of states: lines such as ``worker-3: {exitCode: 137}``, and ``--pod worker-3=137``."""
+"""The short form of declared states: lines such as ``worker-3: {exitCode: 137}``, and ``--pod
+worker-3=137``."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from podplan.tools.status.replicas import REPLICA_PHASES
 from podplan.yaml import Document
 
 STATE_FIELDS = ("phase", "exitCode", "reason", "restarts")
-# What kubectl shows in place of a phase, and people copy.
+# Reasons that kubectl shows in place of a phase, and people copy.
 _STATE_BY_REASON: dict[str, dict[str, Any]] = {
     "Evicted": {"reason": "Evicted"},
     "OOMKilled": {"exitCode": 137, "reason": "OOMKilled"},
@@ -22,7 +23,7 @@ _MAX_VALUES = {"exitCode": 255, "restarts": 2_147_483_647}
 
 
 def parse_flags(flags: Sequence[str], replica_names: ReplicaNames) -> Iterator[DeclaredState]:
-    """What ``--pod NAME=STATE`` flags say. Raises UsageError."""
+    """Yield the states of ``--pod NAME=STATE`` flags. Raises UsageError: for an invalid one."""
     for flag in flags:
         name, equals, value = flag.partition("=")
         location = f"--pod {flag}"
@@ -33,7 +34,7 @@ def parse_flags(flags: Sequence[str], replica_names: ReplicaNames) -> Iterator[D
 
 
 def parse_lines(document: Document, replica_names: ReplicaNames) -> Iterator[DeclaredState]:
-    """What the lines of a mapping say. Raises UsageError with their place."""
+    """Yield the states in the lines of a mapping. Raises UsageError: with the location of an invalid one."""
     for name, value in document.data.items():
         span_pair = (document.span((name,), on_key) for on_key in (True, False))
         key_location, value_location = (f"{document.file}:{span.line}:{span.column}" for span in span_pair)
@@ -43,7 +44,7 @@ def parse_lines(document: Document, replica_names: ReplicaNames) -> Iterator[Dec
 def parse_state(
     name: str, state: Any, replica_names: ReplicaNames, name_location: str, location: str
 ) -> DeclaredState:
-    """What a name with a state says: an exit code, a phase, or a mapping of FIELDS."""
+    """Parse a name with a state: an exit code, a phase, or a mapping of FIELDS."""
     positions = find_positions(replica_names, name)
     if positions is None:
         raise UsageError(f"{name_location}: {explain_unknown_name(replica_names, name)}")
@@ -61,7 +62,7 @@ def parse_state(
 
 
 def _normalize_state(name: str, state: Any, location: str) -> dict[str, Any]:
-    """A state as a mapping of FIELDS."""
+    """Return a state as a mapping of FIELDS."""
     if isinstance(state, str):
         return _STATE_BY_REASON.get(state, {"phase": state})
     if isinstance(state, int) and not isinstance(state, bool):
@@ -90,7 +91,7 @@ def _read_number(fields: Mapping[str, Any], field: str, location: str) -> int | 
 
 
 def _read_phase(fields: Mapping[str, Any], exit_code: int | None, location: str) -> str:
-    """The phase that is written, or that an exit code means; the two must agree."""
+    """Return the written phase, or the one for an exit code; the two must agree."""
     ended_phase = "" if exit_code is None else "Failed" if exit_code else "Succeeded"
     if fields.get("phase") is None:
         return ended_phase or ("Failed" if fields.get("reason") else "Running")

@@ -1,4 +1,4 @@
-"""successRules and failureRules of a GenericJob, and what holds without them.
+"""successRules and failureRules of a GenericJob, and the defaults without them.
 
 Source: docs/evidence/t9k-genericjob.md#success-rules, docs/evidence/t9k-genericjob.md#no-success-rules.
 """
@@ -18,15 +18,16 @@ from podplan.tools.status.replicas import ObservedReplica, describe_end, format_
 
 SucceededByName = Mapping[
     str, bool
-]  # of each replica that has ended and stays so, by Pod: whether it completed
+]  # of each replica that has ended and is not restarted, by Pod: whether it completed
 ReplicaByPosition = Mapping[tuple[str, int], ObservedReplica]  # replicas by type and rank
-RuleEntry = tuple[Path, dict[str, Any]]  # a rule, and where it stands in the CR
+RuleEntry = tuple[Path, dict[str, Any]]  # a rule, and its path in the CR
 
 _MAX_RANK_DIGITS = 9  # digits
 
 
 def decide_by_rules(job: ObservedJob, succeeded_by_name: SucceededByName) -> JobOutcome:
-    """How a job ends that rules decide over: by success first, then by failure, then because none is left."""
+    """Decide how a job ends by its rules: by success first, then by failure, then because no rule can be
+    met."""
     replica_by_position = {(one.type, one.rank): one for one in job.replicas}
     successes, failures = _list_rules(job, "successRules"), _list_rules(job, "failureRules")
     for path, rule in successes:
@@ -59,7 +60,7 @@ def _list_rules(job: ObservedJob, key: str) -> list[RuleEntry]:
 
 
 def _list_ranks(rule: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The ranks that a rule lists, as texts, by replica type."""
+    """Return the ranks that a rule lists, as texts, by replica type."""
     return {
         type_: [str(rank) for rank in ranks if isinstance(rank, int | str)]
         for type_, ranks in rule.items()
@@ -68,7 +69,7 @@ def _list_ranks(rule: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _list_positions(rule: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """The replicas that a rule lists; rank -1 stands for what is none."""
+    """Return the replicas that a rule lists; rank -1 is an invalid one."""
     return [
         (type_, int(rank) if rank.isdecimal() and len(rank) <= _MAX_RANK_DIGITS else -1)
         for type_, ranks in _list_ranks(rule).items()
@@ -77,7 +78,7 @@ def _list_positions(rule: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def _list_replicas(rule: Mapping[str, Any], replica_by_position: ReplicaByPosition) -> list[ObservedReplica]:
-    """The replicas that a rule lists and that the job has."""
+    """Return the replicas that a rule lists and that the job has."""
     return [replica_by_position[place] for place in _list_positions(rule) if place in replica_by_position]
 
 
@@ -88,7 +89,7 @@ def _is_fulfilled(
     *,
     completed: bool,
 ) -> bool:
-    """Whether all replicas that a rule lists are there and have ended in this way; never for an empty one."""
+    """Whether all replicas that a rule lists exist and have ended in this way; never for an empty rule."""
     positions = _list_positions(rule)
     return bool(positions) and all(
         place in replica_by_position and succeeded_by_name.get(replica_by_position[place].name) is completed
@@ -121,7 +122,7 @@ def _build_rule_failure(
 
 
 def _build_unreachable(job: ObservedJob, names: set[str], has_rules: bool) -> JobOutcome:
-    """A job that fails because of Pods that keep every success rule from being fulfilled."""
+    """Build the outcome of a job that fails because Pods prevent every success rule from being met."""
     blocking = tuple(one for one in job.replicas if one.name in names)
     consequence = "none of the successRules can be fulfilled any more"
     behavior = job.rules.behaviors.success_rules_unreachable
@@ -140,7 +141,7 @@ def _build_unreachable(job: ObservedJob, names: set[str], has_rules: bool) -> Jo
 def _explain_undecided(
     job: ObservedJob, successes: Sequence[RuleEntry], failures: bool, replica_by_position: ReplicaByPosition
 ) -> Decision:
-    """Why no rule decides."""
+    """Explain why no rule decides."""
     if not successes:
         text = "not decided yet: the job has no successRules, and waits for all replicas"
         return Decision("success", text, job.rules.behaviors.success_without_rules)

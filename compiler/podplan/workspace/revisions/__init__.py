@@ -1,11 +1,11 @@
-"""Revisions of a git repository: which commit a name stands for, what changed since, and its files.
+"""Revisions of a git repository: resolving names to commits, changes since a commit, and its files.
 
-``root`` is always the top level of a work tree, as ``reading.files.root_of`` gives it. Nothing is written
-into the repository, nothing is fetched, and nothing that the repository names is run (see ``git``). What
-cannot be had is a UsageError with a sentence that says what to do.
+``root`` is always the top level of a work tree, as ``find_root`` returns it. Nothing is written to the
+repository, nothing is fetched, and no program that the repository configures is run (see ``git``). Failures
+are a UsageError that says what to do.
 
-A *base* is written as on the command line: ``main`` is the commit where HEAD left ``main`` (the merge base,
-as a pull request shows it), and ``main..`` is the commit ``main`` itself, as ``git diff main`` has it.
+A *base* is written as on the command line: ``main`` is the merge base of HEAD and ``main``, as a pull request
+shows it, and ``main..`` is the commit ``main`` itself, as in ``git diff main``.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ MAX_REF_LENGTH = 1_000
 EXACT_SUFFIX = ".."
 PLAIN_REF = re.compile(
     r"\w[\w./+-]*"
-)  # the name of a branch, a tag or a commit, and nothing that is worked out
-SPARSE_TAG = "S"  # the tag of git ls-files for what a sparse checkout leaves out
+)  # a plain name of a branch, a tag or a commit, without operators such as ^ or ~
+SPARSE_TAG = "S"  # the tag of git ls-files for files that a sparse checkout omits
 
 
 class FileChange(NamedTuple):
-    """A file that is not as it was; both paths are from the root, with slashes.
+    """A file that differs; both paths are relative to the root, with slashes.
 
-    ``before`` is the path that it had: another one where it was renamed, None where it is new.
-    ``path`` of a file that is deleted is the one that it had.
+    ``old_path`` is the previous path: a different one if the file was renamed, None if it is new. ``path`` of
+    a deleted file is its previous one.
     """
 
     change_type: Literal["added", "modified", "deleted", "renamed"]
@@ -52,7 +52,7 @@ class FileChange(NamedTuple):
 
 
 def resolve_commit(root: str, ref: str) -> str:
-    """The full name of the commit that ``ref`` stands for. Raises UsageError."""
+    """Return the full hash of the commit that ``ref`` names. Raises UsageError: if there is none."""
     _require_valid_ref(ref)
     _require_history(root)
     commit = _find_commit(root, ref)
@@ -62,10 +62,11 @@ def resolve_commit(root: str, ref: str) -> str:
 
 
 def resolve_base(root: str, base: str, head: str | None = None) -> str:
-    """The full name of the commit to compare with: the merge base of ``base`` and ``head`` (None: HEAD).
+    """Return the full hash of the commit to compare with: the merge base of ``base`` and ``head`` (None:
+    HEAD).
 
-    With ``base`` written as ``main..`` it is the commit that ``main`` stands for. Raises UsageError, also
-    where the two have no merge base, or it is beyond what a shallow clone has.
+    With ``base`` written as ``main..`` it is the commit ``main`` itself. Raises UsageError: if there is no
+    merge base, or a shallow clone does not contain it.
     """
     name = base.removesuffix("...").removesuffix(EXACT_SUFFIX)
     base_commit = resolve_commit(root, name)
@@ -88,10 +89,10 @@ def resolve_base(root: str, base: str, head: str | None = None) -> str:
 
 
 def find_changes(root: str, base: str, head: str | None = None) -> list[FileChange]:
-    """The files that differ from ``base`` (see ``base_of``), by path.
+    """Return the files that differ from ``base`` (see ``resolve_base``), sorted by path.
 
-    ``head`` is the other revision; None is the work tree with everything in it that git does not ignore,
-    committed or not. Submodules are no files. Raises UsageError.
+    ``head`` is the other revision; None is the work tree with every file that git does not ignore, committed
+    or not. Submodules are skipped. Raises UsageError: if git fails.
     """
     base_commit = resolve_base(root, base, head)
     commits = (base_commit,) if head is None else (base_commit, resolve_commit(root, head))
@@ -117,7 +118,7 @@ def _run_diff(root: str, commits: Sequence[str], index: str) -> bytes:
     )
     try:
         return run_git(root, "diff", *options, "--find-renames", "-l1000", *commits, "--", index=index)
-    except GitError:  # a partial clone has not what it takes to see that a file was renamed
+    except GitError:  # a partial clone lacks the blobs that rename detection needs
         pass
     try:
         return run_git(root, "diff", *options, "--no-renames", *commits, "--", index=index)
@@ -127,9 +128,9 @@ def _run_diff(root: str, commits: Sequence[str], index: str) -> bytes:
 
 @contextmanager
 def _copy_index(root: str) -> Iterator[str]:
-    """A copy of the index: ``git diff`` writes the times of files into it, whatever one asks.
+    """Yield the path of a copy of the index, because ``git diff`` refreshes the file times in it.
 
-    It keeps the time of the index, by which git knows which files may have changed since without a trace
+    The copy keeps the time of the index, by which git decides which files may have changed unnoticed
     (https://git-scm.com/docs/racy-git).
     """
     import shutil
@@ -142,7 +143,7 @@ def _copy_index(root: str) -> Iterator[str]:
         ).removesuffix("\n")
         try:
             shutil.copy2(os.path.join(root, index_path), copy)
-        except FileNotFoundError:  # of a repository where nothing was ever added
+        except FileNotFoundError:  # nothing was ever added to the repository
             pass
         except OSError as error:
             raise UsageError(f"the index of git cannot be read: {(error.strerror or '').lower()}") from None
@@ -150,16 +151,19 @@ def _copy_index(root: str) -> Iterator[str]:
 
 
 def find_present_files(root: str) -> frozenset[str]:
-    """The paths from ``root`` of the files in the work tree that git does not ignore, committed or not.
+    """Return the files in the work tree that git does not ignore, committed or not, relative to ``root``.
 
-    Of a sparse checkout, those outside of it are not present. Raises UsageError.
+    Files outside of a sparse checkout are not included. Raises UsageError: if git fails.
     """
     indexed = (path for tag, path in _iter_index(root) if tag != SPARSE_TAG)
     return frozenset((*indexed, *_find_untracked(root)))
 
 
 def find_sparse_files(root: str) -> frozenset[str]:
-    """The paths from ``root`` of the files that a sparse checkout leaves out. Raises UsageError."""
+    """Return the files that a sparse checkout omits, relative to ``root``.
+
+    Raises UsageError: if git fails.
+    """
     return frozenset(path for tag, path in _iter_index(root) if tag == SPARSE_TAG)
 
 
@@ -170,9 +174,9 @@ def _iter_index(root: str) -> Iterator[tuple[str, str]]:
 
 
 def find_tracked_files(root: str, folder: str) -> frozenset[str]:
-    """The names of the files right in ``folder``, below ``root``, that git has in its index.
+    """Return the names of the files directly in ``folder``, below ``root``, that are in the git index.
 
-    In a hook of ``git commit PATH`` that is the index of this commit. Raises UsageError.
+    In a hook of ``git commit PATH`` that is the index of this commit. Raises UsageError: if git fails.
     """
     below = os.path.relpath(folder, root).replace(os.sep, "/")
     arguments = ("ls-files", "-z", "--cached", "--", below)
@@ -183,7 +187,7 @@ def find_tracked_files(root: str, folder: str) -> frozenset[str]:
 
 
 def _find_hook_index(root: str) -> str:
-    """The index that git tells a hook to look at, where it is one of the repository at ``root``; else ""."""
+    """Return the index that git passes to a hook, if it belongs to the repository at ``root``, else ""."""
     variable = os.environ.get("GIT_INDEX_FILE", "")
     if not variable:
         return ""
@@ -196,7 +200,7 @@ def _find_hook_index(root: str) -> str:
 
 def _find_untracked(root: str) -> list[str]:
     output = _read_git(root, "the index", "ls-files", "-z", "--others", "--exclude-standard")
-    # A repository within this one is a folder to git, and none of its files are ours.
+    # git lists a nested repository as a folder; its files are not part of this one.
     return [path for path in os.fsdecode(output).split("\0") if path and not path.endswith("/")]
 
 
@@ -241,7 +245,7 @@ def _require_history(root: str) -> None:
 
 
 def _find_commit(root: str, ref: str) -> str | None:
-    # What follows ":/" is all text of a message, and what it finds is a commit.
+    # All text after ":/" is a search in commit messages, which always gives a commit.
     name = ref if ref.startswith(":/") else ref + "^{commit}"
     try:
         output = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
@@ -251,7 +255,7 @@ def _find_commit(root: str, ref: str) -> str | None:
 
 
 def _explain_unknown_revision(root: str, ref: str) -> str:
-    """That a name stands for no commit, with what to fetch; only a plain name is one to the remote."""
+    """Return the message for a name without a commit, with what to fetch if it is a plain name."""
     is_remote_name = PLAIN_REF.fullmatch(ref) is not None
     if _is_shallow(root):
         single_fetch = (
@@ -273,7 +277,7 @@ def _explain_unknown_revision(root: str, ref: str) -> str:
 
 
 def _find_object_type(root: str, ref: str) -> str:
-    """What a name stands for that is no commit: a tree or a blob; "" for nothing."""
+    """Return the type of a git object that is no commit ("tree", "blob"), or ""."""
     try:
         name = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
         return os.fsdecode(run_git(root, "cat-file", "-t", os.fsdecode(name).strip())).strip()

@@ -1,4 +1,4 @@
-"""The files of a revision, as a temporary folder that is read like a checkout."""
+"""The files of a revision, extracted to a temporary folder that is read like a checkout."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from podplan.core.limits import MAX_REVISION_BYTES, MAX_REVISION_FILES, LimitExc
 from podplan.core.typing import IO, NamedTuple
 from podplan.workspace.revisions.git import GitError, run_git
 
-READABLE_SUFFIXES = (".yaml", ".yml", ".toml", ".json")  # what podplan may read of a repository
+READABLE_SUFFIXES = (".yaml", ".yml", ".toml", ".json")  # the files of a repository that podplan may read
 LINK_MODE = "120000"
 FILE_MODES = ("100644", "100755", "100664")
-MAX_FOLDERS = 256  # within one another; Python removes a tree of many more by recursion, and fails
+MAX_FOLDERS = 256  # nested folders; Python removes trees recursively, and fails for many more
 
 
 class TreeEntry(NamedTuple):
-    """A file or a symbolic link of a revision: its mode, the object that holds it, its size, its path."""
+    """A file or a symbolic link of a revision: mode, object name of its blob, size, path."""
 
     mode: str
     blob: str
@@ -28,12 +28,13 @@ class TreeEntry(NamedTuple):
 
 @contextmanager
 def extract_tree(root: str, commit: str, excluded: Collection[str] = ()) -> Iterator[str]:
-    """A temporary folder with what podplan may read of a commit; a root for ``reading.files.root_of``.
+    """Yield a temporary folder with the files of a commit that podplan may read, usable as a root.
 
-    Symbolic links are links again, so that whoever reads them judges where they lead. Submodules are left
-    out, as they are in a checkout without them. ``commit`` is a full name, as ``commit_of`` and ``base_of``
-    give it; ``without`` are paths to leave out. Raises UsageError, and LimitExceeded for a revision that is
-    too big.
+    Symbolic links stay links, so that readers decide whether they lead outside. Submodules are skipped.
+    ``commit`` is a full hash, as ``resolve_commit`` and ``resolve_base`` return it; ``excluded`` are paths to
+    skip.
+
+    Raises UsageError: if git fails. Raises LimitExceeded: if the revision is too big.
     """
     import tempfile
 
@@ -84,7 +85,7 @@ def _list_entries(root: str, commit: str) -> list[TreeEntry]:
         raise LimitExceeded(
             _explain_size_limit(commit, "revision-bytes", f"{total:,} bytes in files that could be read")
         )
-    # Links come last: a file must never be written through one.
+    # Links come last: no file may be written through a link.
     return sorted(entries, key=lambda entry: entry.mode == LINK_MODE)
 
 
@@ -95,7 +96,8 @@ def _explain_size_limit(commit: str, limit: str, subject: str) -> str:
 
 
 def _read_object(objects: IO[bytes], commit: str) -> bytes:
-    """The content of the next object of ``cat-file --batch``: a line about it, its bytes, and a line end."""
+    """Return the content of the next object of ``cat-file --batch``: a header line, its bytes, and a
+    newline."""
     header = objects.readline().split()
     if len(header) != 3 or header[1] != b"blob":
         raise UsageError(_explain_missing_objects(commit, "an object is missing"))

@@ -1,8 +1,8 @@
-"""Calling git: the one place that does, and only to read what is in the repository, offline.
+"""Calls git; the only module that does, only to read the repository, and offline.
 
-The checkout may come from a stranger, so nothing that it or its configuration names is run: no hooks, file
-system monitors, filters, text conversions, external diffs or remotes. git does not prompt, does not lock the
-index, and does not take one object for another. Links: git(1), git-config(1), gitattributes(5).
+The checkout is untrusted, so nothing that it or its configuration names is run: no hooks, file system
+monitors, filters, text conversions, external diffs or remotes. git does not prompt, does not lock the index,
+and does not replace objects. See git(1), git-config(1), gitattributes(5).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from podplan.core.errors import UsageError
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import IO
 
-MAX_GIT_SECONDS = 60  # for one call
-MAX_FILTERS = 1_000  # settings; git takes time by the square of their number
+MAX_GIT_SECONDS = 60  # of one call
+MAX_FILTERS = 1_000  # git handles settings in quadratic time
 SAFE_OPTIONS = (
     "--no-pager",
     "--no-replace-objects",
@@ -47,12 +47,12 @@ SAFE_ENVIRONMENT = {
     "SSH_ASKPASS": "true",
     "GIT_PAGER": "cat",
 }
-# Which configuration is the user's own says who may own a repository (safe.directory), and nothing that runs.
+# The configuration of the user decides who may own a repository (safe.directory); it runs no program.
 KEPT_VARIABLES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 
 
 class GitError(Exception):
-    """git ended with an error; ``said`` is what it wrote, to be told by whoever knows what was asked."""
+    """git failed; ``output`` is its standard error, for callers that explain it to the user."""
 
     def __init__(self, code: int, output: str) -> None:
         super().__init__(output)
@@ -67,10 +67,12 @@ def run_git(
     output_file: IO[bytes] | None = None,
     index: str = "",
 ) -> bytes:
-    """What git writes, called in the work tree at ``root``; nothing, where it writes ``into`` a file.
+    """Run git in the work tree at ``root`` and return its output, or write that to ``output_file``.
 
-    ``index`` is a copy of the index that it may refresh. Raises UsageError where there is no git or no
-    repository that it would read, GitFailed for any other failure, and LimitExceeded where it takes too long.
+    ``index`` is a copy of the index that git may refresh.
+
+    Raises UsageError: if git is missing, or there is no repository that it would read. Raises GitError: if
+    git fails. Raises LimitExceeded: if it times out.
     """
     filter_settings = _disable_filters(root) if arguments[0] in ("diff", "ls-files") else {}
     index_setting = {"GIT_INDEX_FILE": index} if index else {}
@@ -80,7 +82,8 @@ def run_git(
 
 
 def build_environment() -> dict[str, str]:
-    """The environment of git: that of podplan without what would lead it elsewhere, as a git hook sets it."""
+    """Return the environment of git: that of podplan without variables that redirect git, as git hooks set
+    them."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -133,16 +136,16 @@ def _run_command(
 
 
 def to_one_line(output: bytes) -> str:
-    """What git wrote on standard error as one line that is safe to print."""
+    """Return the standard error of git as one line that is safe to print."""
     text = " ".join(output.decode(errors="replace").split())[:500]
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 @cache
 def _disable_filters(root: str) -> dict[str, str]:
-    """Variables that take the commands out of every filter of git's configuration, whoever wrote it.
+    """Return variables that disable the commands of all filters in the git configuration.
 
-    ``git diff`` runs filters to see whether a file of the work tree is the one in the index.
+    ``git diff`` would run them to compare files of the work tree with the index.
     """
     arguments = (
         "config",
@@ -154,7 +157,7 @@ def _disable_filters(root: str) -> dict[str, str]:
     try:
         output = _run_command(root, arguments, build_environment(), b"", None)
     except GitError as error:
-        if error.code == 1:  # there is none
+        if error.code == 1:  # none is configured
             return {}
         raise UsageError(f"git cannot read its configuration: {error.output}") from None
     names = dict.fromkeys(name for name in os.fsdecode(output).split("\0") if name)

@@ -12,4 +12,10 @@ KIND = TrainingKind(
     has_webhook=False,
     required_types=("Launcher",),
     single_types=("Launcher",),
+    traits=frozenset(
+        (
+            "exit-code-waits",
+            "manager-unchecked",
+        )
+    ),
 )

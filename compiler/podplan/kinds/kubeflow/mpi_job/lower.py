@@ -13,6 +13,7 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
     ReplicaType,
+    because,
     build_job,
     build_labels,
     build_main_label,
@@ -79,7 +80,7 @@ def _build_permissions(
         own_name,
         {
             "roleRef": {"apiGroup": _RBAC_GROUP, "kind": "Role", "name": own_name},
-            "subjects": [attribute_to((written, behaviors.MPI_OBJECTS), subject)],
+            "subjects": [attribute_to(because(written, launcher.entry, behaviors.MPI_OBJECTS), subject)],
         },
     )
 
@@ -109,9 +110,9 @@ def _build_config_map(job: Job, launcher: ReplicaType, workers: ReplicaType | No
     why = behaviors.MPI_OBJECTS
     data = {
         "hostfile": attribute_to(
-            (why, *(workers.replica_origins if workers else ()), slots), Listing(tuple(pieces))
+            because(why, *(workers.replica_origins if workers else ()), slots), Listing(tuple(pieces))
         ),
-        "kubexec.sh": attribute_to((why, container), kubexec),
+        "kubexec.sh": attribute_to(because(why, container, job.spec), kubexec),
         "discover_hosts.sh": attribute_to((why, job.spec), hosts),
     }
     return _build_object(job, "v1", "ConfigMap", f"{job.name}-config", {"data": data})

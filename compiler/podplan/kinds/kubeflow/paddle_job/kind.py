@@ -14,4 +14,10 @@ KIND = TrainingKind(
     has_main_worker=False,
     has_elastic_policy=True,
     panics_without_worker=True,
+    traits=frozenset(
+        (
+            "exit-code-unlimited",
+            "succeeds-without-main",
+        )
+    ),
 )

@@ -16,4 +16,10 @@ KIND = TrainingKind(
     counted_types=("Worker",),
     has_elastic_policy=True,
     splits_replicas=True,
+    traits=frozenset(
+        (
+            "address-of-main-replica",
+            "exit-code-unlimited",
+        )
+    ),
 )

@@ -9,7 +9,7 @@ from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata
+from podplan.kinds.kubeflow.job import Job, ReplicaType, because, build_metadata
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable, write_quantity
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
@@ -118,11 +118,11 @@ def _build_autoscalers(job: Job) -> list[ReplicaGroup]:
     if not metrics.exists:
         return []
     minimum, maximum = resolve_elastic_bounds(job)
-    elastic = job.spec.get("elasticPolicy")
+    elastic, why = job.spec.get("elasticPolicy"), behaviors.ELASTIC_BOUNDS
     spec: dict[str, Any] = {
         "scaleTargetRef": {"apiVersion": job.cr["apiVersion"], "kind": job.cr["kind"], "name": job.name},
-        "minReplicas": attribute_to((elastic.get("minReplicas"), behaviors.ELASTIC_BOUNDS), minimum),
-        "maxReplicas": attribute_to((elastic.get("maxReplicas"), behaviors.ELASTIC_BOUNDS), maximum),
+        "minReplicas": attribute_to(because(elastic.get("minReplicas"), elastic, why), minimum),
+        "maxReplicas": attribute_to(because(elastic.get("maxReplicas"), elastic, why), maximum),
     }
     if metrics.value:
         spec["metrics"] = [_write_metric(one) for one in metrics.entries()]

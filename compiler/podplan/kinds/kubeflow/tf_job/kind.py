@@ -13,4 +13,10 @@ KIND = TrainingKind(
     has_open_types=True,
     exclusive_types=("Chief", "Master"),
     panics_below_zero=True,
+    traits=frozenset(
+        (
+            "exit-code-unlimited",
+            "succeeds-without-main",
+        )
+    ),
 )

@@ -21,7 +21,8 @@ def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list
 
 
 def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:
-    if job.replica_count == 1:
+    # Types that the operator does not know are in the cluster, and not in this count.
+    if sum(one.replicas for one in job.types if one.name in KIND.types) == 1:
         return PodParts([])
     is_dynamic = job.spec.get("enableDynamicWorker").value is True
     pieces = _build_sparse_config(job, replica_type) if is_dynamic else _build_config(job, replica_type)

@@ -14,4 +14,5 @@ KIND = TrainingKind(
     single_types=("Master",),
     written_single_types=("Master",),
     splits_replicas=True,
+    traits=frozenset(("exit-code-unlimited",)),
 )

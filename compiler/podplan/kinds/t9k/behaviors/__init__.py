@@ -1,11 +1,10 @@
-"""What the controllers do, one fact each: how well it is known, and where it is written.
+"""The behaviors of the controllers, with their evidence.
 
-Sources are sections of docs/evidence, which name the public
-document behind them. A fact with a value can be given another one in the configuration,
-under ``[lowering]``, by its id.
+Sources are sections of docs/evidence, which cite the public document. The configuration can replace a value
+under ``[lowering]``, by the id of its behavior.
 
-What several kinds are lowered with is imported here; what only one kind does is in its package. What becomes
-of a job that runs is in ``termination`` and ``job_status``, what becomes of a change in ``change_effects``.
+This package has what several kinds are lowered with; what only one kind does is in its package. Behaviors of
+running jobs are in ``termination`` and ``job_status``, effects of changes in ``change_effects``.
 """
 
 from __future__ import annotations

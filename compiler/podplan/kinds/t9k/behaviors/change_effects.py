@@ -1,4 +1,4 @@
-"""What a change of a CR does to a job of T9k that runs, by the field that changes."""
+"""The effects of a change of a CR on a running job of T9k, by the changed field."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""What controllers report of a job: its phase, and what its conditions say.
+"""What controllers report about a job: its phase, and the messages of its conditions.
 
-Facts whose value is a text are messages of conditions; ``{job}``, ``{kind}``, ``{pod}``, ``{code}`` and
-``{rule}`` in them stand for what they say.
+The placeholders ``{job}``, ``{kind}``, ``{pod}``, ``{code}`` and ``{rule}`` in messages are filled in.
 """
 
 from __future__ import annotations
 
 from podplan.core.provenance import Behavior
 
-_JOB_MESSAGE_WORDS = ("kind", "job")  # words in messages
+_JOB_MESSAGE_WORDS = ("kind", "job")  # placeholders in messages
 _POD_MESSAGE_WORDS = (*_JOB_MESSAGE_WORDS, "pod", "code")
 
 PAUSE = Behavior(

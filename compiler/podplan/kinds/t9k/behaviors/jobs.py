@@ -1,10 +1,10 @@
-"""What the controllers of every kind do."""
+"""Behaviors of the controllers of all kinds."""
 
 from __future__ import annotations
 
 from podplan.core.provenance import Behavior
 
-JOB_WORDS = ("base", "job", "kind", "component")  # words that stand for parts of the name and kind of a job
+JOB_WORDS = ("base", "job", "kind", "component")  # placeholders for parts of the name and kind of a job
 REPLICA_WORDS = (*JOB_WORDS, "type", "index", "name")
 
 POD_PER_REPLICA = Behavior(
@@ -104,7 +104,7 @@ def _build_metadata_behavior(id_prefix: str, kind: str, part: str) -> Behavior:
     )
 
 
-# What else a child has, by its kind; false as the value of a key leaves out what it has.
+# Further labels and annotations of a child, by its kind; false removes a key.
 CHILD_LABELS = {
     kind: _build_metadata_behavior(child, kind, "labels")
     for kind, child in (

@@ -1,4 +1,4 @@
-"""What the controllers of the kinds that start processes over ssh do."""
+"""Behaviors of the controllers whose kinds start processes over ssh."""
 
 from __future__ import annotations
 

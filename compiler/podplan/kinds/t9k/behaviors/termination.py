@@ -1,4 +1,4 @@
-"""What controllers do when replicas end: which they start again, how the job ends, and what stays of it."""
+"""What controllers do when replicas end: restarts, the end of the job, and clean-up."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""ColossalAIJob: compiled from a profile, taken apart again, and lowered to Pods."""
+"""ColossalAIJob: compile, decompile and lower."""

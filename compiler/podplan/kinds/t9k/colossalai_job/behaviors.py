@@ -1,4 +1,4 @@
-"""What the controller of ColossalAIJob does, in both dialects."""
+"""Behaviors of the controller of ColossalAIJob, in both dialects."""
 
 from __future__ import annotations
 

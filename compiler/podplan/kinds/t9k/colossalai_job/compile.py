@@ -1,4 +1,4 @@
-"""A profile as a ColossalAIJob, in either dialect of its API."""
+"""Compiles a profile to a ColossalAIJob, in either dialect of its API."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from podplan.kinds.t9k.run_policy import (
     copy_if_written,
 )
 
-# The launcher only starts the workers: it shares their image, directory and env, not their hardware.
+# The launcher only starts the workers: it inherits image, directory and env, but no hardware.
 LAUNCHER_INHERITED_FIELDS = frozenset(("image", "workingDir", "env", "pod", "debug", "resume"))
 LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a ColossalAIJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a ColossalAIJob as a traced tree, and the diagnostics of the profile."""
     spec = profile.get("spec")
     diagnostics: list[Diagnostic] = []
     require_choice(spec.get("launcher"), ("colossalai",), spec, diagnostics)
@@ -85,7 +85,7 @@ def _build_replica_specs_dialect(
 
 
 def _build_replica_spec(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
-    """One entry of replicaSpecs; None when the profile says nothing of the role."""
+    """Build one entry of replicaSpecs; None if the profile states nothing about the role."""
     tree = drop_absent({
         "replicas": role.get_field("replicas"),
         "restartPolicy": build_restart_policy(role, diagnostics),
@@ -121,7 +121,7 @@ def _build_launcher_dialect(
 
 
 def _build_launcher(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
-    """The launcher of the launcher dialect, which has no template."""
+    """Build the launcher of the launcher dialect, which has no template."""
     for field, field_cursor in role.entry.fields().items():
         if field not in (*LAUNCHER_FIELDS, "name", "hardware", "run", "debug", "resume"):
             allowed_fields = join_words(list(LAUNCHER_FIELDS))
@@ -137,14 +137,14 @@ def _build_launcher(role: ProfileRole, node_request: NodeRequest, diagnostics: l
 
 
 def _find_launcher_run(roles: list[ProfileRole]) -> list[Diagnostic]:
-    """A problem for a launcher that is to run something else: it starts what the workers run."""
+    """Return a diagnostic for a launcher with its own ``run``: it starts what the workers run."""
     run_cursors = [role.entry.get("run") for role in roles if role.name == "launcher"]
     message = "the launcher starts what the workers run; write run in the spec"
     return [Diagnostic("PROF020", message, place.path, on_key=True) for place in run_cursors if place.exists]
 
 
 def _reject_restarts(spec: Cursor, roles: list[ProfileRole], diagnostics: list[Diagnostic]) -> None:
-    """A problem for each restart or retries: only the replicaSpecs dialect has a restartPolicy."""
+    """Add a diagnostic for each restart or retries: only the replicaSpecs dialect has a restartPolicy."""
     for level in (spec, *(role.entry for role in roles)):
         for field in ("restart", "retries"):
             if level.get(field).exists:

@@ -17,12 +17,12 @@ from podplan.kinds.common.decompile_template import decompile_pod_template
 from podplan.kinds.t9k.colossalai_job.compile import LAUNCHER_INHERITED_FIELDS
 from podplan.kinds.t9k.decompile import decompile_restart_policy, decompile_run_mode, decompile_schedule
 
-# Fields of the spec that a launcher replaces by its own; the others it inherits are laid over each other.
+# Fields of the spec that a launcher replaces; its other inherited fields are merged.
 _REPLACED_FIELDS = ("image", "workingDir", "debug", "resume")
 
 
 def decompile(spec: Fields) -> Fields:
-    """The fields of the shortest profile that comes near to ``spec``."""
+    """Return the fields of the shortest profile that compiles to about ``spec``."""
     is_launcher_dialect = "launcher" in spec or "worker" in spec
     roles, run_words, process_count, extra_args, colossalai_section = (
         _decompile_launcher_dialect(spec) if is_launcher_dialect else _decompile_replica_specs_dialect(spec)
@@ -69,7 +69,7 @@ def _decompile_role(entry: Fields) -> Fields:
 def _decompile_launcher_dialect(spec: Fields) -> _DialectParts:
     worker, roles = as_mapping(spec.get("worker")), []
     if "launcher" in spec:
-        # The launcher has four fields of a container, and no other.
+        # The launcher has only four fields of a container.
         as_template = {"spec": {"containers": [{"name": "launcher", **as_mapping(spec["launcher"])}]}}
         launcher = {"name": "launcher", **decompile_pod_template(as_template, "launcher", decompile_nothing)}
         roles.append(launcher)
@@ -87,7 +87,7 @@ def _decompile_launcher_dialect(spec: Fields) -> _DialectParts:
 
 
 def _share_role_fields(roles: list[Fields], inherited_fields: frozenset[str]) -> Fields:
-    """What the roles have, that of the worker in the spec where the launcher would not inherit too much."""
+    """Move the fields of the worker to the spec, unless the launcher would inherit too much."""
     by_name = {role["name"]: dict(role) for role in roles}
     launcher, worker = by_name.get("launcher"), by_name.get("worker", {})
     if len(by_name) != len(roles) or not set(by_name) <= {"launcher", "worker"}:

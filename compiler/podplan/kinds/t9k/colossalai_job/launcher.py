@@ -1,4 +1,4 @@
-"""The container of the launcher: colossalai run, and what the controller fills in."""
+"""The container of the launcher: the command ``colossalai run``, and the fields that the controller sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from podplan.kinds.t9k.services import build_host_name
 def build_launcher_container(
     job: JobContext, settings: ColossalAISettings, worker_container: Cursor, mounts: list[Traced]
 ) -> TracedMap:
-    """The fields of the launcher's container; ``worker`` is the training container of the workers."""
+    """Build the fields of the launcher's container; ``worker_container`` is the training container of the
+    workers."""
     launcher_fields = settings.launcher_fields
     name, resources = (
         job.options.resolve_behavior(fact)
@@ -49,7 +50,7 @@ def _list_entries(list_value: Any) -> list[Cursor]:
 
 
 def _build_colossalai_command(job: JobContext, settings: ColossalAISettings) -> Traced:
-    """``colossalai run``, its options, the script and its arguments.
+    """Build ``colossalai run`` with its options, the script and its arguments.
 
     Source: docs/evidence/t9k-colossalaijob.md#launch-command.
     """
@@ -80,7 +81,7 @@ def _build_colossalai_command(job: JobContext, settings: ColossalAISettings) -> 
 
 
 def _join_torchrun_options(options: Cursor) -> Traced | None:
-    """The options of torchrun as one word; None where there are none."""
+    """Return the options of torchrun as one word, or None."""
     if not options.value:
         return None
     words = (str(option.value).removeprefix("--") for option in options.entries())

@@ -13,7 +13,7 @@ LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
 
 
 def parse_settings(job: JobContext) -> ColossalAISettings:
-    """What a job in this dialect says."""
+    """Return the settings of a job in this dialect."""
     launcher, worker = job.spec.get("launcher"), job.spec.get("worker")
     launcher_fields = {field: launcher.get(field) for field in LAUNCHER_FIELDS if launcher.get(field).exists}
     return ColossalAISettings(

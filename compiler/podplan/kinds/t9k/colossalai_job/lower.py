@@ -1,4 +1,4 @@
-"""ColossalAIJob, both dialects: a launcher that runs colossalai run, and workers that run sshd."""
+"""Lowers ColossalAIJob, both dialects: a launcher that runs colossalai run, and workers that run sshd."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ from podplan.kinds.t9k.services import build_discovery_services, build_subdomain
 
 
 def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects of a ColossalAIJob (docs/evidence/t9k-colossalaijob.md): PodGroup, Secret, ConfigMap,
-    Services, Pods.
-    """
+    """Lower a ColossalAIJob (docs/evidence/t9k-colossalaijob.md) to PodGroup, Secret, ConfigMap, Services,
+    Pods."""
     job = build_job_context(cr, options)
     dialect = replica_dialect if replica_dialect.uses_replica_dialect(job) else launcher_dialect
     settings = dialect.parse_settings(job)
@@ -62,7 +61,7 @@ def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list
 
 
 def _count_needed_pods(job: JobContext, settings: ColossalAISettings) -> tuple[int, tuple[Cause, ...]]:
-    """How many Pods the job needs to start, and where the number comes from."""
+    """Return how many Pods the job needs to start, and the origins of the number."""
     behavior = job.options.resolve_behavior(kind_behaviors.COLOSSALAI_MIN_MEMBER)
     roles = [settings.workers] if behavior.value == "workers" else [settings.launcher, settings.workers]
     return count_min_members(roles, behavior=behavior)
@@ -83,7 +82,7 @@ def _build_launcher_pods(
         job, settings.workers, kind_behaviors.COLOSSALAI_TRAINING_CONTAINER
     )
     launcher_fields = launcher_container(job, settings, worker_container, mounts)
-    # A launcher that nobody wrote lacks what the worker lacks.
+    # A launcher that is not written lacks what the worker lacks.
     edit_cursor = (
         settings.launcher_cursor
         if settings.launcher_cursor.exists or "image" in launcher_fields
@@ -153,7 +152,8 @@ def _build_type_pods(
     name: str | None = None,
     name_origins: tuple[Cause, ...] | None = None,
 ) -> list[ReplicaGroup]:
-    """The Pods of a role, launcher or worker, around its containers; see ``pod_spec`` and ``pods``."""
+    """Build the Pods of the launcher or of the workers with ``containers``; see ``build_pod_spec`` and
+    ``build_pods``."""
     restart_behavior = behaviors.RESTART_NEVER_ASSUMED
     spec = build_pod_spec(
         job,

@@ -18,7 +18,7 @@ def uses_replica_dialect(job: JobContext) -> bool:
 
 
 def parse_settings(job: JobContext) -> ColossalAISettings:
-    """What a job in this dialect says; of several entries of one type, the first counts."""
+    """Return the settings of a job in this dialect; of several entries of one type, the first applies."""
     roles = parse_replica_types(job)
     launcher = next(
         (role for role in roles if role.name == "launcher"), _build_missing_type(job, "launcher", 1)
@@ -40,7 +40,7 @@ def parse_settings(job: JobContext) -> ColossalAISettings:
 
 
 def _build_missing_type(job: JobContext, type_name: str, replicas: int) -> ReplicaType:
-    """A role that replicaSpecs does not mention."""
+    """Return a replica type that replicaSpecs does not contain."""
     specs = job.spec.get("replicaSpecs")
     return ReplicaType(
         type_name,

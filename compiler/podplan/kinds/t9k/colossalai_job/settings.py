@@ -1,4 +1,4 @@
-"""What both dialects of ColossalAIJob say, in one form."""
+"""The settings of a ColossalAIJob, in the same form for both dialects."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from podplan.kinds.t9k.job import ReplicaType
 class ColossalAISettings(NamedTuple):
     """The workers, the launcher, and what the launcher starts.
 
-    ``launcher`` is a role whose template may be missing. ``container`` are the fields of its container as
-    far as they are written, ``position`` is where it stands in the template, and ``place`` is where a person
-    would write what is missing.
+    ``launcher`` is a replica type whose template may be missing. ``launcher_fields`` are the written fields
+    of its container, ``launcher_index`` is its index in the template, and ``launcher_cursor`` is where a
+    person would write the missing fields.
     """
 
     workers: ReplicaType
@@ -27,5 +27,5 @@ class ColossalAISettings(NamedTuple):
 
 
 def build_absent_cursor(parent: Cursor, *steps: str) -> Cursor:
-    """A place below ``where`` that counts as not written, whatever is there."""
+    """Return a cursor below ``parent`` that counts as missing, even if the field exists."""
     return Cursor(parent.doc, (*parent.path, *steps), None)

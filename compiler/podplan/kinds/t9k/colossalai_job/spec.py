@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about ColossalAIJob."""
+"""The KindSpec of ColossalAIJob."""
 
 from __future__ import annotations
 

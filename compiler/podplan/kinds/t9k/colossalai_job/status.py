@@ -1,4 +1,4 @@
-"""How a ColossalAIJob decides about its replicas and itself."""
+"""The status rules of ColossalAIJob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the schema of the launcher dialect of ColossalAIJob cannot say: where the launcher gets its image."""
+"""The constraint of the launcher dialect that its schema cannot express: the image of the launcher."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from podplan.core.typing import Any
 
 
 def validate_cr(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
-    """The problems of a CR in a dialect that no schema can state."""
+    """Return the diagnostics of a CR that its schema cannot express."""
     return _validate_launcher_image(cr["spec"]) if dialect == "launcher" else []
 
 
 def _validate_launcher_image(spec: dict[str, Any]) -> list[Diagnostic]:
-    """The problem of a launcher without an image where the workers have none that it could take.
+    """Return a diagnostic for a launcher without an image, if the workers have none that it could use.
 
     The reference does not require ``launcher.image``
-    (docs/evidence/t9k-colossalaijob.md#fields-of-the-launcher-dialect), but the Pod is refused without.
+    (docs/evidence/t9k-colossalaijob.md#fields-of-the-launcher-dialect), but the API server rejects the Pod
+    without it.
     """
     worker = _find_training_container(spec)
     if worker is None or worker.get("image") or _as_mapping(spec.get("launcher")).get("image"):
@@ -30,7 +31,7 @@ def _validate_launcher_image(spec: dict[str, Any]) -> list[Diagnostic]:
 
 
 def _find_training_container(spec: dict[str, Any]) -> dict[str, Any] | None:
-    """The container ``worker`` of the workers, else the first; None where none can be told."""
+    """Return the container ``worker`` of the workers, else the first; None if the template has none."""
     template = _as_mapping(_as_mapping(spec.get("worker")).get("template"))
     containers = _as_mapping(template.get("spec")).get("containers")
     container_list = (

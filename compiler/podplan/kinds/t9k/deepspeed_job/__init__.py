@@ -1,1 +1,1 @@
-"""DeepSpeedJob: compiled from a profile, taken apart again, and lowered to Pods."""
+"""DeepSpeedJob: compile, decompile and lower."""

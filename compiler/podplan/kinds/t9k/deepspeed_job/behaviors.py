@@ -1,4 +1,4 @@
-"""What the controller of DeepSpeedJob does."""
+"""Behaviors of the controller of DeepSpeedJob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A profile as a DeepSpeedJob."""
+"""Compiles a profile to a DeepSpeedJob."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RUN_FORMS = ("python", "module", "exec")
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a DeepSpeedJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a DeepSpeedJob as a traced tree, and the diagnostics of the profile."""
     spec = profile.get("spec")
     diagnostics: list[Diagnostic] = []
     require_choice(spec.get("launcher"), ("deepspeed",), spec, diagnostics)

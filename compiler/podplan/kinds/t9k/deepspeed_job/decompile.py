@@ -24,7 +24,7 @@ _SECTION_FIELDS = ("customCommand", "localRank", "autotune", "otherArgs")
 
 
 def decompile(spec: Fields) -> Fields:
-    """The fields of the shortest profile that comes near to ``spec``."""
+    """Return the fields of the shortest profile that compiles to about ``spec``."""
     worker, config = as_mapping(spec.get("worker")), as_mapping(spec.get("config"))
     role = {
         "name": "worker",

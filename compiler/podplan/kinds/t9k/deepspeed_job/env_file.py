@@ -1,4 +1,4 @@
-"""The env file: what deepspeed hands on to the processes that it starts over ssh."""
+"""The env file: variables that deepspeed passes to the processes that it starts over ssh."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from podplan.kinds.t9k.job import JobContext
 
 
 def get_env_file_key(job: JobContext) -> str:
-    """What the env file is called in the ConfigMap."""
+    """Return the key of the env file in the ConfigMap."""
     return str(job.options.resolve_behavior(kind_behaviors.DEEPSPEED_ENV_FILE_KEY).value)
 
 
 def build_env_file(job: JobContext, container: Cursor) -> TracedMap:
-    """The env file of a job as a file of its ConfigMap; empty where there is none.
+    """Build the env file of a job as a file of its ConfigMap; empty if there is none.
 
-    Variables with valueFrom are left out: their values are not known offline, and may be secret.
+    Variables with valueFrom are omitted: their values are unknown offline, and may be secret.
     """
     env, behavior = container.get("env"), job.options.resolve_behavior(kind_behaviors.DEEPSPEED_ENV_FILE)
     lines = [

@@ -1,4 +1,4 @@
-"""The shell line of worker-0: sshd in the background, then deepspeed with its options and the program."""
+"""The shell command of worker-0: sshd in the background, then deepspeed with its options and the program."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from podplan.kinds.t9k.deepspeed_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.job import JobContext, ReplicaType
 from podplan.kinds.t9k.services import build_host_name
 
-# How each form of config.run is passed on (docs/evidence/t9k-deepspeedjob.md#program).
+# The deepspeed option for each form of config.run (docs/evidence/t9k-deepspeedjob.md#program).
 FORM_OPTIONS: dict[str, list[str]] = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
 
 
 def build_launcher_command(job: JobContext, workers: ReplicaType, container: Cursor) -> Traced:
-    """The command of worker-0.
+    """Build the command of worker-0.
 
-    bash gives every word back as it is written. Kubernetes replaces ``$(NAME)`` before bash sees the line,
-    as in any command of a container.
+    Every word is quoted so that bash passes it on unchanged. Kubernetes expands ``$(NAME)`` before bash reads
+    the command, as in any container.
     """
     line_behavior, shell_behavior = (
         job.options.resolve_behavior(kind_behaviors.DEEPSPEED_COMMAND),
@@ -68,12 +68,12 @@ def _format_deepspeed(job: JobContext, workers: ReplicaType) -> str:
 
 
 def _quote_double(word: str) -> str:
-    """``word`` in double quotes, as bash gives it back."""
+    """Return ``word`` in double quotes, escaped for bash."""
     return '"' + re.sub(r'([\\"$`])', r"\\\1", word) + '"'
 
 
 def _build_options(config: Cursor) -> list[str]:
-    """The options and the program, word by word.
+    """Return the options and the program, word by word.
 
     Source: docs/evidence/t9k-deepspeedjob.md#options-of-deepspeed.
     """
@@ -88,7 +88,7 @@ def _build_options(config: Cursor) -> list[str]:
 
 
 def _find_program(config: Cursor) -> tuple[str, Cursor]:
-    """The form in which the program is given, and its words; python where none is given."""
+    """Return the form of the program, and its words; python if there is none."""
     forms = [(form, config.get("run", form)) for form in FORM_OPTIONS]
     return next(((form, words) for form, words in forms if words.value), forms[0])
 
@@ -98,7 +98,7 @@ def _list_words(list_cursor: Cursor) -> list[str]:
 
 
 def _find_command_origins(job: JobContext) -> tuple[Cause, ...]:
-    """Where the line comes from, the program first: there a person would edit."""
+    """Return the origins of the command, the program first: there a person would edit."""
     config = job.spec.get("config")
     custom_command = config.get("customCommand")
     if custom_command.value:

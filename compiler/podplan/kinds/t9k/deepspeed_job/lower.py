@@ -1,4 +1,4 @@
-"""DeepSpeedJob: sshd on every worker, and deepspeed on worker-0, which reaches the others by pdsh."""
+"""Lowers DeepSpeedJob: sshd on every worker, and deepspeed on worker-0, which reaches the others by pdsh."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ from podplan.kinds.t9k.services import build_discovery_services, build_subdomain
 
 
 def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects of a DeepSpeedJob (docs/evidence/t9k-deepspeedjob.md): PodGroup, Secret, ConfigMap,
-    Services, Pods.
-    """
+    """Lower a DeepSpeedJob (docs/evidence/t9k-deepspeedjob.md) to PodGroup, Secret, ConfigMap, Services,
+    Pods."""
     job = build_job_context(cr, options)
     workers = _resolve_workers(job)
     slots = job.spec.get("config", "slotsPerWorker")
@@ -65,7 +64,7 @@ def _is_elastic(job: JobContext) -> bool:
 
 
 def _resolve_workers(job: JobContext) -> ReplicaType:
-    """The workers; an elastic job has as many as it expects."""
+    """Return the workers; an elastic job has the expected number of them."""
     workers = parse_replica_type(job.spec.get("worker"), "worker")
     expected = job.spec.get("elastic", "expectedReplicas")
     if not _is_elastic(job) or not expected.exists:
@@ -74,7 +73,7 @@ def _resolve_workers(job: JobContext) -> ReplicaType:
 
 
 def _build_worker_pods(job: JobContext, workers: ReplicaType, files: TracedMap) -> list[ReplicaGroup]:
-    """Worker-0, and the others as a group of their own: they run only sshd."""
+    """Build worker-0, and the other workers as a separate group: they run only sshd."""
     training_index = find_training_index(job, workers, kind_behaviors.DEEPSPEED_TRAINING_CONTAINER)
     ssh_mounts = ssh_setup.resolve_ssh_mounts(job, None)
     master_spec, other_spec = (

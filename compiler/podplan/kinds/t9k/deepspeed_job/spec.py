@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about DeepSpeedJob."""
+"""The KindSpec of DeepSpeedJob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a DeepSpeedJob decides about its replicas and itself."""
+"""The status rules of DeepSpeedJob."""
 
 from __future__ import annotations
 

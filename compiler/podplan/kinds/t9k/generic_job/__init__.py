@@ -1,1 +1,1 @@
-"""GenericJob: compiled from a profile, taken apart again, and lowered to Pods."""
+"""GenericJob: compile, decompile and lower."""

@@ -1,4 +1,4 @@
-"""What the controller of GenericJob does."""
+"""Behaviors of the controller of GenericJob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A profile as a GenericJob."""
+"""Compiles a profile to a GenericJob."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from podplan.kinds.t9k.run_policy import (
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a GenericJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a GenericJob as a traced tree, and the diagnostics of the profile."""
     spec = profile.get("spec")
     diagnostics: list[Diagnostic] = []
     roles = parse_free_roles(spec)
@@ -55,7 +55,7 @@ def _build_replica_spec(role: ProfileRole, inventory: Cursor, diagnostics: list[
 
 
 def _build_service(spec: Cursor) -> Any:
-    """The service as it is written, else one with the ports that all roles have."""
+    """Return the service as written, else one with the ports that all roles have."""
     service_field = spec.get("generic", "service")
     if service_field.exists:
         return copy_if_written(service_field)

@@ -1,4 +1,5 @@
-"""GenericJob: Pods as written, a Service per replica on request, and variables in command, args and env."""
+"""Lowers GenericJob: Pods as written, a Service per replica on request, and variables in command, args and
+env."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ _INIT_CONTAINERS = "initContainers"
 
 
 def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects of a GenericJob (docs/evidence/t9k-genericjob.md): PodGroup, Services, Pods."""
+    """Lower a GenericJob (docs/evidence/t9k-genericjob.md) to PodGroup, Services, Pods."""
     job = build_job_context(cr, options)
     roles = parse_replica_types(job)
     ports = job.spec.get("service", "ports")
@@ -90,7 +91,7 @@ def _build_type_pods(
 def _replace_init_containers(
     job: JobContext, replica_type: ReplicaType, job_variables: JobVariables
 ) -> TracedMap:
-    """The init containers of a role with their variables replaced, where the configuration says so."""
+    """Substitute the variables in the init containers of a replica type, if the configuration enables it."""
     behavior, init_containers = (
         job.options.resolve_behavior(kind_behaviors.GENERIC_INIT_SUBSTITUTION),
         replica_type.template.get("spec", _INIT_CONTAINERS),

@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about GenericJob."""
+"""The KindSpec of GenericJob."""
 
 from __future__ import annotations
 

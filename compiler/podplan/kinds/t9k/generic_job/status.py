@@ -1,4 +1,4 @@
-"""How a GenericJob decides about its replicas and itself."""
+"""The status rules of GenericJob."""
 
 from __future__ import annotations
 

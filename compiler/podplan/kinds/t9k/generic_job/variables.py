@@ -1,8 +1,8 @@
 """The variables of a GenericJob: $(type), $(rank), $(replicas[T]), $(service.T[i].host), $(service.port[n]).
 
-Replaced by the controller before a Pod is made (docs/evidence/t9k-genericjob.md#variable-substitution). What
-it does not know is left as it
-is, and so is anything after ``$$``, which Kubernetes reads as an escape.
+The controller substitutes them before it creates a Pod
+(docs/evidence/t9k-genericjob.md#variable-substitution). Unknown variables stay unchanged, and so does text
+after ``$$``, which Kubernetes reads as an escape.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VARIABLE_PATTERN = compile_lazily(
 
 
 class JobVariables(NamedTuple):
-    """What the variables of one job stand for: its types, and the ports of its Services if it has any."""
+    """What the variables of one job resolve to: its replica types, and the ports of its Services."""
 
     job: JobContext
     types_by_name: Mapping[str, ReplicaType]
@@ -36,7 +36,7 @@ class JobVariables(NamedTuple):
 
 
 def collect_variables(job: JobContext, replica_types: list[ReplicaType]) -> JobVariables:
-    """The variables of a job."""
+    """Collect the variables of a job."""
     ports = job.spec.get("service", "ports")
     types_by_name = {role.name: role for role in reversed(replica_types)}
     return JobVariables(job, types_by_name, index_entries("name", ports) if ports.exists else None)
@@ -45,7 +45,7 @@ def collect_variables(job: JobContext, replica_types: list[ReplicaType]) -> JobV
 def substitute_variables(
     job_variables: JobVariables, replica_type: ReplicaType, container: TracedMap
 ) -> TracedMap:
-    """A container of a role with the variables in its command, args and env values replaced."""
+    """Return a container with the variables in its command, args and env values substituted."""
     tree = dict(container)
     for key in ("command", "args"):
         if key in tree:
@@ -60,7 +60,7 @@ def substitute_variables(
 
 
 def _map_entries(list_value: Cursor | Traced, change: Callable[[Cursor], Any]) -> Cursor | Traced:
-    """``change`` applied to the entries of a list in the CR; ``listed`` itself when nothing changes."""
+    """Apply ``change`` to the entries of a list in the CR; ``list_value`` itself if nothing changes."""
     list_cursor = _find_written_list(list_value)
     entries = list_cursor.entries() if list_cursor is not None else []
     changed = [change(entry) for entry in entries]
@@ -71,7 +71,7 @@ def _map_entries(list_value: Cursor | Traced, change: Callable[[Cursor], Any]) -
 
 
 def _find_written_list(list_value: Cursor | Traced) -> Cursor | None:
-    """Where in the CR a list was copied from; None for one that the controller made."""
+    """Return the place in the CR that a list was copied from; None for one that the controller creates."""
     if isinstance(list_value, Cursor):
         return list_value
     if list_value.origin.derivation != "copied":
@@ -88,7 +88,7 @@ def _substitute_env_entry(job_variables: JobVariables, replica_type: ReplicaType
 
 
 def _substitute_text(job_variables: JobVariables, replica_type: ReplicaType, cursor: Cursor) -> Any:
-    """The text at a cursor with its variables replaced; the cursor itself when there are none."""
+    """Return the text at a cursor with its variables substituted; the cursor itself if there are none."""
     if not isinstance(cursor.value, str) or "$(" not in cursor.value:
         return cursor
     parts: list[str | int] = []
@@ -114,7 +114,7 @@ def _substitute_text(job_variables: JobVariables, replica_type: ReplicaType, cur
 def _resolve_variable(
     job_variables: JobVariables, replica_type: ReplicaType, match: re.Match[str]
 ) -> str | int | None:
-    """What one variable stands for; a number for the index of the replica, None for what nobody knows."""
+    """Return the value of one variable: a number for the index of the replica, None if it is unknown."""
     match_groups = match.groupdict()
     if match[0] == "$$":
         return None

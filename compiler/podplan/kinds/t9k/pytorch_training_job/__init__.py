@@ -1,1 +1,1 @@
-"""PyTorchTrainingJob: compiled from a profile, taken apart again, and lowered to Pods."""
+"""PyTorchTrainingJob: compile, decompile and lower."""

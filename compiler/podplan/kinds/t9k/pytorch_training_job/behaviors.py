@@ -1,4 +1,4 @@
-"""What the controller of PyTorchTrainingJob does."""
+"""Behaviors of the controller of PyTorchTrainingJob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A profile as a PyTorchTrainingJob."""
+"""Compiles a profile to a PyTorchTrainingJob."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PREFERRED_CONTAINER = str(kind_behaviors.PYTORCH_TRAINING_CONTAINER.value)
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a PyTorchTrainingJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a PyTorchTrainingJob as a traced tree, and the diagnostics of the profile."""
     spec = profile.get("spec")
     diagnostics: list[Diagnostic] = []
     launcher = require_choice(spec.get("launcher"), ("torchrun", "python"), spec, diagnostics)
@@ -95,7 +95,7 @@ def _build_replica_spec(
 
 
 def _build_torchrun_args(run_command: RunCommand) -> dict[str, Any]:
-    """torchrun takes script or module from the args, and ignores the command.
+    """Return the args that torchrun reads script or module from; it ignores the command.
 
     Source: docs/evidence/t9k-pytorchtrainingjob.md#torchrun-mode.
     """
@@ -114,7 +114,7 @@ def _resolve_processes(
     node_requests: list[tuple[ProfileRole, NodeRequest]],
     diagnostics: list[Diagnostic],
 ) -> Any:
-    """``processes``, or who counts them, as procPerNode; it is a string there."""
+    """Return ``processes`` as procPerNode, which is a string: a number, or what torchrun counts."""
     processes_field, proc_per_node = spec.get("processes"), spec.get("torchrun", "procPerNode")
     if processes_field.exists and not under_torchrun:
         message = (
@@ -140,7 +140,8 @@ def _resolve_processes(
 def _build_torchrun_config(
     spec: Cursor, launcher: Cursor | None, processes: Any, programs: list[Cursor]
 ) -> Any:
-    """``launcher`` and ``torchrun`` as a TorchrunConfig; a block beside launcher: python stands disabled."""
+    """Return ``launcher`` and ``torchrun`` as a TorchrunConfig; with launcher: python a written block is
+    disabled."""
     torchrun_section = spec.get("torchrun")
     is_enabled = launcher is not None and launcher.value == "torchrun"
     if not is_enabled and not torchrun_section.exists:
@@ -159,7 +160,7 @@ def _build_torchrun_config(
 
 
 def _build_extra_options(options: Cursor, programs: list[Cursor]) -> Any:
-    """``extraOptions``, and --no-python where torchrun is to run a program."""
+    """Return ``extraOptions``, with --no-python if torchrun runs a program."""
     if not programs:
         return stringify_list(options) if options.exists else None
     flag = attribute_to((behaviors.TORCHRUN_PROGRAM, programs[0]), "--no-python")
@@ -169,7 +170,8 @@ def _build_extra_options(options: Cursor, programs: list[Cursor]) -> Any:
 def _reject_second_training_container(
     role: ProfileRole, template: Any, diagnostics: list[Diagnostic]
 ) -> None:
-    """A problem when another container is called python, which the controller would take for the training."""
+    """Add a diagnostic if another container is called python: the controller would take it for the
+    training container."""
     data = to_plain_data(template) or {}
     spec = data.get("spec") if isinstance(data, dict) else None
     containers = spec.get("containers") if isinstance(spec, dict) else None
@@ -185,6 +187,6 @@ def _reject_second_training_container(
 
 
 def _find_container_name(role: ProfileRole) -> str:
-    """What the profile calls the training container."""
+    """Return the name of the training container in the profile."""
     names = [extra.get("name").value for extra in role.get_layers("container")]
     return next((str(name) for name in reversed(names) if name is not None), DEFAULT_CONTAINER)

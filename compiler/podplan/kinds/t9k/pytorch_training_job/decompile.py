@@ -25,7 +25,7 @@ _COUNT_PATTERN = compile_lazily("[1-9][0-9]{0,8}")
 
 
 def decompile(spec: Fields) -> Fields:
-    """The fields of the shortest profile that comes near to ``spec``."""
+    """Return the fields of the shortest profile that compiles to about ``spec``."""
     torchrun_enabled = as_mapping(spec.get("torchrunConfig")).get("enabled")
     roles = [
         _decompile_role(as_mapping(entry), torchrun_enabled is True)

@@ -1,4 +1,4 @@
-"""How many Pods of which type an elastic PyTorchTrainingJob has."""
+"""The number of Pods of each replica type of an elastic PyTorchTrainingJob."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podplan.kinds.t9k.pytorch_training_job import behaviors as kind_behaviors
 
 
 def is_elastic(job: JobContext) -> bool:
-    """Whether the job is elastic, which it is only under torchrun.
+    """Whether the job is elastic, which requires torchrun.
 
     Source: docs/evidence/t9k-pytorchtrainingjob.md#elastic-only-under-torchrun.
     """
@@ -20,7 +20,8 @@ def is_elastic(job: JobContext) -> bool:
 
 
 def distribute_replicas(job: JobContext, replica_types: list[ReplicaType]) -> list[ReplicaType]:
-    """The roles of an elastic job with their shares of expectedReplicas; of any other, as they are."""
+    """Return the replica types of an elastic job with their shares of expectedReplicas; of others,
+    unchanged."""
     expected = job.spec.get("elastic", "expectedReplicas")
     if not is_elastic(job) or not expected.exists or not replica_types:
         return replica_types
@@ -45,9 +46,9 @@ def _find_share_origins(
 
 
 def divide_by_weight(total: int, weights: list[int], rounding: str = "largest-remainder") -> list[int]:
-    """``total`` divided in proportion to ``weights``: whole parts first, then by largest remainder.
+    """Divide ``total`` in proportion to ``weights``: integer parts first, then by largest remainder.
 
-    Where the ``rest`` is for the "first" or the "last", all that is left over goes there.
+    With ``rounding`` "first" or "last", the whole remainder goes to that part.
     """
     weight_sum = sum(weights)
     if weight_sum <= 0:

@@ -1,4 +1,4 @@
-"""PyTorchTrainingJob: ranks by env, or torchrun in place of the command; elastic; TensorBoard."""
+"""Lowers PyTorchTrainingJob: ranks by env, or torchrun in place of the command; elastic; TensorBoard."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ from podplan.kinds.t9k.services import build_discovery_services, build_subdomain
 
 
 def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects of a PyTorchTrainingJob (docs/evidence/t9k-pytorchtrainingjob.md): PodGroup, TensorBoard,
-    Services, Pods.
-    """
+    """Lower a PyTorchTrainingJob (docs/evidence/t9k-pytorchtrainingjob.md) to PodGroup, TensorBoard,
+    Services, Pods."""
     job = build_job_context(cr, options)
     roles = distribute_replicas(job, parse_replica_types(job))
     port = resolve_rendezvous_port(job, roles)
@@ -72,7 +71,7 @@ def _build_type_pods(
     replica_type: ReplicaType,
     first_rank: int,
 ) -> list[ReplicaGroup]:
-    """The Pods of one role; the replica of rank 0 is a group of its own, for its label."""
+    """Build the Pods of one replica type; the replica of rank 0 is a separate group, because of its label."""
     spec = _build_type_spec(job, rendezvous_words, port, replica_type, first_rank)
     training_index = find_training_index(job, replica_type, kind_behaviors.PYTORCH_TRAINING_CONTAINER)
     if first_rank == 0:
@@ -132,7 +131,7 @@ def _build_type_spec(
 
 
 def _build_port_entries(job: JobContext, port: Traced, container: Cursor) -> list[object]:
-    """The rendezvous port, unless the container declares it (or its name) itself."""
+    """Return the rendezvous port, unless the container declares the port or its name itself."""
     if not job.options.resolve_behavior(kind_behaviors.PYTORCH_DECLARES_PORT).value:
         return []
     port_entry = build_named_port(job, port, "containerPort")

@@ -1,4 +1,4 @@
-"""How the replicas of a PyTorchTrainingJob find each other: the environment, and the torchrun line."""
+"""The rendezvous of a PyTorchTrainingJob: the environment variables, and the torchrun command."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def uses_torchrun(job: JobContext) -> bool:
     return job.spec.get("torchrunConfig", "enabled").value is True
 
 
-# What the replicas are told, by word: each with its origin, or None where nothing is known of it.
+# By placeholder: a traced value, or None if it is unknown.
 RendezvousWords = dict[str, Traced | None]
 
 
 def build_rendezvous_words(
     job: JobContext, replica_types: list[ReplicaType], port: Traced, bounds: ElasticBounds | None
 ) -> RendezvousWords:
-    """Where the replicas meet and how many they are, which is the same for all of them.
+    """Return the address of the rendezvous and the number of replicas, which are the same for all replicas.
 
     The host is the replica of rank 0. ``bounds`` are those of an elastic job.
     """
@@ -54,12 +54,12 @@ def build_rendezvous_words(
 
 
 def _trace_text(cursor: Cursor) -> Traced | None:
-    """What is written, as text; an empty string counts as not written, as in Go."""
+    """Return the written value as text; an empty string counts as missing, as in Go."""
     return attribute_to(cursor, str(cursor.value)) if cursor.exists and cursor.value != "" else None
 
 
 def _build_world_size(job: JobContext, replica_count: int, replica_origins: tuple[Cause, ...]) -> Traced:
-    """The number of replicas, or of processes where a setting says so and a replica has several."""
+    """Return the number of replicas, or of processes if an option says so and a replica has several."""
     behavior, processes = (
         job.options.resolve_behavior(kind_behaviors.PYTORCH_WORLD_SIZE),
         job.spec.get("torchrunConfig", "procPerNode"),
@@ -71,7 +71,7 @@ def _build_world_size(job: JobContext, replica_count: int, replica_origins: tupl
 
 
 def _build_node_range(bounds: ElasticBounds | None) -> Traced | None:
-    """The fewest and the most nodes of an elastic job; None where nothing bounds them."""
+    """Return the minimum and maximum number of nodes of an elastic job; None without bounds."""
     if bounds is None or not bounds.is_written:
         return None
     origins = (*bounds.minimum_origins, *bounds.maximum_origins, kind_behaviors.TORCHRUN_ARGUMENTS)
@@ -81,7 +81,7 @@ def _build_node_range(bounds: ElasticBounds | None) -> Traced | None:
 def build_environment(
     job: JobContext, rendezvous_words: RendezvousWords, replica_type: ReplicaType, first_rank: int
 ) -> list[Traced]:
-    """The variables that the controller sets; ranks only where torchrun does not give them."""
+    """Return the variables that the controller sets; ranks only if torchrun does not set them."""
     behavior = job.options.resolve_behavior(
         kind_behaviors.PYTORCH_TORCHRUN_ENV if uses_torchrun(job) else kind_behaviors.PYTORCH_ENV
     )
@@ -111,9 +111,9 @@ def _build_type_words(replica_type: ReplicaType) -> RendezvousWords:
 def _fill_traced_pattern(
     text_pattern: str, words: RendezvousWords, behavior: Behavior, requesting_cursor: Cursor
 ) -> Traced | None:
-    """A pattern with its words filled in: what a single word stands for, with the origin of that.
+    """Fill in the placeholders of a pattern; for a single placeholder, return its value with its origin.
 
-    Other text is there because of ``asked``, the part of the CR that asks for it.
+    Other text originates from ``requesting_cursor``, the field that requests it.
     """
     word_match = WORD_PATTERN.fullmatch(text_pattern)
     if word_match and word_match[1] in words:
@@ -126,7 +126,8 @@ def _fill_traced_pattern(
 
 
 def resolve_rendezvous_port(job: JobContext, replica_types: list[ReplicaType]) -> Traced:
-    """The number of the port: what rank 0 declares under its name, else the one of the controller."""
+    """Return the number of the port: the one that rank 0 declares under its name, else that of the
+    controller."""
     port_behavior, by_name_behavior = (
         job.options.resolve_behavior(kind_behaviors.PYTORCH_MASTER_PORT),
         job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_BY_NAME),
@@ -143,7 +144,8 @@ def resolve_rendezvous_port(job: JobContext, replica_types: list[ReplicaType]) -
 
 
 def _find_declared_port(job: JobContext, replica_type: ReplicaType) -> Cursor | None:
-    """The number that the training container declares under the name of the rendezvous port."""
+    """Return the number that the training container declares under the name of the rendezvous port, or
+    None."""
     name = job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_NAME).value
     container = find_training_container(job, replica_type, kind_behaviors.PYTORCH_TRAINING_CONTAINER)
     numbers = (
@@ -155,20 +157,21 @@ def _find_declared_port(job: JobContext, replica_type: ReplicaType) -> Cursor | 
 
 
 def build_named_port(job: JobContext, port: Traced, key: str) -> Traced:
-    """The port of the rendezvous as an entry of ``ports``; ``key`` is port or containerPort."""
+    """Return the port of the rendezvous as an entry of ``ports``; ``key`` is port or containerPort."""
     name = job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_NAME)
     return attribute_to((name, job.spec), {"name": name.value, key: port})
 
 
 def _find_first_type(replica_types: list[ReplicaType]) -> ReplicaType:
-    """The role of rank 0."""
+    """Return the replica type of rank 0."""
     return next((role for role in replica_types if role.replicas > 0), replica_types[0])
 
 
 def build_torchrun_command(
     job: JobContext, rendezvous_words: RendezvousWords, replica_type: ReplicaType, container: Cursor
 ) -> Traced:
-    """The command of the training container: torchrun and its options; the args of the container follow."""
+    """Build the command of the training container: torchrun and its options; the args of the container
+    follow."""
     config, behavior = (
         job.spec.get("torchrunConfig"),
         job.options.resolve_behavior(kind_behaviors.TORCHRUN_ARGUMENTS),

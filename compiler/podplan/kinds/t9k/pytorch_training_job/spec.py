@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about PyTorchTrainingJob."""
+"""The KindSpec of PyTorchTrainingJob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a PyTorchTrainingJob decides about its replicas and itself."""
+"""The status rules of PyTorchTrainingJob."""
 
 from __future__ import annotations
 

@@ -1,0 +1,58 @@
+"""Replicas that need a main replica to meet, and elastic ones that do not count it.
+
+Source: docs/evidence/training-operator.md#environment, #elastic-policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
+from podplan.lint.analysis.jobs import count_pods, find_kind_spec, get_replica_specs, spec_of
+from podplan.lint.checks.registration import check
+from podplan.lint.target import Target, Violation
+
+# Variables and options by which replicas learn where to meet.
+_VARIABLES = frozenset(("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT"))
+_OPTIONS = compile_lazily(
+    r"--?(?:rdzv[-_]endpoint|master[-_]addr|main_process_ip|dist[-_]url|init[-_]method)\b"
+)
+
+
+@check()
+def no_main_replica(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Several replicas without the main one, and without another address. Values: ``main``, ``pods``."""
+    kind_spec, pods = find_kind_spec(target.job), target.job.pods
+    if kind_spec is None or count_pods(target.job) < 2 or not kind_spec.main_replica_types:
+        return
+    main = kind_spec.main_replica_types[0]
+    types = get_replica_specs(target.job)
+    if any(one.type == main for one in types) or any(_states_address(group.doc.data) for group in pods):
+        return
+    values = {"main": main, "pods": count_pods(target.job)}
+    yield Violation(types[0].path[:-1], values)
+
+
+def _states_address(pod: Mapping[str, Any]) -> bool:
+    for _, container in get_entries(get_mapping(pod, "spec"), "containers"):
+        if any(entry.get("name") in _VARIABLES for _, entry in get_entries(container, "env")):
+            return True
+        words = (*get_texts(container, "command"), *get_texts(container, "args"))
+        if get_entries(container, "envFrom") or any(_OPTIONS.search(word) for _, word in words):
+            return True
+    return False
+
+
+@check()
+def elastic_with_main_replica(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """An elastic policy beside the main replica, which it does not count. Value ``main``."""
+    kind_spec = find_kind_spec(target.job)
+    main_types = kind_spec.main_replica_types if kind_spec is not None else ()
+    if "elasticPolicy" not in spec_of(target.job):
+        return
+    for replica_spec in get_replica_specs(target.job):
+        if replica_spec.type in main_types:
+            related = [(target.doc, ("spec", "elasticPolicy"), "the elastic policy")]
+            yield Violation(replica_spec.path, {"main": replica_spec.type}, related)
