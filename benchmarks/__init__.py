@@ -1,1 +1,1 @@
-"""What the speed figures in the documentation come from: `make bench`."""
+"""The benchmarks behind the figures in the documentation: `make bench`."""

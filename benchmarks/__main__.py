@@ -1,7 +1,7 @@
-"""`make bench`: measures podplan and its peers in one run, and prints ratios beside the targets.
+"""`make bench`: measures podplan and other tools in one run, and prints ratios next to the targets.
 
-Tables go to standard output, progress to standard error. Exit code 1 says that a section could not be
-measured; a target that is not met is a figure like others.
+Tables go to standard output, progress to standard error. Exit code 1 means that a section failed; a missed
+target is no failure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> int:
             sections.append(section)
             if asked.write and asked.only:
                 write_some(sections)
-            elif asked.write:  # after every section: what comes late must not cost what came before
+            elif asked.write:  # after every section, so that a later failure does not lose earlier results
                 write(machine, sections)
     if asked.scale.judged:
         summary = targets(sections)

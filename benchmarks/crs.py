@@ -1,4 +1,4 @@
-"""Custom resources of mixed kinds as a well-kept repository has them, from a seed."""
+"""Generates custom resources of mixed kinds, as in a maintained repository, from a seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ MODELS = ("resnet", "conformer", "mixtral", "dlrm", "unet", "whisper", "vit", "t
 
 
 def cr(number: int, random: Random, replicas: int = 8) -> Tree:
-    """The ``number``-th CR of a repository: the kinds take turns, the rest is chosen by ``random``."""
+    """Generate CR ``number`` of a repository: the kinds alternate, everything else is chosen by
+    ``random``."""
     make = KINDS[number % len(KINDS)]
     team, model = random.choice(TEAMS), random.choice(MODELS)
     made = make(random, team, model, replicas)
@@ -124,7 +125,8 @@ KINDS: tuple[Callable[[Random, str, str, int], Tree], ...] = (_pytorch, _deepspe
 def _container(
     name: str, team: str, model: str, gpus: int, random: Random, *, over_ssh: bool = False
 ) -> Tree:
-    """A container; what starts the training ``over_ssh`` runs as root, and hands on no variables."""
+    """Generate a container; if it starts the training ``over_ssh``, it runs as root and exports no
+    variables."""
     limits: Tree = {"cpu": max(gpus, 1) * 8, "memory": f"{max(gpus, 1) * 64}Gi"}
     if gpus:
         limits["nvidia.com/gpu"] = gpus
@@ -176,7 +178,7 @@ def _scheduler(team: str, random: Random) -> Tree:
 
 
 def _options(random: Random) -> list[str]:
-    """Some options of a training script."""
+    """Generate some options of a training script."""
     known = {
         "--epochs": str(random.randrange(1, 100)),
         "--lr": f"0.00{random.randrange(1, 100):02}",

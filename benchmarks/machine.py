@@ -1,4 +1,4 @@
-"""The machine that was measured on, as far as it matters and without its name."""
+"""The measured machine, without its name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def described() -> list[str]:
-    """A few lines: processor, cores, system, Python."""
+    """Describe processor, cores, system and Python in a few lines."""
     return [
         f"{_processor()}, {os.cpu_count()} cores",
         f"{platform.system()} {platform.release().partition('-')[0]}, {platform.machine()}",

@@ -1,4 +1,5 @@
-"""What a process costs: CPU time and memory, of several commands in turn so that all see the same machine."""
+"""Measures CPU time and memory of processes; commands alternate, so that all see the same state of the
+machine."""
 
 from __future__ import annotations
 
@@ -17,16 +18,16 @@ Command = Sequence[str]
 TOP = Path(__file__).parents[1]
 SPAWNING = Path(__file__).with_name("spawning.py")
 PASS: Command = (sys.executable, "-c", "pass")
-# Variables of Python change what is measured, such as whether it keeps what it has compiled.
+# Variables of Python affect the measurement, such as whether compiled modules are cached.
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PODPLAN"))}
-PLAIN["PODPLAN_LIMITS"] = "seconds=7200"  # of wall time, which on a busy machine says nothing
+PLAIN["PODPLAN_LIMITS"] = "seconds=7200"  # wall time, which varies on a busy machine
 UNCACHED = {**PLAIN, "PODPLAN_NO_CACHE": "1"}
 
 
 class Cost(NamedTuple):
-    """What one command took in several runs: the median of user + system seconds, and the largest peak.
+    """The cost of a command over several runs: the median of user + system seconds, and the largest peak.
 
-    ``noise`` is half the distance between the quartiles, as a share of the median.
+    ``noise`` is half the interquartile range, as a fraction of the median.
     """
 
     cpu: float
@@ -36,7 +37,7 @@ class Cost(NamedTuple):
 
 
 class Failed(Exception):
-    """A command that did not do what it was to do."""
+    """A command that failed or gave a wrong result."""
 
 
 def podplan(*arguments: str) -> Command:
@@ -48,7 +49,7 @@ def check(*paths: Path) -> Command:
 
 
 def say(what: str) -> None:
-    """Tells whoever watches where the run is; the tables alone are standard output."""
+    """Print progress to standard error; standard output has only the tables."""
     print(f"bench: {time.monotonic() - _BEGUN:4.0f} s  {what}", file=sys.stderr, flush=True)
 
 
@@ -56,16 +57,16 @@ _BEGUN = time.monotonic()
 
 
 def once(command: Command, cache: Path | None = None) -> tuple[float, float]:
-    """User + system seconds of one run, and its peak in MB; podplan's cache is in ``cache``, or off.
+    """Return user + system seconds of one run, and its peak in MB; podplan's cache is in ``cache``, or off.
 
-    Raises Failed where the command did not do what it was to do, with what it said last.
+    Raises Failed: with the last output, if the command fails.
     """
     environment = UNCACHED if cache is None else {**PLAIN, "XDG_CACHE_HOME": str(cache)}
     return _spawned(command, environment, os.devnull)
 
 
 def answer(module: str, *arguments: str) -> tuple[Any, float]:
-    """The JSON that a module of this folder prints, and its peak in MB. Raises Failed."""
+    """Return the JSON that a module of this folder prints, and its peak in MB. Raises Failed: if it fails."""
     with NamedTemporaryFile(prefix="podplan-bench-") as printed:
         _, peak = _spawned((sys.executable, "-m", module, *arguments), UNCACHED, printed.name)
         return json.loads(printed.read() or "null"), peak
@@ -83,9 +84,9 @@ def _spawned(command: Command, environment: Mapping[str, str], out: str) -> tupl
 
 
 def measure(commands: Mapping[str, Command], rounds: int, cache: Path | None = None) -> dict[str, Cost]:
-    """The cost of each command, and of ``PASS`` under its own name, which runs before each of them.
+    """Measure each command, and ``PASS`` under its own name, which runs before each of them.
 
-    Every round runs each command once; of several, the first only warms the caches of the system.
+    Every round runs each command once; if there are several, the first only warms the caches of the system.
     """
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ("pass", *commands)}
     first = 0 if rounds > 1 else 1
@@ -100,7 +101,7 @@ def measure(commands: Mapping[str, Command], rounds: int, cache: Path | None = N
 
 
 def summed_up(costs: Sequence[tuple[float, float]]) -> Cost:
-    """Several runs of one command as one cost."""
+    """Summarize several runs of one command."""
     seconds = [cpu for cpu, _ in costs]
     middle = median(seconds)
     first, _, third = quantiles(seconds, n=4) if len(seconds) > 1 else (middle, middle, middle)

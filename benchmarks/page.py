@@ -1,4 +1,4 @@
-"""docs/performance.md: the figures of the last `make bench ARGS=--write` between its two marks."""
+"""Writes docs/performance.md: the figures of the last `make bench ARGS=--write` between its two markers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from benchmarks.table import TARGETS, Section, markdown, summary, targets
 
 PAGE = TOP / "docs" / "performance.md"
 _FIGURES = re.compile(r"(<!-- figures -->\n)(.*)(<!-- end -->)", re.DOTALL)
-MET, NOT_MET = "| met |", "| not met |"  # how the rows with a target end
+MET, NOT_MET = "| met |", "| not met |"  # the last cell of rows with a target
 
 
 def write(machine: Sequence[str], sections: Sequence[Section]) -> None:
-    """Replaces the figures of the page."""
+    """Replace the figures of the page."""
     tables = markdown(chain([targets(sections)], sections))
     _replace(lambda _: f"Measured on: {'; '.join(machine)}.\n\n{tables}\n")
 
 
 def write_some(sections: Sequence[Section]) -> None:
-    """Replaces the tables of some sections, and puts those that are new at the end."""
+    """Replace the tables of some sections, and append new ones."""
     _replace(lambda figures: _update(figures, sections))
 
 
@@ -42,7 +42,7 @@ def _update(figures: str, sections: Sequence[Section]) -> str:
 
 
 def _target_table(rows: Sequence[str]) -> str:
-    """The table of targets, made of the rows of a page that have one."""
+    """Build the table of targets from the rows of a page that have one."""
     head = markdown([Section(TARGETS, [])]).removeprefix("### ")
     met = sum(row.endswith(MET) for row in rows)
     return "\n".join([head, *rows, "", summary(met, len(rows))])

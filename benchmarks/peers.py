@@ -1,7 +1,7 @@
-"""Other checkers of manifests, over the Pods that the CRs lower to.
+"""Other manifest checkers, on the Pods that the CRs lower to.
 
-Each is measured where it is installed: kubeconform and kube-linter on PATH, the others beside python (group
-`bench-peers`). Two folders, of which one has twice the Pods, tell what starting costs from what a Pod costs.
+Each is measured if it is installed: kubeconform and kube-linter on PATH, the others next to python (group
+`bench-peers`). Two folders, one with twice the Pods, separate the start-up cost from the cost per Pod.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import NamedTuple
 from benchmarks.measuring import Command, Failed, measure, say
 from benchmarks.scale import Scale
 
-# Measured elsewhere (DESIGN §8), where `python -c pass` took 10 ms: CPU per Pod, as shares of that.
+# Measured elsewhere (DESIGN §8), where `python -c pass` took 10 ms: CPU per Pod, as fractions of that.
 SAID = {"kubeconform": 0.27 / 10, "kube-linter": 0.19 / 10}
 POD_FILES = 400
-# command, and how many Pods make a run long enough to measure
+# the command, and the number of Pods for a run that is long enough to measure
 PEERS: dict[str, tuple[tuple[str, ...], int]] = {
     "kubeconform": (("kubeconform", "-summary"), POD_FILES // 2),
     "kube-linter": (("kube-linter", "lint"), POD_FILES // 2),
@@ -32,7 +32,8 @@ PEERS: dict[str, tuple[tuple[str, ...], int]] = {
 
 
 class Peer(NamedTuple):
-    """What a peer costs, in units of `python -c pass`; ``start`` is None where nothing was measured here."""
+    """The cost of another tool, in units of `python -c pass`; ``start`` is None if it was not measured
+    here."""
 
     name: str
     per_pod: float
@@ -41,7 +42,7 @@ class Peer(NamedTuple):
 
 
 def peers(pods: Path, folder: Path, scale: Scale) -> Iterator[Peer]:
-    """Every peer that is installed, and the figures of those that are not but were measured elsewhere."""
+    """Yield the installed tools, and the figures measured elsewhere for the others."""
     for name, (command, number) in PEERS.items():
         program = shutil.which(command[0]) or shutil.which(command[0], path=str(Path(sys.executable).parent))
         if program is None:
@@ -50,7 +51,7 @@ def peers(pods: Path, folder: Path, scale: Scale) -> Iterator[Peer]:
             continue
         number = scale.size(number)
         halves = {n: _some(pods, folder / f"{name}-{n}", n) for n in (number, 2 * number)}
-        whole = name in ("yamllint", "checkov")  # the others want the files themselves
+        whole = name in ("yamllint", "checkov")  # the others need the files themselves
         commands: dict[str, Command] = {
             f"{name} of {n} Pods": (
                 program,
@@ -70,7 +71,7 @@ def peers(pods: Path, folder: Path, scale: Scale) -> Iterator[Peer]:
 
 
 def _some(pods: Path, folder: Path, number: int) -> Path:
-    """A folder with the first Pods of a folder."""
+    """Return a folder with the first Pods of a folder."""
     folder.mkdir(parents=True)
     for path in sorted(pods.iterdir())[:number]:
         shutil.copy(path, folder)

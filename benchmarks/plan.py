@@ -1,4 +1,4 @@
-"""What is measured, in order; see DESIGN §8 and the page docs/performance.md for the targets."""
+"""The measurements in order; see DESIGN §8 and docs/performance.md for the targets."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ SECTIONS: dict[str, Callable[[Path, Scale], Section]] = {
 
 
 def run(folder: Path, scale: Scale, only: Collection[str] = ()) -> Iterator[Section]:
-    """Every section, or ``only`` some; one that fails says so, and the rest is run.
+    """Run every section, or ``only`` some; a failed section is reported, and the others still run.
 
-    Inputs are in folders below ``folder``, which are gone after the section.
+    Inputs are in folders below ``folder``, which are deleted after the section.
     """
     for number, (name, section) in enumerate(SECTIONS.items(), start=1):
         if only and name not in only:

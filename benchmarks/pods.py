@@ -1,4 +1,4 @@
-"""The Pods that CRs lower to, each in a file of its own: `python -m benchmarks.pods CRS FOLDER NUMBER`."""
+"""Writes the Pods that CRs lower to, one per file: `python -m benchmarks.pods CRS FOLDER NUMBER`."""
 
 from __future__ import annotations
 

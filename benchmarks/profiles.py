@@ -1,4 +1,4 @@
-"""Profiles of mixed kinds, with the base and the inventory that they refer to, from a seed."""
+"""Generates profiles of mixed kinds, with their base profile and inventory, from a seed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ KINDS = tuple(OF_KIND)
 
 
 def profile(number: int, random: Random, replicas: int = 8) -> Tree:
-    """The ``number``-th profile of a repository; it extends ``base.yaml`` beside it."""
+    """Generate profile ``number`` of a repository; it extends ``base.yaml`` in the same folder."""
     kind = KINDS[number % len(KINDS)]
     team, model = random.choice(TEAMS), random.choice(MODELS)
     spec: Tree = {
@@ -78,7 +78,7 @@ def profile(number: int, random: Random, replicas: int = 8) -> Tree:
 
 
 def alone(number: int, random: Random) -> Tree:
-    """The same without a base, an inventory and expressions: what every file of its own says itself."""
+    """Generate a profile without base, inventory and expressions: everything is in its own file."""
     made = profile(number, random)
     spec = made["spec"]
     gpus = HARDWARE[spec.pop("hardware")]
@@ -92,7 +92,7 @@ def alone(number: int, random: Random) -> Tree:
 
 
 def fan_out(environments: int, axis: int) -> Tree:
-    """A profile with so many environments, and a matrix of ``axis`` learning rates by two seeds."""
+    """Generate a profile with environments, and a matrix of ``axis`` learning rates by two seeds."""
     made = profile(0, Random(0), replicas=2)
     made["metadata"]["name"] = "sweep"
     spec = made["spec"]
@@ -103,12 +103,12 @@ def fan_out(environments: int, axis: int) -> Tree:
 
 
 def sites(number: int) -> Tree:
-    """So many environments, each with a namespace and a value of its own."""
+    """Generate environments, each with its own namespace and value."""
     return {f"site-{n}": {"namespace": f"site-{n}", "values": {"epochs": n + 100}} for n in range(number)}
 
 
 def wide(number: int, instances: int, variables: int) -> Tree:
-    """A small file of many big jobs: so many matrix instances, each with so many environment variables."""
+    """Generate a small file of many big jobs: many matrix instances, each with many environment variables."""
     made = profile(number, Random(number), replicas=4)
     spec = made["spec"]
     spec["run"] += ["--fold", "${{ matrix.fold }}"]

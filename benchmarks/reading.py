@@ -1,7 +1,8 @@
-"""`read` beside `yaml.load(CSafeLoader)`: `python -m benchmarks.reading FOLDER ROUNDS NAME …`.
+"""Compares the YAML parser with `yaml.load(CSafeLoader)`: `python -m benchmarks.reading FOLDER ROUNDS NAME
+…`.
 
-Prints the CPU seconds of every round by name as JSON. Within a round they take turns after a few files, so
-that a machine that is slower for a while is so for all of them.
+Prints the CPU seconds of every round by name as JSON. Within a round the parsers alternate after a few files,
+so that a slow phase of the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main(folder: str, rounds: int, names: Sequence[str]) -> None:
 
 
 def _round(turns: Sequence[Sequence[bytes]], names: Sequence[str]) -> dict[str, float]:
-    """The seconds that each takes for all."""
+    """Return the seconds that each parser takes for all files."""
     seconds = dict.fromkeys(names, 0.0)
     for contents in turns:
         for name in names:

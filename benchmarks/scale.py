@@ -1,4 +1,4 @@
-"""How much is measured: all, tenths for a first look, or next to nothing to see that every step runs."""
+"""The scale of a run: everything, tenths for a first look, or a minimum to test that every step works."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Scale(NamedTuple):
-    """``numbers`` are those of the files of a repository, smallest first; the third stands for "many".
+    """``numbers`` are the numbers of files of a repository, smallest first; the third is "many".
 
-    ``divide`` is what other sizes are divided by. ``rounds`` is the share of the rounds that are run. Only
-    what is ``judged`` says whether targets are met.
+    ``divide`` divides other sizes. ``rounds`` is the fraction of the rounds that run. Only a ``judged`` run
+    reports whether targets are met.
     """
 
     numbers: tuple[int, int, int, int]

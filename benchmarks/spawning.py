@@ -1,7 +1,7 @@
 """`python -I -S spawning.py OUT COMMAND …` prints exit code, CPU seconds and peak memory in kB of a command.
 
-The peak that the system tells of a process begins with that of the one that has started it, so that this is
-one of its own that imports next to nothing. OUT is where the command prints to.
+The peak that the system reports for a process starts with that of its parent, so the parent must be a process
+with few imports: this one. The output of the command goes to OUT.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Where the time of one `check` goes: `python -m benchmarks.stages FOLDER` prints seconds by stage as JSON.
+"""Times the stages of one `check`: `python -m benchmarks.stages FOLDER` prints seconds by stage as JSON.
 
-The check that is timed is the real one: functions at the borders of the stages are replaced by ones that
-look at the clock, and a stage within another counts for itself only.
+The real check is timed: functions at the boundaries of stages are wrapped with a clock, and a nested stage is
+not counted for the outer one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pkgutil import resolve_name
 from time import process_time
 from typing import Any
 
-# stage -> the functions it begins in, by the module that calls them, or the class that has them
+# stage -> the functions that it begins in, by the module that calls them, or their class
 BORDERS = {
     "read": ["podplan.workspace.file_loader.parse_yaml", "podplan.workspace.parse_yaml"],
     "extend": ["podplan.profile.resolve.resolve_profile"],
@@ -49,7 +49,7 @@ BORDERS = {
 
 
 class Clock:
-    """CPU seconds by stage; ``stack`` has the stages that are under way."""
+    """CPU seconds by stage; ``stack`` has the active stages."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = dict.fromkeys((*BORDERS, "other"), 0.0)
@@ -57,7 +57,7 @@ class Clock:
         self.since = process_time()
 
     def turn(self) -> None:
-        """Books the time since the last turn on the stage that is under way."""
+        """Attribute the time since the last call to the active stage."""
         now = process_time()
         self.seconds[self.stack[-1]] += now - self.since
         self.since = now
@@ -85,8 +85,8 @@ def main(folder: str) -> None:
             where = resolve_name(module_or_class)
             setattr(where, function, clock.timed(stage, getattr(where, function)))
     clock.turn()
-    clock.seconds["other"] = 0.0  # what was imported here
-    # Fewer files than this are not shared; a clock sees its own process only.
+    clock.seconds["other"] = 0.0  # the imports of this script
+    # Disable worker processes: the clock sees only its own process.
     setattr(import_module("podplan.checker.pool"), "MIN_FILES_FOR_WORKERS", sys.maxsize)  # noqa: B010 - it is no name to type checkers
     sys.argv = ["podplan", "check", folder]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):

@@ -1,4 +1,4 @@
-"""Rows of figures, and what they look like."""
+"""Rows of figures, and their formats."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """One figure; its ``value`` may be ``most``, or must be ``least``."""
+    """One figure; its ``value`` must be at most ``most``, or at least ``least``."""
 
     what: str
     value: float
@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """ "met" or "not met"; "" where there is no target."""
+        """Return "met" or "not met"; "" without a target."""
         if self.most is not None:
             return "met" if self.value <= self.most else "not met"
         if self.least is not None:
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Rows that belong together and a sentence about them, or why there are none."""
+    """Rows that belong together and a sentence about them, or the reason why there are none."""
 
     title: str
     rows: Sequence[Row]
@@ -36,7 +36,7 @@ class Section(NamedTuple):
     failure: str = ""
 
     def unjudged(self) -> Section:
-        """The same figures without a word on whether they will do."""
+        """Return the same figures without verdicts."""
         return self._replace(rows=[row._replace(most=None, least=None) for row in self.rows])
 
 
@@ -45,19 +45,19 @@ HEAD = ("what", "measured", "peak memory", "target", "")
 
 
 def targets(sections: Iterable[Section]) -> Section:
-    """Every row that has a target, together."""
+    """Collect every row that has a target."""
     rows = [row for section in sections for row in section.rows if row.verdict]
     met = sum(row.verdict == "met" for row in rows)
     return Section(TARGETS, rows, summary(met, len(rows)))
 
 
 def summary(met: int, rows: int) -> str:
-    """How many of the rows with a target are met."""
+    """Return how many of the rows with a target are met."""
     return f"{met} of {rows} are met."
 
 
 def printed(section: Section) -> str:
-    """The table for a terminal."""
+    """Format the table for a terminal."""
     rows = [cells(row) for row in section.rows]
     widths = [max((len(row[n]) for row in rows), default=0) for n in range(4)]
     lines = [section.title]
@@ -70,7 +70,7 @@ def printed(section: Section) -> str:
 
 
 def markdown(sections: Iterable[Section]) -> str:
-    """The tables for a page."""
+    """Format the tables for a page."""
     parts = []
     for section in sections:
         lines = [f"### {section.title}", ""]

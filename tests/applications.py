@@ -1,4 +1,4 @@
-"""Repositories with Applications of Argo CD, handed to podplan by tests/plugin_server.py."""
+"""Repositories with Applications of Argo CD, passed to podplan by tests/plugin_server.py."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PROD = [{"name": "environment", "string": "prod"}]
 
 
 def with_base(top: Path) -> Path:
-    """A repository with an Application in apps/train and a base beside it."""
+    """Return a repository with an Application in apps/train and a base next to it."""
     for name, text in {
         ".git/HEAD": "ref: refs/heads/main\n",
         "bases/torch.yaml": BASE,
@@ -63,14 +63,14 @@ def handed(repository: Path, tmp_path: Path, **how: Any) -> Copy:
 
 
 def only(tmp_path: Path, files: dict[str, str]) -> Copy:
-    """A repository that is one Application."""
+    """Return a repository that is one Application."""
     for name, text in files.items():
         write(tmp_path / "repository" / name, text)
     return server.copy(tmp_path / "repository", tmp_path / "tmp")
 
 
 def refusal(where: Copy, parameters: Any = None, **how: Any) -> str:
-    """What the UI shows of an Application that is refused, without the command."""
+    """Return what the UI shows for a rejected Application, without the command."""
     with pytest.raises(PluginError) as error:
         server.generate(where, parameters, **how)
     told = str(error.value)
@@ -85,7 +85,7 @@ def jobs(where: Copy, parameters: Any = None, **how: Any) -> list[Any]:
 
 
 def refusal_with(where: Copy, parameters: Any, flags: list[str]) -> str:
-    """The same for a command with more flags."""
+    """Return what the UI shows for a command with more flags."""
     with pytest.raises(PluginError) as error:
         server.generate(where, parameters, flags)
     return str(error.value)

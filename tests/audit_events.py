@@ -1,7 +1,7 @@
-"""Runs podplan and writes down what it does to the machine: files opened, code compiled, processes, sockets.
+"""Runs podplan and records its effects: files opened, code compiled, processes, sockets.
 
 python -m tests.audit_events OUT ARGUMENT… ; OUT gets a JSON list of [event, what] from an audit hook, which
-sees what the interpreter does whatever module asks for it (PEP 578).
+sees the actions of the interpreter for every module (PEP 578).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-# What each event says that is worth knowing, by its arguments.
+# The relevant arguments of each event.
 EVENTS: dict[str, Callable[[Any], Any]] = {
     "open": lambda arguments: arguments[0],
     "os.listdir": lambda arguments: arguments[0],
@@ -37,7 +37,7 @@ def main(out: str, arguments: list[str]) -> None:
             return
         if event in EVENTS or event.startswith(("socket.", "urllib.", "http.", "ftplib.", "smtplib.")):
             what = EVENTS.get(event, lambda rest: rest)(given)
-            if isinstance(what, int) or what is None:  # a descriptor that was opened, and seen, before
+            if isinstance(what, int) or what is None:  # a descriptor whose opening was already recorded
                 return
             what = os.fsdecode(what) if isinstance(what, bytes | os.PathLike) else str(what)
             seen.append(

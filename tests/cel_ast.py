@@ -1,9 +1,11 @@
-"""The syntax tree of a CEL expression with the types that the checker inferred, and what it only guessed.
+"""The syntax tree of a CEL expression with the types that the checker inferred, and those that it only
+guessed.
 
-The checker infers a type that nothing declares from its first use: in ``m.orValue({}).all(k, x[k] ...)`` the
-key is an int, because a list comes first among what can be indexed. It then binds a conversion such as
-``string(k)`` to the overload for ints, and the API server ends in "no such overload: string(string)". The
-evaluator of podplan always chooses the overload by the value; the API server does so for values of type dyn.
+The checker infers an undeclared type from its first use: in ``m.orValue({}).all(k, x[k] ...)`` the key is an
+int, because a list comes first among the types that can be indexed. It then binds a conversion such as
+``string(k)`` to the overload for ints, and the API server fails with "no such overload: string(string)". The
+evaluator of podplan always chooses the overload by the value; the API server does so only for values of type
+dyn.
 
 The messages are those of cel.expr.CheckedExpr: https://github.com/google/cel-spec/tree/master/proto/cel/expr.
 """
@@ -29,7 +31,8 @@ class _Checked(NamedTuple):
 
 
 def guessed_conversions(expression: str) -> list[str]:
-    """The conversions in an expression that work for one type of argument, which the checker has guessed."""
+    """Return the conversions in an expression that work for one type of argument, which the checker has
+    guessed."""
     parsed = _message(_bytes(_message(check_expression(expression).serialize()), 2))
     checked_expression = _Checked(
         {_int(entry, 1): _part(entry, 2) for entry in _parts(parsed, 3)},
@@ -39,7 +42,8 @@ def guessed_conversions(expression: str) -> list[str]:
 
 
 def _conversions(expr: Message, types: _Checked, loops: Mapping[str, Message]) -> Iterator[str]:
-    """``loops`` has the types of what the loops around ``expr`` go through, by variable."""
+    """Yield the conversions; ``loops`` has the types of the ranges of the loops around ``expr``, by
+    variable."""
     if _CALL in expr:
         call = _part(expr, _CALL)
         function, arguments = _text(call[2][0]), _parts(call, 3)
@@ -63,13 +67,13 @@ def _conversions(expr: Message, types: _Checked, loops: Mapping[str, Message]) -
 
 
 def _is_identity(overload: str) -> bool:
-    """Whether a conversion gives back what it takes, so that only a guess makes it this one."""
+    """Whether a conversion returns its argument, so that it was chosen only by a guess."""
     taken, _, given = overload.partition("_to_")
     return taken == given
 
 
 def _is_guessed_key(argument: Message, loops: Mapping[str, Message], types: _Checked) -> bool:
-    """Whether an argument is the key of a mapping, all of which are text, and is not known as text."""
+    """Whether an argument is the key of a mapping, which is always text, and is not known as text."""
     if _IDENT not in argument:
         return False
     name = _text(_part(argument, _IDENT)[1][0])
@@ -86,7 +90,7 @@ def _children(expr: Message) -> Iterator[Message]:
 
 
 def _message(data: bytes) -> Message:
-    """The fields of a protobuf message; CheckedExpr has no fields of fixed width but doubles."""
+    """Parse the fields of a protobuf message; the only fields of fixed width in CheckedExpr are doubles."""
     found: Message = {}
     offset = 0
     while offset < len(data):

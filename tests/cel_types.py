@@ -1,8 +1,8 @@
 """The type of a Pod in CEL, as the API server declares it to check policies for status.typeChecking.
 
-The API server declares a type for each place in the OpenAPI schema: a container and an init container are of
-two types. What the schema gives no single type has none, and a field of it does not exist: a Quantity is text
-or a number, so ``resources.limits`` is unknown. An IntOrString is dyn. Source, of Kubernetes 1.34.1:
+The API server declares a type for each place in the OpenAPI schema: a container and an init container have
+two types. A value without a single type in the schema has none, and its field does not exist: a Quantity is
+text or a number, so ``resources.limits`` is unknown. An IntOrString is dyn. Source, of Kubernetes 1.34.1:
 https://github.com/kubernetes/apiserver/blob/v0.34.1/pkg/cel/common/schemas.go and
 https://github.com/kubernetes/apiserver/blob/v0.34.1/pkg/admission/plugin/policy/validating/typechecking.go.
 """
@@ -32,7 +32,7 @@ _TIME = ".google.protobuf.Timestamp"
 
 
 def type_errors(expression: str, version: str) -> dict[int, str]:
-    """What the type checker says of an expression about a Pod: the first message at each column."""
+    """Return the first message of the type checker at each column of an expression about a Pod."""
     try:
         _checker(version).compile(expression)
     except (RuntimeError, ValueError) as error:
@@ -53,7 +53,7 @@ def _checker(version: str) -> Any:
 
 
 def _pod_file(version: str) -> descriptor_pb2.FileDescriptorProto:
-    """A file with a message for each place of a Pod that holds an object."""
+    """Build a file with a message for each place of a Pod that contains an object."""
     file = descriptor_pb2.FileDescriptorProto(name="kubernetes.proto", package=PACKAGE, syntax="proto3")
     file.dependency.extend(module.DESCRIPTOR.name for module in (struct_pb2, timestamp_pb2))
     _add_message(file, "Pod", resolve_reference({"$ref": "#/$defs/Pod"}, version), version)
@@ -77,7 +77,7 @@ def _field(
     schema: Schema,
     version: str,
 ) -> descriptor_pb2.FieldDescriptorProto | None:
-    """The field of a message without its name and number; None for what has no type."""
+    """Build the field of a message without its name and number; None for a value without a type."""
     schema = resolve_reference(schema, version)
     kind = schema.get("type", "string")
     if isinstance(kind, list):
@@ -106,7 +106,7 @@ def _of_message(type_name: str) -> descriptor_pb2.FieldDescriptorProto:
 def _map_field(
     message: descriptor_pb2.DescriptorProto, name: str, value: descriptor_pb2.FieldDescriptorProto
 ) -> descriptor_pb2.FieldDescriptorProto:
-    """A mapping is a list of entries in protobuf, whose type has the name that follows from the field."""
+    """Build a mapping: in protobuf a list of entries, whose type name follows from the field."""
     entry = message.nested_type.add(name=name[:1].upper() + name[1:] + "Entry")
     entry.options.map_entry = True
     entry.field.add(name="key", number=1, type=_Field.TYPE_STRING, label=_Field.LABEL_OPTIONAL)

@@ -1,4 +1,4 @@
-"""A repository in which files change, and what podplan check says of it as short lines."""
+"""A repository in which files change, and the findings of podplan check as short lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ spec:
   cleanUp: Unfinished
   deadline: 24h
 """
-# One warning in each job: the tag of its image moves.
+# One warning in each job: its image tag can move.
 JOB = """\
 apiVersion: podplan/v1
 kind: JobProfile
@@ -34,7 +34,8 @@ LOUD = ("--select", "IMG002,NAME002,SCHED007,GIT001,GIT002,GIT003,PROF002,PROF01
 
 
 def repository(folder: Path) -> Git:
-    """Two bases, one upon the other, a job on each, and one job on its own, in a commit on main."""
+    """Return a repository with two bases, one extending the other, a job on each, and a separate job,
+    committed on main."""
     files = {
         "bases/all.yaml": BASE,
         "bases/vision.yaml": "apiVersion: podplan/v1\nkind: JobProfileBase\n"
@@ -63,7 +64,7 @@ def edit(folder: Path, name: str, old: str, new: str) -> None:
 
 
 def report(*arguments: str) -> dict[str, Any]:
-    """What podplan check says here, as JSON; only the rules that the tests are about."""
+    """Run podplan check, and return its JSON; only with the rules that the tests are about."""
     said = podplan("check", *LOUD, "--format", "json", *arguments)
     assert said.code in (0, 1), said.err
     found: dict[str, Any] = json.loads(said.out)
@@ -71,12 +72,12 @@ def report(*arguments: str) -> dict[str, Any]:
 
 
 def lines(*arguments: str) -> list[str]:
-    """The findings, such as "jobs/text.yaml IMG002"."""
+    """Return the findings, such as "jobs/text.yaml IMG002"."""
     return [f"{found['file']} {found['rule']}" for found in report(*arguments)["findings"]]
 
 
 def shallow(folder: Path, to: Path) -> None:
-    """A clone of the last commit alone."""
+    """Clone only the last commit."""
     subprocess.run(
         ["git", "clone", "-q", "--depth=1", f"file://{folder}", str(to)], check=True, capture_output=True
     )

@@ -1,4 +1,5 @@
-"""Objects as a cluster gives them back: with what the API server, admission, scheduler and kubelet add."""
+"""Objects as a cluster returns them: with the additions of the API server, admission, scheduler and
+kubelet."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ _TOKEN = "kube-api-access-x7k2p"
 
 
 def served(lowered: Object, node: str = "gpu-7") -> Object:
-    """A lowered object as ``kubectl get -o yaml`` shows it after it has been created."""
+    """Return a lowered object as ``kubectl get -o yaml`` prints it after its creation."""
     found: Object = copy.deepcopy(lowered)
     metadata = found["metadata"]
     metadata.setdefault("namespace", "default")
@@ -31,7 +32,7 @@ def served(lowered: Object, node: str = "gpu-7") -> Object:
 
 
 def dump(lowered: list[Object]) -> Object:
-    """What kubectl prints for several kinds at once: a List, without Secrets."""
+    """Return what kubectl prints for several kinds at once: a List, without Secrets."""
     kept = [served(one) for one in lowered if one["kind"] not in ("Secret", "TensorBoard")]
     return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": kept}
 

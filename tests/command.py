@@ -1,4 +1,4 @@
-"""Running podplan as a user does, and files to run it on."""
+"""Runs podplan as a user does, with files to run it on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import pytest
 from podplan.cli import main
 from podplan.cli.command_names import COMMANDS
 
-PATIENCE = 60  # seconds that a run may take
+PATIENCE = 60  # timeout of a run in seconds
 PODPLAN = (sys.executable, "-m", "podplan")
 
 JOB = """\
@@ -66,7 +66,7 @@ INVENTORY = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: a}
 
 
 class Run(NamedTuple):
-    """How a command ended and what it printed."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -76,10 +76,11 @@ class Run(NamedTuple):
 def podplan(
     *arguments: str | Path, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> Run:
-    """``podplan arguments`` in a process of its own; bounded, and never a traceback.
+    """Run ``podplan arguments`` in a separate process, with a timeout, and require that there is no
+    traceback.
 
-    It is a fork of this one, which has imported all that it needs; variables of its own ask for a new one,
-    since some count only at the start.
+    The process is a fork of this one, which has imported everything; environment variables require a new
+    process, because some are only read at start-up.
     """
     words = list(map(str, arguments))
     run = _forked(words, cwd, stdin) if env is None else _started(words, cwd, stdin, env)
@@ -89,9 +90,9 @@ def podplan(
 
 
 def heeding() -> None:
-    """For a process before it becomes podplan: it heeds signals, whatever the tests are started by.
+    """Restore the handling of signals in a process before it becomes podplan.
 
-    Under nohup, or with ``&`` in a script, signals are ignored; so they are in all that is started then.
+    Under nohup, or with ``&`` in a script, signals are ignored, and so in all child processes.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
@@ -112,7 +113,7 @@ def _started(words: list[str], cwd: Path | None, stdin: bytes, env: Mapping[str,
 
 @cache
 def warm() -> None:
-    """Import what runs will need, and read the policies and schemas once: a fork is then quick."""
+    """Import what runs need, and load the policies and schemas once, so that a fork is fast."""
     for module in COMMANDS.values():
         import_module(f"podplan.cli.{module}")
     with TemporaryDirectory() as folder:
@@ -142,7 +143,7 @@ def _forked(words: list[str], cwd: Path | None, stdin: bytes) -> Run:
 
 
 def _become(words: list[str], cwd: Path | None, *streams: int) -> NoReturn:
-    """Run podplan in this process, a fork, and end it."""
+    """Run podplan in this process, a fork, and exit."""
     code = 99
     try:
         for number, stream in enumerate(streams):
@@ -167,7 +168,7 @@ def _become(words: list[str], cwd: Path | None, *streams: int) -> NoReturn:
 
 
 def _waited(child: int) -> int:
-    """The exit code of a fork, below 0 for a signal as in subprocess."""
+    """Return the exit code of a fork, negative for a signal as in subprocess."""
     until = time.monotonic() + PATIENCE
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)

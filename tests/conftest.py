@@ -1,4 +1,4 @@
-"""What all tests share. Every run tries the same examples, so that green means green for everybody."""
+"""Fixtures of all tests. Every run tries the same examples, so that results are reproducible."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hypothesis import settings
 from tests.applications import with_base
 from tests.command import BAD_JOB, JOB
 
-MANY = 100  # jobs: a report of them is more than a pipe holds
+MANY = 100  # jobs, whose report is longer than the buffer of a pipe
 
 settings.register_profile("all", derandomize=True, deadline=None, max_examples=100)
 settings.register_profile("third", settings.get_profile("all"), max_examples=33)
 
-os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; tests/caching has a cache
-# Python is started hundreds of times: if it may not keep what it compiles, each start compiles podplan anew.
+os.environ["PODPLAN_NO_CACHE"] = "1"  # tests must compute their results; tests/caching has a cache
+# Python is started hundreds of times: without cached bytecode each start would compile podplan again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# With this, jsonschema would build 38 grammars when it is imported, of formats that no test asks for.
+# Otherwise jsonschema would build 38 grammars at import, for formats that no test needs.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with one job that is as it should be."""
+    """A folder with one valid job."""
     (tmp_path / "job.yaml").write_text(JOB)
     return tmp_path
 
@@ -64,12 +64,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An empty folder to be in: texts under relative names have no inventory then, and none is looked for."""
+    """An empty current folder, so that texts under relative names have no inventory."""
     with chdir(tmp_path_factory.mktemp("elsewhere")):
         yield
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository of applications, as Argo CD copies it: profiles in apps/train, and their base."""
+    """A repository of Applications, as Argo CD copies it: profiles in apps/train, and their base."""
     return with_base(tmp_path / "repository")

@@ -1,9 +1,9 @@
-"""docs/corpus.md against the manifests that it judges, where they are at hand: `make corpus CORPUS=DIR`.
+"""Compares docs/corpus.md with the manifests that it judges, if they are available: `make corpus CORPUS=DIR`.
 
-Each manifest is checked, lowered, imported, and rendered again from what was imported. The program fails
-where podplan does, where a manifest neither lowers nor has an error, where the way through import changes a
-CR, where a finding has no verdict or too many are false, and where the page does not say what podplan says
-now. `--write` brings the page up to date; the sentences that people wrote stay as they are.
+Each manifest is checked, lowered, imported, and rendered again from the imported profile. The program fails
+if podplan fails, if a manifest neither lowers nor has an error, if the import round trip changes a CR, if a
+finding has no verdict or too many are false, and if the page differs from the current results. `--write`
+updates the page; sentences written by people stay.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "corpus.md"
 DEFAULT = Path(__file__).parent.parent.parent / "shared" / "corpus"
 INDEX = "INDEX.tsv"
 LOWERED = ("GenericJob", "PyTorchTrainingJob", "DeepSpeedJob", "ColossalAIJob")
-# The revision at which each repository was read; where there is none, the newest.
+# The revision at which each repository was read; the newest if there is none.
 REVISIONS = {
     "t9k/user-manuals": "fbf6b3c",
     "t9k/ucman": "d21c640",
@@ -64,10 +64,10 @@ class Manifest(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What podplan makes of a manifest.
+    """The results for a manifest.
 
-    ``objects`` counts what it lowers to by kind, ``findings`` are as in the JSON of `podplan check`,
-    ``imported`` is how it comes through import and render, and ``faults`` is what may not be, in words.
+    ``objects`` counts its lowered objects by kind, ``findings`` are as in the JSON of `podplan check`,
+    ``imported`` is the result of import and render, and ``faults`` are sentences about errors.
     """
 
     manifest: Manifest
@@ -78,12 +78,12 @@ class Seen(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """Whether reading or the schemas refuse it: what policies say keeps no CR from being lowered."""
+        """Whether the parser or the schemas reject it: findings of policies do not prevent lowering."""
         return any(found["severity"] == "error" and found["rule"] in BUILTIN_RULES for found in self.findings)
 
 
 class Ran(NamedTuple):
-    """How a command ended, and what it printed."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -91,7 +91,7 @@ class Ran(NamedTuple):
 
 
 def run(*arguments: str | Path, stdin: str = "") -> Ran:
-    """A podplan command, in this process; what would be exit 2 to 4 is raised, as it is."""
+    """Run a podplan command in this process; exit codes 2 to 4 are raised as exceptions."""
     done = CliRunner().invoke(podplan, [*map(str, arguments)], input=stdin, standalone_mode=False)
     if done.exception is not None:
         raise done.exception
@@ -99,14 +99,14 @@ def run(*arguments: str | Path, stdin: str = "") -> Ran:
 
 
 def index(folder: Path) -> list[Manifest]:
-    """The manifests of a folder as its index lists them; raises OSError where there is none."""
+    """Return the manifests in the index of a folder. Raises OSError: if there is none."""
     with (folder / INDEX).open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines, delimiter="\t")
         return [Manifest(*(row[field] for field in Manifest._fields)) for row in rows]
 
 
 def look(folder: Path, manifest: Manifest) -> Seen:
-    """What podplan makes of one manifest; a crash or a bound that is reached is a fault like others."""
+    """Return the results for one manifest; a crash or an exceeded limit is one of the faults."""
     try:
         return _look(folder / manifest.file, manifest)
     except Exception as error:
@@ -129,7 +129,7 @@ def _look(path: Path, manifest: Manifest) -> Seen:
 
 
 def round_trip(path: Path) -> tuple[str, str]:
-    """How a CR comes through import and render, and the first line that became other than it was."""
+    """Return the result of importing and rendering a CR, and the first line that changed."""
     profile = run("import", path)
     if not profile.out:
         return REFUSED, ""
@@ -146,18 +146,18 @@ def round_trip(path: Path) -> tuple[str, str]:
 
 
 def malformed(findings: Iterable[Data]) -> bool:
-    """Whether the API server would refuse what was found, or drop some of it."""
+    """Whether the API server would reject the object for one of the findings, or drop a part of it."""
     return any(found["rule"].startswith("SCHEMA") for found in findings)
 
 
 def as_applied(cr: Data) -> Data:
-    """A CR without its status and without what the server sets in its metadata."""
+    """Return a CR without its status and without metadata that the server sets."""
     metadata = {key: value for key, value in cr.get("metadata", {}).items() if key not in SERVER_SET}
     return {**{key: value for key, value in cr.items() if key != "status"}, "metadata": metadata}
 
 
 def first_difference(before: Any, after: Any) -> str:
-    """The first line in which two documents differ as data, "" where they do not."""
+    """Return the first line in which two documents differ as data, or ""."""
     left, right = (json.dumps(data, indent=1, sort_keys=True).splitlines() for data in (before, after))
     return next((line for line in difflib.ndiff(left, right) if line[0] in "+-"), "")
 
@@ -166,18 +166,18 @@ def first_difference(before: Any, after: Any) -> str:
 
 
 def counted(count: int, kind: str) -> str:
-    """A number of things, such as "1 Pod" and "4 Pods"."""
+    """Format a number of things, such as "1 Pod" and "4 Pods"."""
     return f"{count} {kind}" if count == 1 else f"{count} {kind}s"
 
 
 def places(findings: Iterable[Data]) -> str:
-    """The codes and lines of findings, such as "SCHEMA003:11 ×2, YAML002:54"."""
+    """Format codes and lines of findings, such as "SCHEMA003:11 ×2, YAML002:54"."""
     counts = Counter(f"{found['rule']}:{found['line']}" for found in findings)
     return ", ".join(place if count == 1 else f"{place} ×{count}" for place, count in counts.items()) or "–"
 
 
 def cells(seen: Seen) -> list[str]:
-    """The cells of a row that podplan fills: manifest, lowered, imported, findings."""
+    """Return the generated cells of a row: manifest, lowered, imported, findings."""
     kinds = sorted(seen.objects, key=lambda kind: (kind != "Pod", kind))
     made = ", ".join(counted(seen.objects[kind], kind) for kind in kinds) or "no"
     if seen.refused and seen.objects:
@@ -186,13 +186,13 @@ def cells(seen: Seen) -> list[str]:
 
 
 def link(manifest: Manifest) -> str:
-    """The manifest as a link to where it was found."""
+    """Return a link to where the manifest was found."""
     revision = REVISIONS.get(manifest.repository, "HEAD")
     return f"[{manifest.id}](https://github.com/{manifest.repository}/blob/{revision}/{manifest.path})"
 
 
 def rewritten(page: str, seen: Sequence[Seen]) -> str:
-    """The page with what podplan says now in it, and the sentences of people as they were."""
+    """Return the page with the current results, and the sentences of people unchanged."""
     rows = {one.manifest.id: one for one in seen if one.manifest.kind in LOWERED}
     lines = []
     for line in page.splitlines(keepends=True):
@@ -207,17 +207,17 @@ def rewritten(page: str, seen: Sequence[Seen]) -> str:
 
 
 def by_id(seen: Iterable[Seen]) -> dict[str, Sequence[Data]]:
-    """The findings of each manifest."""
+    """Return the findings of each manifest."""
     return {one.manifest.id: one.findings for one in seen}
 
 
 def sentence(row: str) -> str:
-    """The last cell of a row: what somebody wrote."""
+    """Return the last cell of a row, which people write."""
     return row.rstrip().removesuffix("|").rpartition(" | ")[2].strip()
 
 
 def block(page: str, name: str, lines: Iterable[str]) -> str:
-    """The page with other lines between the marks of a block."""
+    """Return the page with other lines between the markers of a block."""
     before, start, rest = page.partition(BLOCK.format(name))
     _, end, after = rest.partition(END)
     written = "".join(f"{line}\n" for line in lines)
@@ -225,7 +225,7 @@ def block(page: str, name: str, lines: Iterable[str]) -> str:
 
 
 def summary(seen: Iterable[Seen]) -> Iterator[str]:
-    """One line per kind and dialect, and their sum."""
+    """Yield one line per kind and dialect, and the total."""
     yield "| kind | manifests | lowered | refused | imported | with an override |"
     yield "|---|---|---|---|---|---|"
     total = [0] * 5
@@ -244,7 +244,7 @@ def summary(seen: Iterable[Seen]) -> Iterator[str]:
 
 
 def by_kind(seen: Iterable[Seen]) -> dict[str, list[Seen]]:
-    """Manifests by kind, and by dialect where a kind has two."""
+    """Group manifests by kind, and by dialect for a kind with two."""
     groups: dict[str, list[Seen]] = {}
     for one in seen:
         kind, dialect = one.manifest.kind, one.manifest.dialect
@@ -253,7 +253,7 @@ def by_kind(seen: Iterable[Seen]) -> dict[str, list[Seen]]:
 
 
 def others(seen: Iterable[Seen]) -> Iterator[str]:
-    """The manifests of the kinds that are not lowered yet: how many have which findings."""
+    """Yield lines about the manifests of kinds that are not lowered yet: how many have which findings."""
     yield "| kind | manifests | findings |"
     yield "|---|---|---|"
     groups = Counter(
@@ -267,7 +267,7 @@ def others(seen: Iterable[Seen]) -> Iterator[str]:
 
 
 def faults(page: str, seen: Sequence[Seen]) -> Iterator[str]:
-    """What podplan or the page may not be like, in words."""
+    """Yield sentences about errors of podplan or the page."""
     judged = {found["id"]: sentence(line) for line in page.splitlines() if (found := ROW.match(line))}
     ids = {one.manifest.id for one in seen if one.manifest.kind in LOWERED}
     for one in seen:
@@ -279,7 +279,7 @@ def faults(page: str, seen: Sequence[Seen]) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Looks at every manifest of a folder; 1 where something is not as it should be, 3 without manifests."""
+    """Process every manifest of a folder; return 1 if there is an error, 3 without manifests."""
     folders = [Path(argument) for argument in arguments if argument != "--write"]
     folder = folders[0] if folders else DEFAULT
     try:
@@ -299,7 +299,7 @@ def main(arguments: list[str]) -> int:
 
 
 def difference(page: str, now: str) -> list[str]:
-    """The lines of the page that are not what podplan says now."""
+    """Return the lines of the page that differ from the current results."""
     before, after = page.splitlines(), now.splitlines()
     return list(difflib.unified_diff(before, after, PAGE.name, "now", lineterm="", n=0))
 

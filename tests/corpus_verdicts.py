@@ -1,8 +1,8 @@
-"""The verdicts of docs/corpus.md: rows that say of a rule, on some manifests, whether it is right there.
+"""The verdicts in docs/corpus.md: rows that state whether findings of a rule on some manifests are right.
 
 A row is ``| RULE | MANIFESTS | VERDICT | WHY |``. MANIFESTS is ``all``, or kinds with numbers and ranges:
-``GenericJob/006; DeepSpeedJob/006–009, 021``. VERDICT is ``true``, ``false``, or ``–`` for what tells of
-podplan and not of the manifest. A row without a sentence counts as false.
+``GenericJob/006; DeepSpeedJob/006–009, 021``. VERDICT is ``true``, ``false``, or ``–`` for findings about
+podplan instead of the manifest. A row without a sentence counts as false.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ROW = re.compile(r"\| ([A-Z]+\d+) \| ([^|]*) \| (true|false|–) \| ?([^|]*)\|")
 KIND = re.compile(r"(\w+)/([\d–, ]+)")
 TRUE, FALSE, APART, ALL = "true", "false", "–", "all"
 SEVERITIES = ("error", "warning", "info")
-FALSE_AT_MOST = {"error": 0, "warning": 5}  # percent; a warning has to stay under
+FALSE_AT_MOST = {"error": 0, "warning": 5}  # percent; the limit for warnings
 
 
 class Row(NamedTuple):
-    """What somebody judged: a rule on manifests, as they are written there."""
+    """A verdict on a rule for manifests, as written."""
 
     rule: str
     manifests: str
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 def rows(page: str) -> list[Row]:
-    """The verdicts of a page, in order."""
+    """Return the verdicts of a page, in order."""
     found = (ROW.fullmatch(line.strip()) for line in page.splitlines())
     return [
         Row(rule, ids.strip(), verdict if why.strip() else FALSE, why.strip())
@@ -41,7 +41,7 @@ def rows(page: str) -> list[Row]:
 
 
 def named(row: Row, findings: Findings) -> Iterator[str]:
-    """The manifests that a row judges; ``all`` are those with a finding of its rule."""
+    """Yield the manifests that a row judges; ``all`` are those with a finding of its rule."""
     if row.manifests == ALL:
         yield from (one for one, found in findings.items() if any(each["rule"] == row.rule for each in found))
         return
@@ -55,7 +55,7 @@ def named(row: Row, findings: Findings) -> Iterator[str]:
 
 
 def judged(page: str, findings: Findings) -> Rows:
-    """The rows for each rule and manifest."""
+    """Return the rows for each rule and manifest."""
     found: Rows = defaultdict(list)
     for row in rows(page):
         for one in named(row, findings):
@@ -64,7 +64,8 @@ def judged(page: str, findings: Findings) -> Rows:
 
 
 def counts(page: str, findings: Findings) -> dict[str, Counter[str]]:
-    """How many findings of each severity are true, false, or apart; those without a row are false."""
+    """Count the findings of each severity that are true, false, or excluded; those without a row are
+    false."""
     by_row = judged(page, findings)
     verdicts: dict[str, Counter[str]] = {severity: Counter() for severity in SEVERITIES}
     for one, found in findings.items():
@@ -75,12 +76,12 @@ def counts(page: str, findings: Findings) -> dict[str, Counter[str]]:
 
 
 def share(verdicts: Counter[str]) -> float:
-    """The percentage of false ones among those that are judged."""
+    """Return the percentage of false findings among those with a verdict."""
     return 100 * verdicts[FALSE] / max(verdicts[TRUE] + verdicts[FALSE], 1)
 
 
 def table(page: str, findings: Findings) -> Iterator[str]:
-    """The counts as lines of a table."""
+    """Yield the counts as lines of a table."""
     yield "| severity | findings | true | false | about podplan | false of those judged |"
     yield "|---|---|---|---|---|---|"
     for severity, found in counts(page, findings).items():
@@ -89,7 +90,7 @@ def table(page: str, findings: Findings) -> Iterator[str]:
 
 
 def faults(page: str, findings: Findings) -> Iterator[str]:
-    """What is wrong with the verdicts: findings without one, rows without a finding, too many false ones."""
+    """Yield errors of the verdicts: findings without one, rows without a finding, too many false ones."""
     by_row = judged(page, findings)
     there = {(each["rule"], one) for one, found in findings.items() for each in found}
     yield from (f"no verdict on {rule} for {one}" for rule, one in sorted(there - by_row.keys()))

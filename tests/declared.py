@@ -1,4 +1,4 @@
-"""A repository with kinds that it declares: one with templates in its CRs, one with a template elsewhere."""
+"""A repository with declared kinds: one with templates in its CRs, one with a separate template."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ FILES = {
 
 
 def lay_out(folder: Path, files: dict[str, str] = FILES) -> None:
-    """Writes files below a folder, which becomes the top of a repository."""
+    """Write files below a folder, which becomes the top of a repository."""
     (folder / ".git").mkdir(exist_ok=True)
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""An editor for tests: it talks to ``podplan lsp`` over pipes, as editors do."""
+"""A test editor that communicates with ``podplan lsp`` over pipes, as editors do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def framed(message: Any) -> bytes:
 
 
 class Editor:
-    """A session with a server of its own in ``folder``; use it in a ``with``, which ends the server."""
+    """A session with its own server in ``folder``; use it in a ``with`` block, which ends the server."""
 
     def __init__(self, folder: Path, *flags: str, prepare: Callable[[], None] | None = None) -> None:
         self.folder = folder
@@ -66,13 +66,14 @@ class Editor:
         self.process.stdin.flush()
 
     def next(self) -> Message:
-        """The next message of the server, whatever it is."""
+        """Return the next message of the server."""
         message = self._came.get(timeout=TIMEOUT)
         assert message is not None, "the server hung up"
         return message
 
     def answer(self, method: str, params: Any = None) -> Message:
-        """The answer to a request, with its result or error; what comes before it is kept in ``notes``."""
+        """Return the response to a request, with its result or error; messages before it are kept in
+        ``notes``."""
         self._ids += 1
         self.write(framed({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params}))
         while "id" not in (message := self.next()):
@@ -81,7 +82,7 @@ class Editor:
         return message
 
     def request(self, method: str, params: Any = None) -> Any:
-        """The result of a request."""
+        """Return the result of a request."""
         answer = self.answer(method, params)
         assert "error" not in answer, answer["error"]
         return answer["result"]
@@ -90,7 +91,7 @@ class Editor:
         self.write(framed({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def start(self, encodings: list[str] | None = None) -> Any:
-        """The result of initialize, after which the session is open."""
+        """Initialize and open the session; return the result of initialize."""
         general = {"positionEncodings": encodings} if encodings is not None else {}
         result = self.request(
             "initialize",
@@ -103,7 +104,7 @@ class Editor:
         return (self.folder / name).resolve().as_uri()
 
     def open(self, name: str, text: str | None = None) -> None:
-        """Opens a file, with another text than it has on disk if one is given."""
+        """Open a file, optionally with a text that differs from the one on disk."""
         content = (self.folder / name).read_text() if text is None else text
         document = {"uri": self.uri(name), "languageId": "yaml", "version": 1, "text": content}
         self.notify("textDocument/didOpen", {"textDocument": document})
@@ -113,12 +114,12 @@ class Editor:
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def at(self, name: str, line: int, character: int) -> Message:
-        """Params for a request about a place."""
+        """Return params for a request about a position."""
         position = {"line": line, "character": character}
         return {"textDocument": {"uri": self.uri(name)}, "position": position}
 
     def diagnostics(self, name: str) -> list[Message]:
-        """The next diagnostics of a file."""
+        """Return the next diagnostics of a file."""
         for number, note in enumerate(self.notes):
             if _is_about(note, self.uri(name)):
                 del self.notes[: number + 1]
@@ -128,7 +129,7 @@ class Editor:
         return list(message["params"]["diagnostics"])
 
     def end(self) -> tuple[int, str]:
-        """Shutdown and exit; the exit code and what was on standard error."""
+        """Shut down and exit; return the exit code and standard error."""
         assert self.request("shutdown") is None
         self.notify("exit")
         return self.wait()

@@ -1,10 +1,10 @@
-"""Runs of podplan in which something goes wrong at a chosen step: orders in, ends out.
+"""Runs podplan with a fault at a chosen step: reads orders, prints results.
 
-A step is whatever the run does to a path below its folder: opening, creating, renaming, removing, listing.
-The interpreter tells of each beforehand (https://docs.python.org/3/library/audit_events.html), and what is to
-happen happens right there: a signal, an error of the system, another process that gets in between. Signals
-come between steps as well: for them each line that is run can be one, or each bytecode of what writes files.
-Each run is a fork of this process, which has imported podplan already.
+A step is any access of the run to a path below its folder: opening, creating, renaming, removing, listing.
+The interpreter reports each beforehand (https://docs.python.org/3/library/audit_events.html), and the fault
+happens at that moment: a signal, a system error, a concurrent change by another process. Signals may also
+occur between steps: at each line, or at each bytecode of code that writes files. Each run is a fork of this
+process, which has already imported podplan.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from typing import IO, Any, NamedTuple
 from tests.command import warm
 
 STEPS = {"open", "os.rename", "os.remove", "os.chmod", "os.mkdir", "os.scandir", "os.listdir"}
-PATIENCE = 20  # seconds that a run may take, where others share the machine
+PATIENCE = 20  # timeout of a run in seconds, on a shared machine
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
 ERRORS = {"full": errno.ENOSPC, "denied": errno.EACCES, "broken": errno.EIO, "read-only": errno.EROFS}
 OTHERS = ("vanishes", "changes", "fifo", "folder", "link")
 CHANGED = "# changed meanwhile\n"
 FAULTS = (*SIGNALS, *ERRORS, *OTHERS)
-AGAIN = "again"  # SIGTERM, and once more at each step from there on
+AGAIN = "again"  # SIGTERM, and again at each later step
 UNCAUGHT = {"quit": signal.SIGQUIT, "xcpu": signal.SIGXCPU, "usr1": signal.SIGUSR1, "pipe": signal.SIGPIPE}
 WRITERS = {"podplan.cli.output", "podplan.cli.check_cache", "podplan.cli.signals", "tempfile"}
 
 
 class End(NamedTuple):
-    """How a run ended: its exit code, below 0 for a signal as in subprocess; what it said; its steps."""
+    """The result of a run: its exit code, negative for a signal as in subprocess; its output; its steps."""
 
     code: int
     out: str
@@ -55,9 +55,9 @@ class Faulty:
     def run(
         self, folder: Path, arguments: Sequence[str], fault: str = "", step: int = -1, steps: str = "paths"
     ) -> End:
-        """``podplan arguments`` in a folder; at the step with this number, from 0, ``fault`` happens.
+        """Run ``podplan arguments`` in a folder; at the step with this number, from 0, ``fault`` happens.
 
-        Steps are those with "paths", all "lines", or the bytecodes of "writing".
+        Steps are accesses with "paths", all "lines", or the bytecodes of "writing".
         """
         stdin, stdout = self._streams()
         print(json.dumps([str(folder), list(arguments), fault, step, steps]), file=stdin, flush=True)
@@ -73,12 +73,12 @@ class Faulty:
 
 @contextmanager
 def faulty() -> Any:
-    """A process that makes runs, until it is left."""
+    """Start a process that makes runs, and end it with the ``with`` block."""
     root = Path(__file__).parents[1]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(root), *filter(None, sys.path)]),
-        # Runs may have a cache, but not that of whoever runs the tests.
+        # Runs may use a cache, but not that of the current user.
         "PODPLAN_NO_CACHE": "",
         "XDG_CACHE_HOME": "/nowhere",
     }
@@ -97,14 +97,14 @@ def faulty() -> Any:
 
 
 def main() -> None:
-    """Reads orders and answers, a line of JSON each, until there are no more."""
+    """Read orders and print results, a line of JSON each, until there are no more."""
     warm()
     for line in sys.stdin:
         print(json.dumps(_end(*json.loads(line))), flush=True)
 
 
 def _end(folder: str, arguments: list[str], fault: str, step: int, steps: str) -> End:
-    """Fork, run, wait."""
+    """Fork, run, and wait."""
     pipes = [os.pipe() for _ in range(3)]
     child = os.fork()
     if child == 0:
@@ -124,7 +124,7 @@ def _end(folder: str, arguments: list[str], fault: str, step: int, steps: str) -
 
 
 def _waited(child: int, ours: list[int]) -> tuple[int, str, str, int]:
-    """The end of a child; one that does not end is killed, and its code is that of no process."""
+    """Wait for a child; one that hangs is killed, and its code is that of no process."""
     texts = ["", "", ""]
     import selectors
 
@@ -150,11 +150,11 @@ def _waited(child: int, ours: list[int]) -> tuple[int, str, str, int]:
 
 
 def _run(arguments: list[str], fault: str, step: int, steps: str, counted: int) -> None:
-    """In the child: podplan, with what goes wrong."""
+    """In the child: run podplan with the fault."""
     from podplan.cli import main as podplan
 
     sys.argv = ["podplan", *arguments]
-    # The stream of before the fork may hold what the parent has not written yet.
+    # The stream from before the fork may still have unwritten output of the parent.
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
     for number in (*SIGNALS.values(), *UNCAUGHT.values()):
         if number not in (signal.SIGKILL, signal.SIGPIPE):
@@ -175,7 +175,7 @@ def _run(arguments: list[str], fault: str, step: int, steps: str, counted: int) 
     sys.settrace(None)
     if steps != "paths":
         os.write(counted, b"." * traced())
-    # What the interpreter does at its end.
+    # As the interpreter does at exit.
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
@@ -203,7 +203,7 @@ def _watch(folder: str, fault: str, step: int, counted: int) -> None:
 
 
 def _trace(writing: bool, fault: str, step: int) -> Callable[[], int]:
-    """A signal at a line, or at a bytecode of what writes; how many there were is told afterwards."""
+    """Inject a signal at a line, or at a bytecode of writing code; return a function that counts them."""
     steps = 0
 
     def tell(frame: FrameType, event: str, _: object) -> Any:

@@ -1,4 +1,4 @@
-"""The jobs of a repository before and after a fix, as the objects that the controller makes of them."""
+"""The jobs of a repository before and after a fix, as the objects that the controller creates for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNKNOWN = ("SCHEMA001", "SCHEMA011")  # such fields are dropped, and the job run
 
 
 class JobRun(NamedTuple):
-    """One job: why it does not run, "" where it does, and the objects of its first and last replicas."""
+    """One job: why it does not run, or "", and the objects of its first and last replicas."""
 
     refused: str
     objects: list[dict[str, Any]]
@@ -39,7 +39,7 @@ Jobs = dict[tuple[str, int, str], JobRun]
 
 
 def settings_of(gitops: str = "none") -> PipelineSettings:
-    """All policies, previews and opt-in ones too."""
+    """Return settings with all policies, including preview and opt-in ones."""
     on = select_policies(load_builtin_policies(), RuleSelection(extend_select=("ALL",), preview=True))
     return PipelineSettings(policies=tuple(on), gitops_tool=gitops)
 
@@ -51,12 +51,12 @@ def write(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 def checked(settings: PipelineSettings) -> CheckResult:
-    """What podplan says of the repository here."""
+    """Check the repository in the current folder."""
     return check_files(["."], settings, Loader())
 
 
 def jobs(settings: PipelineSettings) -> Jobs:
-    """The jobs of the repository here, by where they are."""
+    """Return the jobs of the repository in the current folder, by location."""
     found: Jobs = {}
     reader = Loader()
     for file in expand_paths(["."], ()):
@@ -67,7 +67,7 @@ def jobs(settings: PipelineSettings) -> Jobs:
             if item.category not in ("profile", "cr"):
                 continue
             made = list(iter_job_plans(item, settings, reader))
-            # podplan render refuses a profile of a wrong form.
+            # podplan render rejects a profile with an invalid form.
             broken = next(
                 (one.message for plan in made for one in plan.diagnostics if _is_form(plan, one)),
                 "",
@@ -85,7 +85,8 @@ def _is_form(plan: JobPlan, seen: Any) -> bool:
 
 
 def _refused(plan: JobPlan, settings: PipelineSettings) -> str:
-    """Why no Pod of a job runs its program: it is not lowered, or refused, or its launcher has no script."""
+    """Return why no Pod of a job runs its program: it is not lowered, or rejected, or its launcher has no
+    script."""
     if plan.cr is None or not plan.is_lowered:
         return "it is not lowered"
     left = prune_unknown_fields(plan.cr, validate_cr(plan.cr.data, settings.kubernetes_version).diagnostics)
@@ -109,7 +110,8 @@ def _refused_by_launcher(group: ReplicaGroup) -> str:
 
 
 def _no_script(found: Invocation) -> str:
-    """Why Python finds no script; the conformance case pytorch/python-before-the-script shows it."""
+    """Return why Python finds no script; verified by the conformance case
+    pytorch/python-before-the-script."""
     line = found.parsed.command_line if found.parsed is not None else None
     if line is None or line.script is None or "no_python" in line.options:
         return ""
@@ -127,7 +129,7 @@ def _objects(plan: JobPlan) -> list[dict[str, Any]]:
 
 
 def without_variable(objects: list[dict[str, Any]], name: str) -> list[Any]:
-    """The objects without a variable of their containers, and without its line in the file for deepspeed."""
+    """Return the objects without a variable of their containers, and without its line in the env file."""
     line = re.compile(rf"^{name}=.*\n?", re.MULTILINE)
     files = [one["data"] for one in objects if one["kind"] == "ConfigMap"]
     empty = {key for data in files for key, text in data.items() if not line.sub("", text)}
@@ -147,7 +149,7 @@ def without_variable(objects: list[dict[str, Any]], name: str) -> list[Any]:
 
 
 def with_fix(texts: Mapping[str, str], found: Finding) -> Texts:
-    """The texts with the edits of one fix."""
+    """Return the texts with the edits of one fix."""
     new = dict(texts)
     assert found.fix is not None
     for edit in sorted(found.fix.edits, key=lambda edit: -edit.start):

@@ -1,4 +1,4 @@
-"""Repositories of git, as tests make them: the same commits whatever git is told on this machine."""
+"""Git repositories for tests: the commits are the same with any git configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ AUTHOR = {
 
 
 def git_in(folder: Path) -> Git:
-    """git in a folder: its words in, what it prints out. Raises CalledProcessError where it fails."""
+    """Return a function that runs git in a folder and returns its output.
+
+    It raises CalledProcessError on failure.
+    """
 
     def git(*arguments: str, given: str = "") -> str:
         env = {"PATH": os.environ["PATH"], "HOME": str(folder), **AUTHOR}
@@ -36,7 +39,7 @@ def git_in(folder: Path) -> Git:
 
 
 def commit(git: Git, message: str) -> str:
-    """Commits all that there is; the name of the commit."""
+    """Commit all files, and return the name of the commit."""
     git("add", "-A")
     git("commit", "-q", "-m", message)
     return git("rev-parse", "HEAD")

@@ -1,4 +1,4 @@
-"""The action as tests run it: with the podplan of this python, its steps in many workspaces."""
+"""The action with the podplan of this Python, its steps in several workspaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.github_runner import Machine, Ran, run_action
 ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "deploy" / "requirements.lock"
 WHEELS = ROOT / "build" / "wheelhouse"
-# What pip and python import, and what they read, where they look for it in the folder they are started in.
+# What pip and python import or read from the current folder.
 PLANTED = (
     "yaml.py",
     "pip.py",
@@ -33,7 +33,7 @@ PLANT = "open({owned!r}, 'a').write(__file__)\n"
 
 
 def wheels() -> Path:
-    """The wheels of the lock for this python; they are fetched once, and from then on nothing is."""
+    """Return the wheels of the lock for this Python; they are downloaded once."""
     mark = hashlib.sha256(LOCK.read_bytes() + sys.version.encode()).hexdigest()
     done = WHEELS / ".of"
     if not (done.exists() and done.read_text() == mark):
@@ -45,7 +45,8 @@ def wheels() -> Path:
 
 
 def environ(folder: Path) -> dict[str, str]:
-    """A clean machine: a PATH with this python as ``python3``, and a home of its own."""
+    """Return the environment of a clean machine: a PATH with this Python as ``python3``, and an empty
+    home."""
     bin_, home = folder / "bin", folder / "home"
     bin_.mkdir(parents=True, exist_ok=True)
     home.mkdir(exist_ok=True)
@@ -56,12 +57,12 @@ def environ(folder: Path) -> dict[str, str]:
 
 
 def offline() -> dict[str, str]:
-    """The environment in which pip has nothing but the wheels of the lock."""
+    """Return the environment in which pip can only use the wheels of the lock."""
     return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels()), "PIP_CONFIG_FILE": os.devnull}
 
 
 def plant(workspace: Path, owned: Path) -> None:
-    """Files in the checkout that write to ``owned`` where anything imports or runs them."""
+    """Write files to the checkout that write to ``owned`` if anything imports or runs them."""
     for name in PLANTED:
         path = workspace / name
         path.parent.mkdir(exist_ok=True)
@@ -69,13 +70,13 @@ def plant(workspace: Path, owned: Path) -> None:
 
 
 def machine(workspace: Path, temp: Path, more: Mapping[str, str] = {}) -> Machine:
-    """A job in ``workspace``; ``more`` is in its environment."""
+    """Return a machine with ``workspace``; ``more`` is added to its environment."""
     temp.mkdir(exist_ok=True)
     return Machine(workspace, temp, {**environ(temp), **more})
 
 
 def run(workspace: Path, inputs: Mapping[str, str], more: Mapping[str, str] = {}, timeout: float = 60) -> Ran:
-    """The action in ``workspace``, with this python and its podplan for what it would install."""
+    """Run the action in ``workspace``, with this Python and its podplan in place of what it would install."""
     temp = workspace.parent / f"{workspace.name}-temp"
     job = machine(workspace, temp, more)._replace(timeout=timeout)
     python = temp / "podplan" / "bin" / "python"

@@ -1,9 +1,9 @@
-"""A runner of GitHub Actions for composite actions and for steps with `run`, as far as our own need one.
+"""A test double of the GitHub Actions runner for composite actions and steps with `run`, as far as needed.
 
 It does what actions/runner does (docs/evidence/github-actions.md; https://github.com/actions/runner): a clean
-environment without INPUT_ variables, files for outputs and the summary anew for each step, the flags of bash,
-workflow commands in the log with their escapes and limits. What it does not know it refuses: `uses`, other
-expressions than those below, and any expression in `run`, which is how injections come about.
+environment without INPUT_ variables, new files for outputs and the summary of each step, the flags of bash,
+workflow commands in the log with their escapes and limits. It rejects everything else: `uses`, expressions
+other than those below, and any expression in `run`, which would allow injections.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MAX_ANNOTATIONS = 10  # of a level, in one step; a composite action is one step
 MAX_MESSAGE = 4096
 MAX_SUMMARY = 1024 * 1024
 COMMANDS = {"error", "warning", "notice", "debug", "group", "endgroup", "add-mask", "echo", "stop-commands"}
-REFUSED_COMMANDS = {"set-env", "add-path", "set-output", "save-state"}  # the old ones, which did harm
+REFUSED_COMMANDS = {"set-env", "add-path", "set-output", "save-state"}  # disabled by GitHub
 EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 HEREDOC = re.compile(r"([^=<]+)<<(.+)")
 
 
 class Refused(Exception):
-    """Something in an action that this runner does not run, and that ours must not have."""
+    """A feature of an action that this runner rejects, and that the action must not use."""
 
 
 class Command(NamedTuple):
@@ -44,7 +44,7 @@ class Command(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What became of one step."""
+    """The result of one step."""
 
     outcome: str  # success, failure or skipped
     code: int
@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What became of the whole: the annotations that GitHub would show, and the warnings of the runner."""
+    """The result of the action: the annotations that GitHub would show, and the warnings of the runner."""
 
     success: bool
     steps: tuple[Step, ...]
@@ -76,8 +76,11 @@ class Ran(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Where steps run: the workspace, the folder for temporary files, the environment of the machine, and the
-    contexts of the workflow by their dotted names. ``timeout`` is of the job, in seconds."""
+    """The environment of the steps: workspace, temporary folder, variables, and the contexts of the workflow
+    by dotted name.
+
+    ``timeout`` is that of the job, in seconds.
+    """
 
     workspace: Path
     temp: Path
@@ -89,7 +92,10 @@ class Machine(NamedTuple):
 def run_action(
     action: Path, inputs: Mapping[str, str], machine: Machine, leave_out: Sequence[str] = ()
 ) -> Ran:
-    """The composite action in the folder ``action``, but for the steps to ``leave_out``. Raises Refused."""
+    """Run the composite action in the folder ``action``, except for the steps to ``leave_out``.
+
+    Raises Refused.
+    """
     manifest = yaml.safe_load((action / "action.yml").read_text())
     if manifest["runs"]["using"] != "composite":
         raise Refused(f"using: {manifest['runs']['using']}")
@@ -114,7 +120,10 @@ def run_action(
 
 
 def run_steps(steps: Sequence[Mapping[str, Any]], machine: Machine) -> tuple[list[Step], dict[str, str]]:
-    """The steps in order, and the ``steps.…`` contexts that they leave. Raises Refused before any has run."""
+    """Run the steps in order; return them with their ``steps.…`` contexts.
+
+    Raises Refused: before any step runs.
+    """
     for step in steps:
         _demand_known(step)
     contexts: dict[str, str] = {}
@@ -134,7 +143,7 @@ def run_steps(steps: Sequence[Mapping[str, Any]], machine: Machine) -> tuple[lis
 
 
 def shown(steps: Sequence[Step]) -> tuple[Command, ...]:
-    """The annotations that GitHub shows of steps that are one to it: the first of each level, cut."""
+    """Return the annotations that GitHub shows for one step: the first of each level, truncated."""
     counts = dict.fromkeys(("error", "warning", "notice"), 0)
     found = []
     for command in (command for step in steps for command in step.commands):
@@ -146,9 +155,9 @@ def shown(steps: Sequence[Step]) -> tuple[Command, ...]:
 
 
 def evaluated(text: str, contexts: Mapping[str, str]) -> str:
-    """``text`` with its expressions replaced: names of contexts. An output that no step has set is empty.
+    """Return ``text`` with its expressions, names of contexts, evaluated. An unset output is empty.
 
-    Raises Refused.
+    Raises Refused: for any other expression.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -216,8 +225,10 @@ def _run(step: Mapping[str, Any], machine: Machine, contexts: Mapping[str, str])
 
 
 def _bash(script: Path, environ: Mapping[str, str], machine: Machine) -> tuple[int, str]:
-    """bash as the runner starts it; standard error goes into the same log. At the end of its time the step
-    gets SIGINT, later SIGTERM, and then it is killed."""
+    """Run bash as the runner does, with standard error in the same log.
+
+    On timeout the step gets SIGINT, later SIGTERM, and then SIGKILL.
+    """
     bash = shutil.which("bash", path=environ["PATH"])
     assert bash
     process = subprocess.Popen(
@@ -244,7 +255,7 @@ def _bash(script: Path, environ: Mapping[str, str], machine: Machine) -> tuple[i
 
 
 def parsed(log: str) -> Iterator[Command]:
-    """The commands in a log, as the runner sees them."""
+    """Yield the commands in a log, as the runner parses them."""
     token = ""
     for line in re.split(r"\r\n|\r|\n", log):
         command = _command(line, {*COMMANDS, *REFUSED_COMMANDS, token})
@@ -259,7 +270,7 @@ def parsed(log: str) -> Iterator[Command]:
 
 
 def _command(line: str, known: set[str]) -> Command | None:
-    """A command: ``::name key=value,…::data``, or ``##[name key=value;…]data`` anywhere in the line."""
+    """Parse a command: ``::name key=value,…::data``, or ``##[name key=value;…]data`` anywhere in the line."""
     new = re.fullmatch(r"\s*::([^ :]*)(?: (.*?))?::(.*)", line)
     if new and new[1].lower() in known:
         pairs = (pair.split("=", 1) for pair in (new[2] or "").split(",") if "=" in pair)
@@ -279,7 +290,7 @@ def _unescaped(text: str, more: Mapping[str, str]) -> str:
 
 
 def _outputs(text: str) -> tuple[dict[str, str], str]:
-    """What a step wrote to GITHUB_OUTPUT, and what is wrong with it."""
+    """Parse GITHUB_OUTPUT; return the outputs of a step, and an error."""
     found: dict[str, str] = {}
     lines = iter(text.split("\n"))
     for line in lines:

@@ -1,4 +1,4 @@
-"""The cases below fixtures/: what they hold, and podplan run on one of them as a user runs it."""
+"""The cases below fixtures/, and a function that runs podplan on one of them as a user does."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ KINDS = (
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}
-LOWERING_FLAGS = {"--uid": 2, "--resumed": 1}  # how many words each is
+LOWERING_FLAGS = {"--uid": 2, "--resumed": 1}  # the number of words of each
 
 
 class Case(NamedTuple):
-    """A folder of a kind: a profile, or a CR written by hand."""
+    """A folder of a kind: with a profile, or a hand-written CR."""
 
     folder: Path
 
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
     @property
     def goldens(self) -> list[str]:
-        """What the case is to give. Folded text is asked for by a file that is there, and why by ``why``."""
+        """Return the golden files of the case. Folded text and ``why`` are tested if their files exist."""
         wanted = {
             "cr.yaml": self.input == "profile.yaml",
             "folded.yaml": (self.folder / "folded.yaml").exists(),
@@ -62,19 +62,19 @@ class Case(NamedTuple):
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that somebody wrote, below the folder."""
+        """Return the input files, below the folder."""
         files = (path for path in sorted(self.folder.rglob("*")) if path.is_file())
         return [path for path in files if path.relative_to(self.folder).as_posix() not in self.goldens]
 
     @property
     def arguments(self) -> list[str]:
-        """The flags of the case, for the commands that lower."""
+        """Return the flags of the case, for the commands that lower."""
         file = self.folder / "arguments"
         return shlex.split(file.read_text()) if file.exists() else []
 
     @property
     def arguments_of_render(self) -> list[str]:
-        """The flags without those that only lowering has."""
+        """Return the flags without those that only lowering has."""
         words, kept = iter(self.arguments), []
         for word in words:
             for _ in range(LOWERING_FLAGS.get(word, 1) - 1):
@@ -84,24 +84,24 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    """The cases of all kinds."""
+    """Yield the cases of all kinds."""
     for kind in KINDS:
         yield from (Case(folder) for folder in sorted((FIXTURES / kind).iterdir()) if folder.is_dir())
 
 
 def finding_cases() -> list[Path]:
-    """The folders with mistakes that are found without policies."""
+    """Return the folders with errors that are found without policies."""
     folders = (FIXTURES / "findings").iterdir()
     return sorted(folder for folder in folders if folder.is_dir() and folder.name != "policies")
 
 
 def mistake_cases() -> list[Path]:
-    """The folders with a mistake that a policy finds."""
+    """Return the folders with an error that a policy detects."""
     return sorted(folder for folder in (FIXTURES / "findings" / "policies").iterdir() if folder.is_dir())
 
 
 def copy(files: list[Path], folder: Path, to: Path) -> None:
-    """``files`` of ``folder`` at the same places below ``to``: no path of this machine gets into a golden."""
+    """Copy ``files`` of ``folder`` to ``to``, so that no path of this machine is in a golden file."""
     for file in files:
         target = to / file.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ def copy(files: list[Path], folder: Path, to: Path) -> None:
 
 
 def podplan(*arguments: str) -> Run:
-    """``podplan arguments`` in this process, with the same bytes as on standard output."""
+    """Run ``podplan arguments`` in this process, with the same bytes on standard output."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["podplan", *arguments])
@@ -127,7 +127,7 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 
 def produced(case: Case) -> tuple[list[JobPlan], LoadedPlans]:
-    """The plans of a case that lies in the current folder, as ``podplan lower`` makes them."""
+    """Return the plans of a case in the current folder, as ``podplan lower`` builds them."""
     made: list[JobPlan] = []
     flags = lower_command.make_context("lower", [case.input, *case.arguments]).params
     paths = flags.pop("paths")

@@ -1,4 +1,4 @@
-"""CRs for tests of the import, and the way there and back."""
+"""CRs for tests of the import, and the round trip."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def imported(text: str) -> ImportResult:
 
 
 def compiled(profile: str) -> Any:
-    """The CR of the text of a profile."""
+    """Compile the text of a profile to a CR."""
     found = document(profile)
     cr, problems = compile_profile(TracedDocument("profile.yaml", found.data, source=found), None)
     assert problems == []

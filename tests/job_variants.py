@@ -1,4 +1,4 @@
-"""Clean jobs of each kind, and small changes to them: what the tables of test_variants.py are made of."""
+"""Valid jobs of each kind, and small changes to them, for the tables of test_variants.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHM = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "16Gi"}}
 
 
 def container(name: str = "train", gpus: int = 4, **more: Any) -> Job:
-    """A container with requests, limits and /dev/shm; ``env`` may be a mapping."""
+    """Build a container with requests, limits and /dev/shm; ``env`` may be a mapping."""
     limits: Job = {"memory": "64Gi"} | ({"nvidia.com/gpu": gpus} if gpus else {})
     if isinstance(more.get("env"), Mapping):
         more["env"] = [{"name": name, "value": value} for name, value in more["env"].items()]
@@ -39,7 +39,7 @@ def template(*containers: Job, **spec: Any) -> Job:
 def pytorch(
     *command: str, torchrun: Job | None = None, n: int = 2, restart: str = "Never", **more: Any
 ) -> Job:
-    """A PyTorchTrainingJob: with ``torchrun`` the controller starts it and ``command`` is its args."""
+    """Build a PyTorchTrainingJob: with ``torchrun`` the controller starts it and ``command`` is its args."""
     gpus, env, pod = more.pop("gpus", 4), more.pop("env", None), more.pop("pod", {})
     key = "args" if torchrun is not None else "command"
     said: Job = {key: list(command)} | ({"env": env} if env else {})
@@ -62,25 +62,25 @@ def pytorch(
 
 
 def torchrun(*options: str, **more: Any) -> Job:
-    """A PyTorchTrainingJob whose command is torchrun with these options."""
+    """Build a PyTorchTrainingJob whose command is torchrun with these options."""
     return pytorch("torchrun", "--nproc_per_node=4", *options, "train.py", **more)
 
 
 def started(config: Job | None = None, **more: Any) -> Job:
-    """A PyTorchTrainingJob of four replicas that the controller starts with torchrun."""
+    """Build a PyTorchTrainingJob of four replicas that the controller starts with torchrun."""
     return pytorch(
         "train.py", torchrun={"procPerNode": "4"} | (config or {}), restart="OnFailure", n=4, **more
     )
 
 
 def elastic(least: int, most: int, now: int, **more: Any) -> Job:
-    """The same with a number of replicas that may change."""
+    """Build an elastic PyTorchTrainingJob that the controller starts with torchrun."""
     bounds = {"enabled": True, "minReplicas": least, "maxReplicas": most, "expectedReplicas": now}
     return started(elastic=bounds, **more)
 
 
 def deepspeed(*script: str, other: list[str] | None = None, n: int = 2, **more: Any) -> Job:
-    """A DeepSpeedJob of ``n`` workers with four GPUs each; ``other`` are otherArgs."""
+    """Build a DeepSpeedJob of ``n`` workers with four GPUs each; ``other`` are otherArgs."""
     env, image = more.pop("env", None), more.pop("image", "registry.example.com/nlp/deepspeed:0.16.5")
     worker = container("worker", image=image, **({"env": env} if env else {}))
     config: Job = {"slotsPerWorker": 4, "run": {"python": list(script) or ["train.py"]}}
@@ -96,12 +96,12 @@ def deepspeed(*script: str, other: list[str] | None = None, n: int = 2, **more: 
 
 
 def by_hand(command: str, **more: Any) -> Job:
-    """A DeepSpeedJob with a customCommand."""
+    """Build a DeepSpeedJob with a customCommand."""
     return deepspeed(config={"slotsPerWorker": 4, "customCommand": command}, **more)
 
 
 def colossalai(*script: str, old: bool = False, n: int = 2, **more: Any) -> Job:
-    """A ColossalAIJob in the replicaSpecs dialect, or the ``old`` one with launcher and worker."""
+    """Build a ColossalAIJob in the replicaSpecs dialect, or the ``old`` one with launcher and worker."""
     env, sent, extra = more.pop("env", None), more.pop("sent", None), more.pop("extra", None)
     image = "registry.example.com/nlp/colossalai:0.3.5"
     worker = container("worker", image=more.pop("image", image), **({"env": env} if env else {}))
@@ -136,7 +136,7 @@ def colossalai(*script: str, old: bool = False, n: int = 2, **more: Any) -> Job:
 
 
 def generic(*command: str, n: int = 2, **more: Any) -> Job:
-    """A GenericJob whose replicas have a Service with the port 29500."""
+    """Build a GenericJob whose replicas have a Service with the port 29500."""
     gpus, env, pod = more.pop("gpus", 4), more.pop("env", None), more.pop("pod", {})
     started = container(gpus=gpus, command=list(command), **({"env": env} if env else {}))
     spec = {
@@ -157,7 +157,7 @@ def generic(*command: str, n: int = 2, **more: Any) -> Job:
 
 
 def changed(job: Job, patch: Mapping[str, Any]) -> Job:
-    """A job with a JSON Merge Patch; a list is patched by a mapping of its indexes."""
+    """Apply a JSON Merge Patch to a job; a list is patched by a mapping of its indexes."""
     patched: Job = apply_patch(job, patch)
     return patched
 
@@ -169,12 +169,12 @@ def _job(kind: str, spec: Job) -> Job:
 
 @cache
 def default() -> tuple[Policy, ...]:
-    """The policies that are on where nobody says otherwise."""
+    """Return the policies that are enabled by default."""
     return tuple(select_policies(load_builtin_policies(), RuleSelection()))
 
 
 def said(job: Job, cluster: Job | None = None) -> set[str]:
-    """The rules that warn of a job, or refuse it, in a cluster with this inventory."""
+    """Return the rules with an error or warning for a job, in a cluster with this inventory."""
     given = {"inventory": cluster} if cluster else {}
     found = find_violations({"object": job, **given}, default())
     return {one.rule for one in found if one.severity >= Severity.WARNING}

@@ -1,18 +1,19 @@
-"""Asks the real launchers how they read command lines; writes the answers to fixtures/launchers/*.jsonl.
+"""Records how the real launchers parse command lines; writes the answers to fixtures/launchers/*.jsonl.
 
-The tests read the files only. To make them anew, in a virtual environment of its own (torch is large; its CPU
+The tests only read the files. To regenerate them, in a separate virtual environment (torch is large; its CPU
 build is enough, and deepspeed needs no compiled operators):
 
-    python -m venv /tmp/launchers
+python -m venv /tmp/launchers
     /tmp/launchers/bin/pip install torch==2.13.0 numpy setuptools wheel accelerate==1.15.0
     DS_BUILD_OPS=0 /tmp/launchers/bin/pip install --no-build-isolation deepspeed==0.19.8
     /tmp/launchers/bin/pip install --no-build-isolation --no-deps colossalai==0.5.0 && pip install fabric
     /tmp/launchers/bin/python tests/launcher_answers.py torchrun deepspeed accelerate colossalai
 
-Each line is one object: ``words`` and ``env`` that went in, whether the launcher ``accepted`` them, and the
-facts it read. No process is started: the call that would start one is replaced by one that notes its input.
-The machine pretends to have 8 GPUs, and the hostfile has two hosts, for deepspeed with 4 slots. Of
-colossalai the facts are the hosts that it sends a line to, and the words of torchrun in the first of them.
+Each line is one object: the input ``words`` and ``env``, whether the launcher ``accepted`` them, and the
+parsed values. No process is started: the call that would start one is replaced by one that records its
+arguments. The machine pretends to have 8 GPUs, and the hostfile has two hosts, for deepspeed with 4 slots.
+For colossalai the values are the hosts that it sends a command to, and the words of torchrun on the first of
+them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Answer = dict[str, Any]
 
 
 class Started(Exception):
-    """Raised in place of a process that would start; holds what it would have been given."""
+    """Raised in place of starting a process; has the arguments of the start."""
 
 
 TORCHRUN_OPTIONS = """
@@ -107,7 +108,7 @@ TORCHRUN_ENV: list[dict[str, str]] = [
     {"PET_RDZV_BACKEND": "static", "PET_RDZV_ENDPOINT": "h:29400"},
     {"MASTER_ADDR": "h", "WORLD_SIZE": "4", "NNODES": "4"},
 ]
-# What stands before a script; each line also gets --hostfile and --nproc_per_node.
+# Options before a script; each line also gets --hostfile and --nproc_per_node.
 COLOSSALAI_OPTIONS = """
 --nproc_per_node 4|--nproc_per_node=x|"--nproc_per_node 2"|--nproc=2|--num_nodes=1|--num_nodes 9|
 --num_nodes=-1|--num_nodes=x|--host a,b|-H a|-Ha|-H=a|-host a|--include worker-0|
@@ -174,14 +175,15 @@ ACCELERATE_OPTIONS = """
 
 
 def split(table: str) -> list[list[str]]:
-    """The entries of a table above as lists of words; double quotes keep blanks."""
+    """Split a table above into lists of words; double quotes keep blanks."""
     return [shlex.split(entry) for entry in table.strip().replace("|\n", "|").split("|")]
 
 
 def cases(
     options: str, environments: list[dict[str, str]], mixed: int, tails: str = BEHIND
 ) -> Iterator[Case]:
-    """Each option alone before a script, each tail, each environment, and ``mixed`` draws of several."""
+    """Yield each option alone before a script, each tail, each environment, and ``mixed`` random
+    combinations."""
     options_, behind = split(options), split(tails)
     for words in options_:
         yield [*words, "train.py", "--epochs", "3"], {}
@@ -201,7 +203,7 @@ def cases(
 
 
 def answered(ask: Callable[[list[str]], Answer], words: list[str], env: dict[str, str]) -> Answer:
-    """What a launcher makes of a case; refused when it raises or exits."""
+    """Return how a launcher parses a case; rejected if it raises or exits."""
     with (
         contextlib.redirect_stderr(io.StringIO()),
         contextlib.redirect_stdout(io.StringIO()),
@@ -269,7 +271,7 @@ def deepspeed(asked: Iterable[Case]) -> Iterator[Answer]:
 
     def parse_args(args: Any) -> Any:
         found = read(args)
-        seen.append(types.SimpleNamespace(**vars(found)))  # the launcher goes on to change what it read
+        seen.append(types.SimpleNamespace(**vars(found)))  # the launcher changes it later
         return found
 
     def started(*args: Any, **_: Any) -> None:
@@ -280,7 +282,7 @@ def deepspeed(asked: Iterable[Case]) -> Iterator[Answer]:
             runner.main(words)
         args = seen[-1]
         if args.no_python and args.module:
-            raise ValueError  # deepspeed.launcher.launch refuses it on every host
+            raise ValueError  # deepspeed.launcher.launch rejects it on every host
         return {
             "hostfile": args.hostfile,
             "include": args.include,
@@ -362,7 +364,7 @@ def accelerate(asked: Iterable[Case]) -> Iterator[Answer]:
         }
         launch._validate_launch_command(types.SimpleNamespace(**{**vars(args), "config_file": None}))
         if args.module and args.no_python:
-            raise ValueError  # every one of its launchers refuses it
+            raise ValueError  # every one of its launchers rejects it
         return answer
 
     with mock.patch("os.path.isfile", return_value=False):
@@ -370,7 +372,7 @@ def accelerate(asked: Iterable[Case]) -> Iterator[Answer]:
             yield answered(ask, words, env)
 
 
-# What each launcher is asked: its table of options, environments, and how many draws of several.
+# The questions for each launcher: its table of options, environments, and the number of combinations.
 ASKED: dict[str, Any] = {
     "torchrun": (TORCHRUN_OPTIONS, TORCHRUN_ENV, 300),
     "deepspeed": (DEEPSPEED_OPTIONS, [{}], 250),

@@ -1,11 +1,11 @@
 """Real launchers as oracles, for tests/launcher_questions.py: questions on standard input, answers as JSON.
 
-Runs in an interpreter that has torch and deepspeed, which that of the tests need not have. The input is one
+Runs in an interpreter with torch and deepspeed, which that of the tests need not have. The input is one
 object: ``torchrun`` and ``deepspeed`` are lists of ``[words, env]``, answered as in launcher_answers.py;
-``launches`` are lists of ``{"words", "hostfile", "env_file", "cwd"}``, answered by the readers of deepspeed:
+``launches`` are lists of ``{"words", "hostfile", "env_file", "cwd"}``, answered by the parsers of deepspeed:
 ``hosts`` with their slots, and ``command``, the words that deepspeed starts (pdsh, or its launch module on
-one host). ``colossalai`` are lists of words behind ``colossalai run``, answered by its own reader with the
-options it has read, or None where it refuses them; None for all without colossalai. No process is started.
+one host). ``colossalai`` are lists of words after ``colossalai run``, answered by its own parser with the
+options, or None if it rejects them; None for all without colossalai. No process is started.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ADDRESS = b"10.0.0.1 "
 
 
 def launch(asked: dict[str, Any]) -> dict[str, Any]:
-    """What deepspeed starts for a line, with a hostfile and an env file at hand."""
+    """Return what deepspeed starts for a line, with a hostfile and an env file."""
     runner: Any = import_module("deepspeed.launcher.runner")
 
     def started(command: list[str], **_: Any) -> None:
@@ -55,7 +55,7 @@ def launch(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def fetched(runner: Any, text: str, home: str) -> Any:
-    """``fetch_hostfile`` for a file that is somewhere else."""
+    """Call ``fetch_hostfile`` for a file at another path."""
     path = Path(home, "hostfile")
     path.write_text(text, encoding="utf-8")
     read = runner.fetch_hostfile
@@ -63,7 +63,7 @@ def fetched(runner: Any, text: str, home: str) -> Any:
 
 
 def colossalai(asked: list[list[str]]) -> list[dict[str, Any] | None] | None:
-    """The options that colossalai run reads on each line; None where it is not installed."""
+    """Return the options that colossalai run parses on each line; None if it is not installed."""
     try:
         module: Any = import_module("colossalai.cli.launcher")
     except ImportError:
@@ -74,7 +74,7 @@ def colossalai(asked: list[list[str]]) -> list[dict[str, Any] | None] | None:
 
 
 def read(command: Any, words: list[str], seen: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What the command ``run`` of colossalai hands on; None where it ends before."""
+    """Return what the command ``run`` of colossalai passes on; None if it exits before."""
     seen.clear()
     with contextlib.suppress(SystemExit):
         command.main(words, standalone_mode=False)

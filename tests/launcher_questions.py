@@ -1,7 +1,7 @@
-"""What lowering emits for launchers, collected, and the launchers asked about it (see tests/test_oracles.py).
+"""Collects what lowering emits for launchers, and asks the launchers about it (see tests/test_oracles.py).
 
-They live in an interpreter of their own, which PODPLAN_LAUNCHERS names (``make conformance`` makes one in
-.venv-conformance); it is asked once, for everything (see tests/launcher_oracles.py).
+They are in a separate interpreter, which PODPLAN_LAUNCHERS names (``make conformance`` creates one in
+.venv-conformance); it is called once, for everything (see tests/launcher_oracles.py).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tests.thoroughness import examples
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"
 INTERPRETER = os.environ.get("PODPLAN_LAUNCHERS") or str(ROOT / ".venv-conformance" / "bin" / "python")
-# .ci/run installs the launchers and demands them: there, missing ones are a failure and not some tests less.
+# Where launchers are required, such as in CI, missing ones are a failure instead of skipped tests.
 REQUIRED = bool(os.environ.get("PODPLAN_REQUIRE_LAUNCHERS"))
 Answer = dict[str, Any]
 
 
 class Line(NamedTuple):
-    """What one container runs: the words of a launcher behind the name of the program."""
+    """The command of one container: the words of a launcher after the name of the program."""
 
     launcher: str
     words: tuple[str, ...]
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 def lines(lowered: Lowered, where: str) -> Iterator[Line]:
-    """The lines of launchers with which the Pods of a job begin."""
+    """Yield the launcher lines of the Pods of a job."""
     for name, pod in lowered.of("Pod").items():
         for container in pod["spec"]["containers"]:
             env: dict[str, str] = {}
@@ -60,7 +60,7 @@ def lines(lowered: Lowered, where: str) -> Iterator[Line]:
 
 
 def in_bash(text: str) -> tuple[str, ...]:
-    """The words that a program gets from ``bash -c``; no other program can be found by that bash."""
+    """Return the words that a program receives from ``bash -c``; bash can find no other program."""
     done = subprocess.run(
         [str(shutil.which("bash")), "--norc", "-c", f"printf '%s\\0' : {text}"],
         capture_output=True,
@@ -71,7 +71,7 @@ def in_bash(text: str) -> tuple[str, ...]:
 
 
 def written(text: str) -> dict[str, Lowered]:
-    """The objects in a text that podplan lower printed, by namespace, in which no name is there twice."""
+    """Return the objects that podplan lower printed, by namespace, in which names must be unique."""
     found: dict[str, Lowered] = defaultdict(Lowered)
     for data in yaml.load_all(text, yaml.CSafeLoader):
         namespace = data["metadata"].get("namespace", "")
@@ -82,14 +82,14 @@ def written(text: str) -> dict[str, Lowered]:
 
 
 def emitted() -> Iterator[tuple[str, Lowered]]:
-    """The lowered objects of all fixtures."""
+    """Yield the lowered objects of all fixtures."""
     for path in sorted(FIXTURES.glob("*_job*/*/lowered.yaml")):
         for namespace, lowered in written(path.read_text(encoding="utf-8")).items():
             yield f"{path.parent.relative_to(FIXTURES).as_posix()}:{namespace}", lowered
 
 
 def generated() -> list[Lowered]:
-    """The lowered objects of CRs that hypothesis makes."""
+    """Return the lowered objects of CRs that hypothesis generates."""
     found: list[Lowered] = []
 
     @settings(max_examples=examples(150), deadline=None, derandomize=True, database=None)
@@ -101,7 +101,7 @@ def generated() -> list[Lowered]:
     return found
 
 
-# Words and values as people write them, sent to two workers.
+# Typical words and values, sent to two workers.
 WORDS = [
     *("plain", "--lr=1e-4", "--p=x y", "a b", "it's", "'a b'", '"q"', "'it'", "a,b", "x#y", "#x", "# x y"),
     *('--j={"lr":1}', '{"lr": 1}', "--betas={0.9,0.95}", "{a}", "--r=[1,2]", "a=b", "", "-x", "a\\b", "\\"),
@@ -122,7 +122,7 @@ def question(words: tuple[str, ...], hostfile: str, env_file: str | None = None)
 
 
 class Asked(NamedTuple):
-    """What the launchers said, by what they were asked."""
+    """The answers of the launchers, by question."""
 
     lines: list[tuple[Line, Answer]]
     colossalai: list[tuple[Line, Answer | None]] | None
@@ -133,7 +133,7 @@ class Asked(NamedTuple):
 
 
 def ask() -> Asked:
-    """Ask the launchers about all of it, in one process."""
+    """Ask the launchers everything, in one process."""
     jobs = dict(emitted())
     every = [line for where, lowered in jobs.items() for line in lines(lowered, where)]
     ours = [line for line in every if line.launcher != "colossalai"]
@@ -178,7 +178,7 @@ def ask() -> Asked:
 
 
 def files(lowered: Lowered) -> tuple[str, str | None]:
-    """The hostfile and the env file of a job."""
+    """Return the hostfile and the env file of a job."""
     [config_map] = lowered.of("ConfigMap").values()
     return config_map["data"]["hostfile"], config_map["data"].get("deepspeed_env")
 
@@ -187,10 +187,11 @@ STUB = "import json, os, sys; json.dump({'argv': sys.argv[1:], 'env': dict(os.en
 
 
 def on_a_worker(answer: Answer) -> Answer:
-    """The arguments and variables of ``deepspeed.launcher.launch`` on worker 0, which a bash starts for ssh.
+    """Return the arguments and variables of ``deepspeed.launcher.launch`` on worker 0, started by bash in
+    place of ssh.
 
     pdsh joins the words by blanks, as ssh does, and replaces %h, %n, %u and %% in them. The launch module is
-    replaced by a program that tells what it got. Empty where bash refuses the line or nothing was told.
+    replaced by a program that prints its arguments. Empty if bash rejects the line or nothing was printed.
     """
     words = answer["command"]
     behind = words[words.index("-w") + 2 :]
@@ -213,7 +214,7 @@ def on_a_worker(answer: Answer) -> Answer:
 
 
 def replaced(text: str, by: dict[str, str]) -> str:
-    """``text`` with each of the two characters replaced, from the left."""
+    """Return ``text`` with each of the two characters replaced, from the left."""
     parts: list[str] = []
     at = 0
     while at < len(text):

@@ -1,4 +1,4 @@
-"""How many documents are kept in memory while something runs: counted, and not measured."""
+"""Counts how many documents are in memory during a run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from podplan.core.provenance import TracedDocument
 
 
 def most_alive(patch: pytest.MonkeyPatch, function: Callable[[], Any]) -> int:
-    """The most documents that are alive when a job has been lowered, while ``function`` runs."""
+    """Return the maximum number of documents in memory after lowering a job, while ``function`` runs."""
     counts = [0]
     calls = count()
     lower = pipeline.lower_plan
 
     def counting(*arguments: Any) -> Any:
         lowered = lower(*arguments)
-        if next(calls) % 5 == 0:  # to go through all objects takes longer than to lower a job
+        if next(calls) % 5 == 0:  # visiting all objects takes longer than lowering a job
             counts.append(sum(isinstance(one, TracedDocument) for one in gc.get_objects()))
         return lowered
 

@@ -1,4 +1,4 @@
-"""What holds for the lowered objects of every CR, whoever wrote it.
+"""Invariants of the lowered objects of every CR.
 
 Source: docs/evidence/anchors.md#invariants-of-a-lowered-job.
 """
@@ -14,7 +14,7 @@ from podplan.core.provenance import Path, TracedDocument, trace_to_source
 from podplan.kinds.t9k.job import compute_name_suffix
 from tests.lowered_objects import Lowered, Object, environment, parts
 
-CONTROLLER_VARIABLES = 4  # MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE: they stand first
+CONTROLLER_VARIABLES = 4  # MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE: they come first
 
 
 def value_at(data: Any, path: Path) -> Any:
@@ -28,27 +28,27 @@ def is_of_t9k(cr: Object) -> bool:
 
 
 def base(cr: Object) -> str:
-    """What the names of the children begin with."""
+    """Return the base name of the children."""
     name, uid = cr["metadata"].get("name"), cr["metadata"].get("uid")
     name = name or f"{cr['metadata']['generateName']}xxxxx"
     return f"{name}-{compute_name_suffix(name, uid)}" if uid else str(name)
 
 
 def selected(lowered: Lowered, service: Object) -> list[str]:
-    """The Pods that a Service stands for."""
+    """Return the Pods that a Service selects."""
     selector = service["spec"]["selector"].items()
     return [name for name, pod in lowered.of("Pod").items() if selector <= pod["metadata"]["labels"].items()]
 
 
 def said(container: Object) -> list[str]:
-    """Every text of a container that may name a host."""
+    """Return every text of a container that may contain a host name."""
     values = (entry.get("value") for entry in container.get("env", []))
     texts = [*container.get("command", []), *container.get("args", []), *values]
     return [text for text in texts if isinstance(text, str)]
 
 
 def check_objects(lowered: Lowered) -> None:
-    """The API server takes every object."""
+    """Assert that the API server accepts every object."""
     for found in lowered.values():
         if kubernetes.has_schema(found["apiVersion"], found["kind"]):
             assert kubernetes.validate_object(found) == []
@@ -57,7 +57,7 @@ def check_objects(lowered: Lowered) -> None:
 
 
 def check_origins(docs: Iterable[TracedDocument]) -> None:
-    """Every part of every document goes back to a line, a flag or a fact."""
+    """Assert that every part of every document traces to a line, a flag or a behavior."""
     for doc in docs:
         for path, value in parts(doc.data):
             steps = trace_to_source(doc, path)
@@ -72,14 +72,14 @@ def check_origins(docs: Iterable[TracedDocument]) -> None:
 
 
 def check_services(lowered: Lowered) -> None:
-    """Every Service stands for the Pod of its own name, and no other."""
+    """Assert that every Service selects exactly the Pod with its name."""
     if lowered.of("Pod"):
         for service in lowered.of("Service").values():
             assert selected(lowered, service) == [service["metadata"]["name"]]
 
 
 def check_hosts(lowered: Lowered, base: str) -> None:
-    """Every replica that a container or a file names has a Service."""
+    """Assert that every replica named in a container or a file has a Service."""
     replica = re.compile(rf"\b{re.escape(base)}-[a-z]+-[0-9]+\b")
     containers = [each for pod in lowered.of("Pod").values() for each in pod["spec"]["containers"]]
     texts = [text for container in containers for text in said(container)]
@@ -89,7 +89,8 @@ def check_hosts(lowered: Lowered, base: str) -> None:
 
 
 def check_rendezvous(cr: Object, lowered: Lowered) -> None:
-    """The ranks of a PyTorchTrainingJob are 0 to WORLD_SIZE - 1, and one Pod owns the rendezvous."""
+    """Assert that the ranks of a PyTorchTrainingJob are 0 to WORLD_SIZE - 1, and one Pod owns the
+    rendezvous."""
     pods = lowered.of("Pod")
     if not pods:
         return
@@ -111,7 +112,7 @@ def check_rendezvous(cr: Object, lowered: Lowered) -> None:
 
 
 def check_hostfile(cr: Object, lowered: Lowered) -> None:
-    """The hostfile of a job that starts over ssh has every worker, with all slots."""
+    """Assert that the hostfile of a job over ssh has every worker, with all slots."""
     (files,) = lowered.of("ConfigMap").values()
     hosts = [line.split(" ") for line in files["data"]["hostfile"].splitlines()]
     assert [host for host, *_ in hosts] == list(lowered.of("Service"))
@@ -126,7 +127,7 @@ def check_hostfile(cr: Object, lowered: Lowered) -> None:
 
 
 def check_gang(cr: Object, lowered: Lowered) -> None:
-    """A gang needs no more Pods than there are, and every Pod is scheduled and restarted as the job says."""
+    """Assert that a gang needs no more Pods than exist, and that scheduling and restarts follow the job."""
     for gang in lowered.of("PodGroup").values():
         assert 0 <= gang["spec"]["minMember"] <= len(lowered.of("Pod"))
     scheduled = "t9kScheduler" in cr["spec"].get("scheduler", {})

@@ -1,4 +1,4 @@
-"""CRs in tests, and what becomes of them: from text or data to lowered objects, written out."""
+"""CRs in tests, from text or data to their lowered objects in full."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Object = dict[str, Any]
 
 
 def job(kind: str, spec: str, name: str = "bert", api_version: str = API_VERSION, **metadata: Any) -> Object:
-    """A CR whose spec is the YAML text ``spec``."""
+    """Build a CR whose spec is the YAML text ``spec``."""
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -29,7 +29,7 @@ def job(kind: str, spec: str, name: str = "bert", api_version: str = API_VERSION
 
 
 def document(cr: Object) -> TracedDocument:
-    """The document of a file that holds ``cr``."""
+    """Build the document of a file with ``cr``."""
     text = json.dumps(cr, indent=1, ensure_ascii=False)
     source = parse_yaml(text.encode(), FILE)
     assert not source.diagnostics
@@ -38,7 +38,7 @@ def document(cr: Object) -> TracedDocument:
 
 
 def lower(cr: Object, **options: Any) -> list[ReplicaGroup]:
-    """The groups that a CR is lowered to."""
+    """Lower a CR to replica groups."""
     return lower_cr(document(cr), {}, LoweringOptions(**options))
 
 
@@ -57,7 +57,7 @@ class Lowered(dict[tuple[str, str], Object]):
 
 
 def written_out(groups: list[ReplicaGroup]) -> Lowered:
-    """The objects of all groups; a name that is there twice is an error of the test's."""
+    """Expand all groups; a duplicate name fails the test."""
     lowered = Lowered()
     for group in groups:
         for found in expand_group(group):
@@ -72,22 +72,22 @@ def objects(cr: Object, **options: Any) -> Lowered:
 
 
 def keys_at(folder: str) -> list[Object]:
-    """The mounts of the ssh keys at a folder."""
+    """Return the mounts of the ssh keys at a folder."""
     return [{"name": "ssh-keys", "mountPath": folder}]
 
 
 def names(cr: Object, **options: Any) -> list[str]:
-    """What a CR is lowered to, as KIND/NAME in order."""
+    """Return the lowered objects of a CR, as KIND/NAME in order."""
     return [f"{kind}/{name}" for kind, name in objects(cr, **options)]
 
 
 def environment(container: Object) -> dict[str, Any]:
-    """The plain variables of a container; of one that is there twice, the last, as in Kubernetes."""
+    """Return the plain variables of a container; of duplicates the last, as in Kubernetes."""
     return {entry["name"]: entry.get("value") for entry in container.get("env", [])}
 
 
 def parts(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every part of a document with its path, containers included."""
+    """Yield every part of a document with its path, containers included."""
     yield path, data
     entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in entries:
@@ -95,12 +95,12 @@ def parts(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def group_of(groups: list[ReplicaGroup], kind: str, role: str = "") -> ReplicaGroup:
-    """The first group of a kind (and of a replica type)."""
+    """Return the first group of a kind (and of a replica type)."""
     return next(g for g in groups if g.doc.data["kind"] == kind and role in ("", g.replica_type))
 
 
 def facts_on(group: ReplicaGroup, path: Path) -> list[str]:
-    """The ids of the facts on the way from a part of a lowered object back to the file."""
+    """Return the ids of the behaviors between a part of a lowered object and the file."""
     return [
         step.origin.behavior.id
         for step in trace_to_source(group.doc, path)
@@ -109,19 +109,19 @@ def facts_on(group: ReplicaGroup, path: Path) -> list[str]:
 
 
 def fact_at(group: ReplicaGroup, path: Path) -> Behavior | None:
-    """The fact by which a part of a lowered object is what it is."""
+    """Return the behavior that a part of a lowered object originates from."""
     origin = trace_to_source(group.doc, path)[0].origin
     assert origin is not None
     return origin.behavior
 
 
 def end(group: ReplicaGroup, path: Path) -> TraceStep:
-    """Where the way back from a part of a lowered object ends."""
+    """Return the last trace step of a part of a lowered object."""
     return trace_to_source(group.doc, path)[-1]
 
 
 def lost(group: ReplicaGroup, path: Path) -> list[Path]:
-    """The places in the CR whose values lost to a part of a lowered object."""
+    """Return the paths in the CR whose values a part of a lowered object replaces."""
     origin = trace_to_source(group.doc, path)[0].origin
     assert origin is not None
     return [place.path for place in origin.overridden]

@@ -1,4 +1,4 @@
-"""What each setting of lowering changes, in a job that shows it."""
+"""The effect of each lowering option, in a job that shows it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ABSENT = None
 
 
 class Change(NamedTuple):
-    """A setting, and the part of a lowered object that it changes; ABSENT for a part that is gone."""
+    """An option, and the part of a lowered object that it changes; ABSENT for a part that it removes."""
 
     id: str
     value: Any
@@ -402,12 +402,12 @@ CHANGES = [
     Change("tensorboard.labels", {"app": "{job}"}, TORCHRUN, "TensorBoard/bert:metadata.labels.app", "bert"),
 ]
 BY_ID = {change.id: change for change in CHANGES}
-# What only shows where another setting is as it is not by default.
+# Options whose effect requires another option with a value that is not the default.
 WITH = {
     "service.job-name": {"service.per": "job"},
     "training-operator.scheduler-name": {"gang-scheduler": "scheduler-plugins"},
 }
-# Where the setting is named, where that is not the part itself but what it stands in.
+# Where the option is in the provenance, if not at the part itself but at its parent.
 TOLD_AT = {
     "colossalai.launcher-container": "spec.containers[b]",
     "colossalai.training-container": "spec.containers[b]",

@@ -1,4 +1,4 @@
-"""Jobs of every kind that show what a setting of lowering changes."""
+"""Jobs of every kind that show the effect of a lowering option."""
 
 from __future__ import annotations
 

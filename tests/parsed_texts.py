@@ -1,4 +1,4 @@
-"""Texts as the reader reads them."""
+"""Texts parsed by the YAML parser."""
 
 from __future__ import annotations
 

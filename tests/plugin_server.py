@@ -1,14 +1,13 @@
-"""A double of argocd-cmp-server: it runs the plugin.yaml that we ship as that program does, without Argo CD.
+"""A test double of argocd-cmp-server: runs the shipped plugin.yaml as that program does, without Argo CD.
 
-What it does is from docs/evidence/gitops-argocd.md#copy-of-the-repository: the repository is copied with the
-modes of files set back,
-links that leave it are refused, commands run in the folder of the Application, in a session of their own,
-under a deadline, with the variables that Argo CD sets and no others, and what they print becomes objects or
-the text of an error.
+Its behavior is from docs/evidence/gitops-argocd.md#copy-of-the-repository: the repository is copied with file
+modes reset, links that leave it are rejected, commands run in the folder of the Application, in their own
+session, with a timeout, with only the variables that Argo CD sets, and their output becomes objects or the
+text of an error.
 
-`make integration` has every command run as user 999 (PODPLAN_PLUGIN_UID), by the programs that the Dockerfile
-installs (in PODPLAN_PLUGIN_BIN). `make test` runs them as whoever runs the tests, and in the process of the
-tests, except where a test gives a deadline: a process takes a third of a second.
+`make integration` runs every command as user 999 (PODPLAN_PLUGIN_UID), with the programs that the Dockerfile
+installs (in PODPLAN_PLUGIN_BIN). `make test` runs them as the current user, and in the process of the tests,
+except if a test sets a deadline: a process takes a third of a second.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ DEPLOY = ROOT / "deploy" / "argocd"
 BIN = Path(os.environ.get("PODPLAN_PLUGIN_BIN") or Path(sys.executable).parent)
 UID = int(os.environ.get("PODPLAN_PLUGIN_UID") or os.geteuid())
 ALL_AS_PROCESSES = "PODPLAN_PLUGIN_UID" in os.environ
-DEADLINE = 60.0  # of Argo CD, for all that a render takes
+DEADLINE = 60.0  # of Argo CD, for a whole render
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 KUBECTL = shutil.which("kubectl")
 REQUIRED = bool(os.environ.get("PODPLAN_REQUIRE_KUBECTL"))
@@ -47,15 +46,15 @@ SERVED = (
 
 
 class PluginError(Exception):
-    """What Argo CD shows in its UI, and keeps."""
+    """The error that Argo CD shows in its UI, and caches."""
 
 
 class Refused(Exception):
-    """A repository that Argo CD does not hand over."""
+    """A repository that Argo CD rejects."""
 
 
 class Plugin(NamedTuple):
-    """What argocd-cmp-server takes from plugin.yaml."""
+    """The fields of plugin.yaml that argocd-cmp-server uses."""
 
     name: str
     generate: list[str]
@@ -64,7 +63,7 @@ class Plugin(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """How a command ended, and what it printed."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -72,7 +71,7 @@ class Answer(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A repository as it was handed over, and the folder of the Application in it."""
+    """A copy of a repository, and the folder of the Application in it."""
 
     root: Path
     folder: Path
@@ -80,7 +79,7 @@ class Copy(NamedTuple):
 
 
 def plugin(path: Path = DEPLOY / "plugin.yaml") -> Plugin:
-    """The plugin in a file; refused for what argocd-cmp-server refuses."""
+    """Return the plugin in a file; rejects what argocd-cmp-server rejects."""
     data = yaml.safe_load(path.read_text())
     spec = data["spec"]
     assert data["kind"] == "ConfigManagementPlugin"
@@ -97,7 +96,7 @@ def plugin(path: Path = DEPLOY / "plugin.yaml") -> Plugin:
 
 
 def copy(repository: Path, into: Path, path: str = ".", sent: str = ".", git: bool = True) -> Copy:
-    """The repository as the plugin gets it, for the Application at ``path``.
+    """Copy the repository as the plugin gets it, for the Application at ``path``.
 
     ``sent`` is the common root that --plugin-use-manifest-generate-paths leaves; without ``git``, the
     operator excludes that folder.
@@ -119,7 +118,7 @@ def copy(repository: Path, into: Path, path: str = ".", sent: str = ".", git: bo
 
 
 def _open_way(into: Path) -> None:
-    """Let the user of the plugin reach the copy: the folders of tests are closed to others."""
+    """Give the user of the plugin access to the copy: test folders are private."""
     for above in into.parents if os.geteuid() != UID else ():
         mode = above.stat().st_mode
         if not mode & 0o001:
@@ -127,7 +126,7 @@ def _open_way(into: Path) -> None:
 
 
 def image_variables() -> dict[str, str]:
-    """The ENV of the Dockerfile, with the programs where they are here."""
+    """Return the ENV of the Dockerfile, with local paths of the programs."""
     text = re.sub(r"\\\n\s*", "", (DEPLOY / "Dockerfile").read_text())
     [line] = re.findall(r"^ENV (.*)$", text, re.MULTILINE)
     found = dict(pair.split("=", 1) for pair in line.split())
@@ -135,7 +134,7 @@ def image_variables() -> dict[str, str]:
 
 
 def variables(where: Copy, parameters: Any = None, **more: str) -> dict[str, str]:
-    """What a command of the plugin finds in its environment; an Application may have no ``parameters``."""
+    """Return the environment of a command of the plugin; an Application may have no ``parameters``."""
     text = json.dumps(parameters)
     application = {
         "ARGOCD_APP_NAME": "training",
@@ -164,7 +163,7 @@ def _folded(name: str) -> str:
 
 
 def run(command: Sequence[str], where: Copy, env: Mapping[str, str], deadline: float | None = None) -> Answer:
-    """A command of the plugin, ended with its whole session when the deadline is over."""
+    """Run a command of the plugin; on timeout its whole session is ended."""
     if deadline is None and not ALL_AS_PROCESSES:
         return _run_here(command, where, env)
     as_user: dict[str, Any] = {"user": UID, "group": UID, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -195,13 +194,13 @@ def run(command: Sequence[str], where: Copy, env: Mapping[str, str], deadline: f
 
 
 def _run_here(command: Sequence[str], where: Copy, env: Mapping[str, str]) -> Answer:
-    """A command of podplan in this process, with the folder and the variables that it would have."""
+    """Run a command of podplan in this process, with its folder and variables."""
     program, *arguments = command
     assert program == "podplan"
     stop = signal.getsignal(signal.SIGTERM)
     try:
         with chdir(where.folder), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(resource, "setrlimit", lambda *_: None)  # it would hold for the tests, too
+            patch.setattr(resource, "setrlimit", lambda *_: None)  # it would apply to the tests, too
             for name in set(os.environ) - set(env):
                 patch.delenv(name)
             for name, value in env.items():
@@ -213,7 +212,7 @@ def _run_here(command: Sequence[str], where: Copy, env: Mapping[str, str]) -> An
 
 
 def matches(where: Copy, deadline: float | None = None) -> bool:
-    """Whether the plugin is for an Application that names none; raises PluginError for a fault."""
+    """Whether the plugin discovers an Application; raises PluginError on failure."""
     answer = run(plugin().discover, where, variables(where), deadline)
     if answer.code:
         raise PluginError(_told(plugin().discover, answer))
@@ -221,7 +220,7 @@ def matches(where: Copy, deadline: float | None = None) -> bool:
 
 
 def announcements(where: Copy, deadline: float | None = None) -> list[dict[str, Any]]:
-    """The parameters that the UI shows; that call gets fewer variables."""
+    """Return the parameters that the UI shows; that call gets fewer variables."""
     kept = [*image_variables(), "ARGOCD_APP_NAME", "ARGOCD_APP_PROJECT_NAME", "ARGOCD_APP_SOURCE_REPO_URL"]
     every = variables(where)
     answer = run(plugin().parameters, where, {name: every[name] for name in kept}, deadline)
@@ -238,7 +237,7 @@ def generate(
     deadline: float | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Answer:
-    """What the plugin says of an Application; raises PluginError for what Argo CD shows as one."""
+    """Generate the manifests of an Application; raises PluginError for an error that Argo CD shows."""
     command = [*plugin().generate, *flags]
     answer = run(command, where, {**variables(where, parameters), **(env or {})}, deadline)
     if answer.code:
@@ -253,13 +252,13 @@ def _told(command: Sequence[str], answer: Answer) -> str:
 
 
 def objects(text: str) -> list[Any]:
-    """The objects in what a plugin printed, as Argo CD decodes them: Lists are taken apart."""
+    """Return the objects in the output of a plugin, as Argo CD decodes them: Lists are split."""
     found = decoded_by_kubectl(text) if KUBECTL or REQUIRED else list(yaml.safe_load_all(text))
     return [entry for one in found if one for entry in (one["items"] if one["kind"] == "List" else [one])]
 
 
 def decoded_by_kubectl(text: str) -> list[Any]:
-    """The same by kubectl, whose decoder is that of Argo CD; it adds a label, which is taken away again."""
+    """Decode with kubectl, whose decoder is that of Argo CD; a label that it adds is removed."""
     done = subprocess.run(
         [str(KUBECTL), "label", "--local", "--dry-run=client", "-f", "-", "zz-oracle=1", "-o", "json"],
         input=text,

@@ -1,4 +1,4 @@
-"""Running the examples of the policies that podplan ships, with the default rules beside them."""
+"""Runs the examples of the bundled policies, together with the default rules."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["build_inventory", "findings", "fix_example", "list_violation_paths",
 
 
 def findings(example: Mapping[str, Any], code: str) -> list[Finding]:
-    """What podplan says of an example, with the default rules and the rule that it is an example of."""
+    """Return the findings of an example, with the default rules and the rule that it is an example of."""
     return examples.find_violations(example, select_with(code))
 
 
 @cache
 def select_with(code: str) -> list[Policy]:
-    """The default rules and one more."""
+    """Return the default rules and one more."""
     return select_policies(load_builtin_policies(), RuleSelection(extend_select=(code,)))
 
 
 def nagging(found: list[Finding]) -> list[str]:
-    """What is an error or a warning, as lines to read in a failed test."""
+    """Format errors and warnings as lines for the message of a failed test."""
     return [f"{one.rule}: {one.message}" for one in found if one.severity >= Severity.WARNING]

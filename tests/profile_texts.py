@@ -1,4 +1,4 @@
-"""Profiles written in tests: from text to documents, and through resolution."""
+"""Profiles in tests: from text to documents, and through resolution."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
 
 
 def doc(text: str, file: str = "profile.yaml") -> TracedDocument:
-    """The document of a file with ``text``."""
+    """Build the document of a file with ``text``."""
     source = parse_yaml(text.encode(), file)
     assert not source.diagnostics
     return TracedDocument(file, source.documents[0].data, source=source.documents[0])
 
 
 def profile(spec: str, head: str = HEAD) -> str:
-    """The text of a profile whose spec is ``spec``, indented by two spaces."""
+    """Return the text of a profile whose spec is ``spec``, indented by two spaces."""
     return head + "".join(f"  {line}\n" for line in spec.strip("\n").splitlines())
 
 
@@ -34,7 +34,7 @@ def run(
     sets: Mapping[str, str] | None = None,
     inventory: TracedDocument | None = None,
 ) -> Resolution:
-    """The resolution of the profile ``text``; ``bases`` are the texts of files by name."""
+    """Resolve the profile ``text``; ``bases`` are the texts of files by name."""
     files = bases or {}
 
     def load(reference: str, _: TracedDocument) -> TracedDocument | Diagnostic:
@@ -48,7 +48,7 @@ def run(
 
 
 def one(text: str, **more: Any) -> TracedDocument:
-    """The only variant of a profile without problems."""
+    """Return the only variant of a profile without diagnostics."""
     result = run(text, **more)
     assert result.diagnostics == ()
     (variant,) = result.variants
@@ -56,29 +56,30 @@ def one(text: str, **more: Any) -> TracedDocument:
 
 
 def spec(text: str, **more: Any) -> Any:
-    """The resolved spec of a profile with one variant and no problems."""
+    """Return the resolved spec of a profile with one variant and no diagnostics."""
     return one(text, **more).data["spec"]
 
 
 def faults(text: str, **more: Any) -> list[tuple[str, int]]:
     """The rule and the line of each problem."""
-    return [(problem.rule, line(document, problem)) for document, problem in run(text, **more).diagnostics]
+    return [(problem.rule, line(problem)) for problem in run(text, **more).diagnostics]
 
 
 def messages(text: str, **more: Any) -> str:
     """The sentences of all problems."""
-    return "\n".join(problem.message for _, problem in run(text, **more).diagnostics)
+    return "\n".join(problem.message for problem in run(text, **more).diagnostics)
 
 
-def line(document: TracedDocument, problem: Diagnostic) -> int:
+def line(problem: Diagnostic) -> int:
     """The line of the file that a problem leads to."""
-    last = trace_to_source(document, problem.path)[-1]
+    assert problem.doc is not None
+    last = trace_to_source(problem.doc, problem.path)[-1]
     assert last.doc.source is not None
     return last.doc.source.span(last.path, problem.on_key).line
 
 
 def came_from(document: TracedDocument, path: Path) -> str:
-    """``file:line`` that gave a value, or the flag."""
+    """Return ``file:line`` that set a value, or the flag."""
     last = trace_to_source(document, path)[-1]
     if last.doc.source is not None:
         return f"{last.doc.source.file}:{last.doc.source.span(last.path).line}"
@@ -88,7 +89,7 @@ def came_from(document: TracedDocument, path: Path) -> str:
 
 
 def paths(value: Any, path: Path = ()) -> list[Path]:
-    """Every path of plain data."""
+    """Return every path of plain data."""
     result: list[Path] = [path]
     if isinstance(value, dict):
         for key, below in value.items():

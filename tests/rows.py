@@ -1,6 +1,6 @@
 """Tables of rows that one test checks: every row that fails is reported by its id.
 
-A parametrised test costs more than the check itself where a table has hundreds of rows.
+With hundreds of rows a parametrised test would cost more than the check itself.
 """
 
 from __future__ import annotations

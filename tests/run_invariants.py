@@ -1,4 +1,4 @@
-"""What holds of every run, whatever it is over: places exist, reports say the same, fixes hold."""
+"""Invariants of every run: locations exist, reports agree, fixes work."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ Key = tuple[str, str]
 
 
 def checked(texts: Texts, settings: PipelineSettings) -> CheckResult:
-    """What is said of files that are nowhere but here."""
+    """Check files that exist only as texts."""
     found = [parse_yaml(text.encode("utf-8", "surrogatepass"), file) for file, text in texts.items()]
     return check_sources(found, settings, Loader(unsaved_texts=texts))
 
 
 def check_places(result: CheckResult, texts: Texts) -> None:
-    """Every place of every finding is in its file: 1-based, within the line, and no end before its start."""
+    """Assert that every location of every finding is in its file: 1-based, within the line, and no end
+    before its start."""
     lengths = {file: [len(line) for line in LINE_BREAK.split(text)] for file, text in texts.items()}
     for found in result.all_findings:
         for where in places(found):
@@ -45,14 +46,15 @@ def places(found: Finding) -> Iterator[Location]:
 
 def check_place(where: Location, lengths: list[int], rule: str) -> None:
     for line, column in ((where.line, where.column), (where.end_line, where.end_column)):
-        # An empty file has one line; what is at the end of a line is one column behind it.
+        # An empty file has one line; the end of a line is one column after it.
         assert 1 <= line <= len(lengths), f"{rule}: line {line} of {len(lengths)}"
         assert 1 <= column <= lengths[line - 1] + 1, f"{rule}: column {column} of line {line}"
     assert (where.line, where.column) <= (where.end_line, where.end_column), f"{rule}: ends before it starts"
 
 
 def check_reports(result: CheckResult) -> None:
-    """Every format can be written, twice the same, and those in JSON have a line for each finding."""
+    """Assert that every format renders, twice the same, and that those in JSON have a line for each
+    finding."""
     texts = {name: render_report(result, name) for name in (*FORMATS, "statistics")}
     for name, text in texts.items():
         text.encode()
@@ -65,7 +67,7 @@ def check_reports(result: CheckResult) -> None:
 
 
 def check_fixes(texts: Texts, settings: PipelineSettings, unsafe: bool = True) -> FixResult:
-    """All fixes made: each finding is gone, the texts can be read, and no error is there that was not."""
+    """Apply all fixes; assert that each finding is gone, the texts parse, and there is no new error."""
     before = checked(texts, settings)
 
     def again(changed: Texts) -> CheckResult:
@@ -80,24 +82,24 @@ def check_fixes(texts: Texts, settings: PipelineSettings, unsafe: bool = True) -
 
 
 def _form_was_mended(before: CheckResult) -> bool:
-    """Whether some document was not looked at as a whole, so that more can be said of it afterwards."""
+    """Whether some document could not be checked completely, so that fixes may reveal more findings."""
     return any(found.rule.startswith(("YAML", "SCHEMA", "PROF", "CR")) for found in before.findings)
 
 
 def errors(result: CheckResult) -> Counter[Key]:
-    """How many errors of each rule are in each file."""
+    """Count the errors of each rule in each file."""
     found = (one for one in result.findings if one.severity is Severity.ERROR)
     return Counter((one.rule, one.location.file) for one in found)
 
 
 def bounded(result: CheckResult) -> CheckResult:
-    """The result, unless files were left out for a bound: that is not what is looked at here."""
+    """Return the result, unless files exceeded a limit, which is not tested here."""
     if result.limit_hits:
         raise LimitExceeded(result.limit_hits[0].message)
     return result
 
 
 def check_refusal(error: Exception) -> None:
-    """What is refused is refused with words."""
+    """Assert that an error has a message."""
     assert str(error).strip()
     assert "Traceback" not in str(error)

@@ -1,4 +1,4 @@
-"""One set of findings for the tests of all formats, with text in it that would do harm if it got out."""
+"""Findings for the tests of all formats, with hostile text that would do harm if it were not escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROFILE = (
 )
 NODES = "spec:\n  hardware:\n    h100x8: {gpus: 8}\n"
 EVIL = "apiVersion: v1\n\x1b[31mkind\x1b[0m: ::error::Pod ##[error]\u202ex\n"
-# Names that GitHub, XML, Markdown, a terminal or a URI would take for something else.
+# A name with a special meaning for GitHub, XML, Markdown, a terminal or a URI.
 EVIL_FILE = "jobs/::error file=a,line=1::|`<b>\x1b[2J\n.yaml"
 TEXTS = {"jobs/bert.yaml": PROFILE, "clusters/prod 1.yaml": NODES, EVIL_FILE: EVIL}
 

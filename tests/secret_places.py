@@ -1,4 +1,4 @@
-"""Repositories that hold a secret, in each place that may have one, in a line that podplan reports."""
+"""Repositories with a secret, in each possible place, on a line that podplan reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def profile(text: str) -> dict[str, str]:
 
 
 def cr(container: str) -> dict[str, str]:
-    """A CR with more fields in its container."""
+    """Build a CR with further fields in its container."""
     return {"job.yaml": CR.replace("]}\n", f"], {container}}}\n")}
 
 
@@ -47,7 +47,7 @@ def on_base(text: str) -> dict[str, str]:
 
 
 def broken(lines: str) -> dict[str, str]:
-    """A profile with lines among its variables that are no YAML."""
+    """Build a profile with lines among its variables that are no YAML."""
     return profile(f"  env:\n    A: b\n    {lines}\n    C: d\n")
 
 
@@ -59,7 +59,7 @@ def as_param(text: str, used_by: str) -> dict[str, str]:
     return {"job.yaml": PROFILE + f"  params: {text}\n" + used_by}
 
 
-# What has the secret -> the files of a repository, with MARK for it.
+# The place of the secret -> the files of a repository, with MARK in its place.
 OF_VARIABLES: dict[str, dict[str, str]] = {
     "variable": profile("  env: {X: a, HF_TOKEN: MARK, oops: [1]}\n"),
     "variable in camel case": profile("  env: {dbPassword: MARK, oops: [1]}\n"),

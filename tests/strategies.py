@@ -1,4 +1,4 @@
-"""Hypothesis strategies for CRs of all five systems: valid ones, and ones that are odd but maybe legal."""
+"""Hypothesis strategies for CRs of all five systems: valid ones, and odd ones that may be valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = st.one_of(FEW, st.sampled_from([10_000, 2_147_483_647]))
 
 job_names = st.from_regex(r"[a-z]{3,7}(-[a-z0-9]{1,3})?", fullmatch=True)
 types = st.sampled_from(["worker", "ps", "master", "node", "chief"])
-# Without "-", so that no text looks like the name of a replica by chance.
+# Without "-", so that no text is accidentally the name of a replica.
 texts = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs"), exclude_characters="-"))
 words = st.one_of(
     texts,
@@ -35,7 +35,7 @@ labels = st.dictionaries(st.sampled_from(["team", "a/b", "replica-type"]), st.sa
 
 @st.composite
 def optional(draw: st.DrawFn, always: Object, /, **maybe: st.SearchStrategy[Any]) -> Object:
-    """``always``, and each of ``maybe`` or not."""
+    """Draw ``always``, with any subset of ``maybe``."""
     found = dict(always)
     for key, strategy in maybe.items():
         if draw(st.booleans()):
@@ -102,7 +102,7 @@ def run_modes(draw: st.DrawFn, names: Sequence[str]) -> Object:
 
 
 def shared(names: Sequence[str]) -> dict[str, st.SearchStrategy[Any]]:
-    """What every kind may say."""
+    """Return the fields that every kind may have."""
     section = optional({}, queue=st.just("research"), priority=st.integers(0, 100))
     return {"runMode": run_modes(names), "scheduler": optional({}, t9kScheduler=section)}
 
@@ -220,7 +220,7 @@ def colossalai_spec(draw: st.DrawFn, replicas: st.SearchStrategy[int], dialect: 
 
 @st.composite
 def crs(draw: st.DrawFn, replicas: st.SearchStrategy[int] = FEW, systems: Sequence[str] = SYSTEMS) -> Object:
-    """A CR without a fault."""
+    """Draw a valid CR."""
     system = draw(st.sampled_from(systems))
     specs: dict[str, Any] = {
         "GenericJob": generic_spec,
@@ -249,7 +249,7 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
 
 @st.composite
 def odd_crs(draw: st.DrawFn) -> Object:
-    """A CR of which some parts are gone or are something else."""
+    """Draw a CR with some parts removed or replaced."""
     cr = copy.deepcopy(draw(crs(MANY)))
     for _ in range(draw(st.integers(1, 4))):
         holder, key = draw(st.sampled_from(_places(cr)))
@@ -263,6 +263,6 @@ def odd_crs(draw: st.DrawFn) -> Object:
 
 
 def _places(data: Any) -> list[tuple[Any, Any]]:
-    """Every (holder, key) below ``data``."""
+    """Return every (holder, key) below ``data``."""
     keys = list(data) if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
     return [place for key in keys for place in ((data, key), *_places(data[key]))]

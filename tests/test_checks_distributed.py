@@ -177,14 +177,14 @@ def test_ranks(types: dict[str, int], rank: str, expected: list[str]) -> None:
     [
         (
             ["--include=train-worker-9999:0"],
-            ["DS005: --include has deepspeed use 1 worker of 10000; the others wait in vain"],
+            ["DS005: --include limits deepspeed to 1 worker of 10000: the others stay idle"],
         ),
         (
             ["--include=train-worker-10000"],
             [
                 "DS001: --include names train-worker-10000, which is not in the hostfile "
                 "(train-worker-0 to train-worker-9999)",
-                "DS005: --include has deepspeed use 1 worker of 10000; the others wait in vain",
+                "DS005: --include limits deepspeed to 1 worker of 10000: the others stay idle",
             ],
         ),
         (

@@ -75,7 +75,9 @@ def test_nothing_is_said_of_the_whole_where_only_a_part_is_seen(folder: Path) ->
 
 def test_a_param_of_a_base_that_nothing_reads_is_not_said_of_the_profile(folder: Path) -> None:
     write(folder, "  extends: [base.yaml]\n  params: {epochs: {type: integer, default: 1}}\n")
-    assert [finding.message for finding in found(folder, "PROF100")] == ["nothing reads the param epochs"]
+    assert [finding.message for finding in found(folder, "PROF100")] == [
+        "no expression reads the param epochs"
+    ]
 
 
 def test_a_param_that_only_the_base_reads_is_read(folder: Path) -> None:
@@ -96,7 +98,7 @@ def test_equal_instances_are_found_within_an_environment(folder: Path) -> None:
     more = "  extends: [base.yaml]\n  matrix: {axes: {lr: [0.1, 0.2], try: [1, 2]}}\n"
     write(folder, f"{more}  environments: {{dev: {{replicas: 1}}}}\n")
     [finding] = found(folder, "PROF106")
-    assert "train-lr-0-1-try-1 and train-lr-0-1-try-2 differ in nothing" in finding.message
+    assert "train-lr-0-1-try-1 and train-lr-0-1-try-2 differ only in the name" in finding.message
 
 
 def test_the_value_of_a_secret_is_nowhere_in_what_is_said(folder: Path) -> None:

@@ -90,7 +90,7 @@ def test_backends_of_torch_are_known(backend: str) -> None:
 def test_backends_that_torch_does_not_have(job: Data, backend: str) -> None:
     found = said(job, "TORCH003")
     assert len(found) == bool(backend)
-    assert not backend or f'has no rendezvous backend "{backend}"' in found[0]
+    assert not backend or f'does not have the rendezvous backend "{backend}"' in found[0]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,10 @@ def test_backends_that_torch_does_not_have(job: Data, backend: str) -> None:
         ),
         (torchrun(2, {"rdzvBackend": "etcd", "extraOptions": ["--rdzv_endpoint=etcd:2379"]}), ""),
         (torchrun(2, {"rdzvBackend": "etcd", "extraOptions": ["--standalone"]}), ""),
-        (generic({"w": 1}, "torchrun --rdzv_backend=etcd a.py"), "localhost:2379, for no endpoint is given"),
+        (
+            generic({"w": 1}, "torchrun --rdzv_backend=etcd a.py"),
+            "localhost:2379, because no endpoint is set",
+        ),
         (generic({"w": 1}, "torchrun --rdzv_backend=etcd --rdzv_endpoint=$ETCD a.py"), ""),
         (generic({"w": 1}, f"etcd & torchrun --rdzv_backend=etcd {AT_FIRST} a.py"), ""),
     ],
@@ -195,7 +198,7 @@ def test_a_custom_command_of_one_worker_is_counted() -> None:
 
 def test_the_launchers_of_a_custom_command_are_checked() -> None:
     assert said(custom(1, "torchrun --nnodes=x a.py"), "TORCH001") == [
-        'TORCH001 torchrun refuses its command line: --nnodes takes N or MIN:MAX, not "x"'
+        'TORCH001 torchrun rejects its command line: --nnodes must be N or MIN:MAX, not "x"'
     ]
     assert len(said(custom(1, "accelerate launch --cpu --tpu a.py"), "DIST012")) == 1
     assert len(said(custom(1, "torchrun python a.py"), "DIST013")) == 1
@@ -247,9 +250,9 @@ def test_options_of_torchrun_that_colossalai_run_hands_on(words: list[str], at: 
 )
 def test_arguments_of_the_script_that_colossalai_run_takes(script: list[str], words: list[str]) -> None:
     expected = [f'CA005 "{word}" does not reach the script' for word in words]
-    assert [line.partition(":")[0] for line in said(colossal(script=script), "CA005")] == expected
+    assert [line.partition(",")[0] for line in said(colossal(script=script), "CA005")] == expected
     found = said(colossal_launcher(command=script), "CA005")
-    assert [line.partition(":")[0] for line in found] == expected
+    assert [line.partition(",")[0] for line in found] == expected
 
 
 def test_variables_of_torchrun_on_the_launcher() -> None:

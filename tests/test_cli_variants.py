@@ -142,4 +142,4 @@ spec:
     run = podplan("check", "--format", "concise", "--set", "params.nodes=many", "p.yaml", cwd=tmp_path)
     assert run.code == 1
     assert "p.yaml:8:29: error TORCH001 " in run.out
-    assert '--nnodes takes N or MIN:MAX, not "many"' in run.out
+    assert '--nnodes must be N or MIN:MAX, not "many"' in run.out

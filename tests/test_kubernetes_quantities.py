@@ -83,7 +83,7 @@ def test_whole() -> None:
         (
             "dns-label",
             "a\n",
-            "may hold only lower-case letters, digits and '-', with a letter or digit at both ends",
+            "may contain only lower-case letters, digits and '-', with a letter or digit at both ends",
         ),
         ("dns-label", "", "is empty"),
         ("qualified-name", "example.com/" + "x" * 63, ""),

@@ -106,7 +106,7 @@ def test_the_sizes_of_what_is_stored() -> None:
     assert kubernetes.validate_object(config) == []
     config["binaryData"] = {"b": "AAAA"}
     (problem,) = kubernetes.validate_object(config)
-    assert problem.message == "the values have 1048579 bytes in all; at most 1048576 are allowed"
+    assert problem.message == "the values have 1048579 bytes in total; at most 1048576 are allowed"
     pod = changed("Pod", {"metadata.annotations": {"a": "x" * 2**18}})
     (problem,) = kubernetes.validate_object(pod)
     assert problem.path == ("metadata", "annotations")
@@ -115,7 +115,7 @@ def test_the_sizes_of_what_is_stored() -> None:
 def test_a_dangling_mount_names_the_near_volume() -> None:
     pod = changed("Pod", {"spec.containers[0].volumeMounts[0].name": "shn"})
     assert [p.message for p in kubernetes.validate_object(pod)] == [
-        'no volume "shn" in this Pod; did you mean "shm"?'
+        'the Pod has no volume "shn"; did you mean "shm"?'
     ]
 
 

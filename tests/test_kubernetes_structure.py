@@ -143,7 +143,7 @@ def test_an_unknown_field_names_the_near_one() -> None:
         'unknown field "imagePullPolcy"; did you mean "imagePullPolicy"?',
         path,
         on_key=True,
-        fix=DocumentFix('call it "imagePullPolicy"', "rename", path, "imagePullPolicy"),
+        fix=DocumentFix('rename it to "imagePullPolicy"', "rename", path, "imagePullPolicy"),
     )
 
 
@@ -175,8 +175,8 @@ def test_a_wrong_type_says_how_to_mend_it_and_does_not_show_the_value() -> None:
         "SCHEMA002",
         "value must be a string, not an integer",
         ("value",),
-        help="put the value in quotes",
-        fix=DocumentFix("put it in quotes", "quote", ("value",), safe=True),
+        help="add quotes around the value",
+        fix=DocumentFix("add quotes", "quote", ("value",), safe=True),
     )
 
 

@@ -150,7 +150,7 @@ def test_a_secret_is_not_known() -> None:
 
 def test_a_reference_that_nobody_sets_stays() -> None:
     found = only(find_programs(container(["torchrun", "--nnodes=$(N)", "a.py"])))
-    assert [fault.message for fault in found.errors] == ['--nnodes takes N or MIN:MAX, not "$(N)"']
+    assert [fault.message for fault in found.errors] == ['--nnodes must be N or MIN:MAX, not "$(N)"']
     assert found.errors[0].path == ("command", 1)
     more = find_programs(
         {"command": ["torchrun", "--nnodes=$(N)", "a.py"], "envFrom": [{"configMapRef": {"name": "c"}}]}

@@ -48,7 +48,7 @@ def script_fault(words: list[str]) -> str:
 @pytest.mark.parametrize("line", RUN)
 @pytest.mark.parametrize("word", PROGRAMS)
 def test_a_program_is_no_script(line: str, word: str) -> None:
-    assert f'takes "{word}" for' in script_fault([*line.split(), word, "train.py"])
+    assert f'treats "{word}" as' in script_fault([*line.split(), word, "train.py"])
 
 
 @pytest.mark.parametrize("line", RUN)
@@ -60,18 +60,18 @@ def test_what_python_can_run_is_a_script(line: str, word: str) -> None:
 @pytest.mark.parametrize("line", RUN)
 @pytest.mark.parametrize("word", ["train.py --lr 1", "python train.py", "/usr/bin/env python train.py"])
 def test_a_script_and_its_arguments_are_words_of_their_own(line: str, word: str) -> None:
-    assert script_fault([*line.split(), word]).endswith(f'takes all of "{word}" for the name of one file')
+    assert script_fault([*line.split(), word]).endswith(f'treats "{word}" as the name of one file')
 
 
 def test_an_empty_word_is_no_script() -> None:
-    assert script_fault(["torchrun", "", "train.py"]) == "torchrun takes an empty word for the script"
+    assert script_fault(["torchrun", "", "train.py"]) == "torchrun treats an empty word as the script"
 
 
 @pytest.mark.parametrize("option", ["--module", "-m"])
 def test_a_module_is_no_file(option: str) -> None:
     assert script_fault(["torchrun", option, "pkg.train"]) == ""
     said = script_fault(["torchrun", option, "train.py"])
-    assert said == 'torchrun -m takes the name of a module, and "train.py" is a file'
+    assert said == 'torchrun -m needs the name of a module, but "train.py" is a file'
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_options_in_one_word(words: list[str], expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["torchrun", "--lr", "1"], 'torchrun has no option "--lr", and no script stands before it'),
+        (["torchrun", "--lr", "1"], 'torchrun has no option "--lr", and no script precedes it'),
         (
             ["torchrun", "--config", "a.yaml"],
-            'torchrun has no option "--config", and no script stands before it',
+            'torchrun has no option "--config", and no script precedes it',
         ),
-        (["torchrun", "--lr=1"], 'torchrun has no option "--lr", and no script stands before it'),
+        (["torchrun", "--lr=1"], 'torchrun has no option "--lr", and no script precedes it'),
         (["torchrun", "--nproc_per_nodes=2", "train.py"], 'torchrun has no option "--nproc_per_nodes"'),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podplan.core.findings import Diagnostic
 from podplan.core.provenance import (
     Flag,
     Origin,
@@ -15,7 +16,7 @@ from podplan.core.provenance import (
     find_origin,
     root_cursor,
 )
-from podplan.profile.merge import FieldArea, TracedDiagnostics, is_expression, merge_values
+from podplan.profile.merge import FieldArea, is_expression, merge_values
 from tests.profile_texts import paths
 
 
@@ -27,11 +28,11 @@ def plain(data: Any, name: str) -> TracedDocument:
 def merged(
     base: Any, over: Any, strict: bool = False, area: FieldArea | None = None
 ) -> tuple[Any, list[str]]:
-    problems: TracedDiagnostics = []
+    problems: list[Diagnostic] = []
     below, above = root_cursor(plain(base, "base")), root_cursor(plain(over, "over"))
     tree = merge_values(below, above, problems, strict=strict, area=area or FieldArea())
     return build_traced_document(attribute_to(Flag("test"), tree), "merged").data, [
-        problem.rule for _, problem in problems
+        problem.rule for problem in problems
     ]
 
 
@@ -150,7 +151,7 @@ def test_overlays_of_one_environment_merge_and_keep_their_nulls() -> None:
 
 
 def test_what_is_replaced_is_noted() -> None:
-    problems: TracedDiagnostics = []
+    problems: list[Diagnostic] = []
     base, over = plain({"a": 1, "m": {"b": 1}}, "base"), plain({"a": 2, "m": {"b": 2}}, "over")
     result = build_traced_document(merge_values(root_cursor(base), root_cursor(over), problems), "merged")
     for path in (("a",), ("m", "b")):
@@ -195,13 +196,13 @@ def test_over_nothing_a_profile_stays_as_it_is(over: Any) -> None:
 
 @given(maps, maps, st.booleans())
 def test_no_form_of_profile_raises_and_all_is_traced(base: Any, over: Any, strict: bool) -> None:
-    problems: TracedDiagnostics = []
+    problems: list[Diagnostic] = []
     tree = merge_values(
         root_cursor(plain(base, "base")), root_cursor(plain(over, "over")), problems, strict=strict
     )
     result = build_traced_document(tree, "merged")
     assert all(find_origin(result, path) for path in paths(result.data))
-    assert all(document.name in ("base", "over") for document, _ in problems)
+    assert all(one.doc and one.doc.name in ("base", "over") for one in problems)
 
 
 @given(maps, maps)
@@ -214,11 +215,11 @@ def test_the_overlay_wins_wherever_it_has_a_scalar(base: Any, over: Any) -> None
 
 def test_so_many_wrong_names_of_one_list_are_compared_with_those_that_it_has_and_no_more() -> None:
     """90,000 of them, each compared with as many, were a quarter of an hour."""
-    problems: TracedDiagnostics = []
+    problems: list[Diagnostic] = []
     base = {"data": [{"name": f"a{one}"} for one in range(20)]}
     over = {"data": [{"name": f"wrong-{one}"} for one in range(300)]}
     merge_values(root_cursor(plain(base, "base")), root_cursor(plain(over, "over")), problems, strict=True)
-    messages = [problem.message for _, problem in problems]
+    messages = [problem.message for problem in problems]
     assert len(messages) == 300
     assert messages[0].startswith('"data" has no entry named "wrong-0" to overlay; there is a0, a1,')
     assert messages[-1] == '"data" has no entry named "wrong-299" to overlay'

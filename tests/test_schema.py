@@ -275,7 +275,7 @@ def test_only_a_spelling_that_migrate_replaces_is_left_to_it() -> None:
         for kind in ("DeepspeedJob", "mpijob")
     }
     assert helps == {
-        "DeepspeedJob": "write kind: DeepSpeedJob, or let podplan migrate do it",
+        "DeepspeedJob": "write kind: DeepSpeedJob, or run podplan migrate",
         "mpijob": "write kind: MPIJob",
     }
 

@@ -157,9 +157,12 @@ def test_a_reference_is_read_as_the_validator_reads_it(name: str, reference: str
         ({"$ref": "a", "$defs": {"a": {"$id": "a"}}}, 'unknown keyword "$id"'),
         ({"$dynamicRef": "#"}, 'unknown keyword "$dynamicRef"'),
         ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "is not in this schema"),
-        ({"$ref": "#/const", "const": {"dependencies": {"a": SELF}}}, '"#/const" leads to no schema; write'),
+        (
+            {"$ref": "#/const", "const": {"dependencies": {"a": SELF}}},
+            '"#/const" does not refer to a schema; define',
+        ),
         ({"$ref": "#/enum/0", "enum": [{"$anchor": "a", "$dynamicRef": "#a"}]}, "Anchor 'a' does not exist"),
-        ({"$ref": "#/$defs", "$defs": {"not": True}}, "leads to no schema"),
+        ({"$ref": "#/$defs", "$defs": {"not": True}}, "does not refer to a schema"),
         ({"anyOf": [{"$ref": "#/allOf/0/title"}], "allOf": [{"title": "a"}]}, ""),
     ],
 )

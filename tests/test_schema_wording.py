@@ -76,7 +76,7 @@ def told(data: Any) -> list[str]:
         ({"shape": 5}, ["SCHEMA002 /shape: shape must be a mapping or a string, not an integer"]),
         ({"keys": {"A": 1}}, ['SCHEMA006 /keys/A: the key "A" must be a lower-case word']),
         ({"bare": "b"}, ['SCHEMA006 /bare: bare must be of the form ^a+$, not "b"']),
-        ({"never": {"x": 1}}, ["SCHEMA009 /never/x: x may not stand here"]),
+        ({"never": {"x": 1}}, ["SCHEMA009 /never/x: x is not allowed here"]),
         ({"unique": [1, 1]}, ["SCHEMA007 /unique: unique has the same entry twice"]),
         ({"few": [1]}, ["SCHEMA005 /few: few must have at least 2 entries, not 1"]),
         ({"few": [1, 2, 3, 4]}, ["SCHEMA005 /few: few must have at most 3 entries, not 4"]),

@@ -45,7 +45,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Policy]:
         emit_documents(export_vap(load_builtin_policies())), encoding="utf-8"
     )
     found = load_custom_policies([str(folder)], ())
-    assert [problem.message for _, problem in found.diagnostics] == []
+    assert [problem.message for problem in found.diagnostics] == []
     by_name = {policy.rule.code: policy for policy in found.policies}
     return {code: by_name[read_back(f"podplan-{code.lower()}")] for code in EXPORTED}
 

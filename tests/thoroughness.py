@@ -1,4 +1,4 @@
-"""How much of a test runs: all of it under --thorough, else a part."""
+"""How much of a test runs: all of it with --thorough, else a part."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from hypothesis import settings
 
 
 def examples(number: int, short: int | None = None) -> int:
-    """``number`` under --thorough, else ``short`` or a third (the profiles are in tests/conftest.py)."""
+    """Return ``number`` with --thorough, else ``short`` or a third (the profiles are in
+    tests/conftest.py)."""
     if short is not None and settings().max_examples < 100:
         return short
     return max(number * settings().max_examples // 100, 5)
 
 
 def mark_long(names: Iterable[str], short: Collection[str]) -> list[Any]:
-    """Names for ``parametrize``: all are run under --thorough, and those in ``short`` in each run."""
+    """Return names for ``parametrize``: all run with --thorough, and those in ``short`` in each run."""
     return [name if name in short else pytest.param(name, marks=pytest.mark.long) for name in names]

@@ -1,4 +1,4 @@
-"""Profiles as nobody should write them: any order, any indentation, any quotes, comments everywhere."""
+"""Badly formatted profiles: any order, any indentation, any quotes, comments everywhere."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ values = st.recursive(
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """The text of one profile, base or inventory; its comments are ``# c1``, ``# c2`` and so on."""
+    """Draw the text of one profile, base or inventory; its comments are ``# c1``, ``# c2`` and so on."""
     kind = draw(st.sampled_from(("JobProfile", "JobProfileBase", "ClusterInventory")))
     head: dict[str, Any] = {"apiVersion": "podplan/v1", "kind": kind}
     rest = {"metadata": {"name": "x"}, "spec": draw(st.dictionaries(names, values, max_size=6))}
@@ -87,7 +87,7 @@ class _Writer:
         return f"# c{self.count}"
 
     def remarks(self, indent: str) -> list[str]:
-        """Comments and blank lines, at about the right indentation."""
+        """Draw comments and blank lines, at about the right indentation."""
         lines = []
         while self.chance(4):
             at = self.draw(st.sampled_from((indent, indent, indent + "  ", indent[:-1], "")))

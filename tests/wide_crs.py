@@ -1,4 +1,4 @@
-"""Hypothesis strategies for CRs with whatever their schemas know, and things beside it that people write."""
+"""Hypothesis strategies for CRs with any fields of their schemas, and typical mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podplan.schema import catalog, fields
 from tests.lowered_objects import Object
 from tests.strategies import crs
 
-# What may stand in the place of any value; most of it is wrong in most places.
+# Replacements for any value; most of them are wrong in most places.
 ANY: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(None, [], {}, "", 0, 1, 2, 3600, True, False, "0", "1", "yes", "1Gi", "500m", "a", "All", "Never"),
@@ -39,7 +39,7 @@ def schema(kind: str) -> dict[str, Any]:
 
 @st.composite
 def wide_crs(draw: st.DrawFn) -> Object:
-    """A CR with further fields of its schema, unknown ones, and other values in some places."""
+    """Draw a CR with further fields of its schema, unknown ones, and other values in some places."""
     cr = copy.deepcopy(draw(crs()))
     for key in draw(st.lists(st.sampled_from(list(MORE_METADATA)), max_size=3, unique=True)):
         cr["metadata"][key] = draw(MORE_METADATA[key])
@@ -63,7 +63,7 @@ def wide_crs(draw: st.DrawFn) -> Object:
 
 
 def maps(data: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """The paths of all mappings."""
+    """Return the paths of all mappings."""
     steps = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     below = [found for key, value in steps for found in maps(value, (*path, key))]
     return [path, *below] if isinstance(data, dict) else below

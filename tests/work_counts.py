@@ -1,7 +1,7 @@
-"""How much work something is: counted, and not timed, so that a busy machine makes no difference.
+"""Counts work instead of measuring time, so that a busy machine makes no difference.
 
-What takes twice the work for twice the input takes four times the work for four times the input, or less.
-What C does without a call has no count; of its time only the ratio is looked at.
+If doubling the input doubles the work, four times the input takes at most about four times the work. Work of
+C code without calls is not counted; of its time only the ratio is tested.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 
 def work(function: Callable[[], Any]) -> int:
-    """How many calls are made, of what is written in Python and in C, and how many lines of podplan are run.
+    """Count calls of Python and C functions, and the executed lines of podplan.
 
-    Each round of a loop is a line at least, also in a comprehension that calls nothing.
+    Each iteration of a loop is at least one line, also in a comprehension without calls.
     """
     lines = 0
 
@@ -37,7 +37,7 @@ def work(function: Callable[[], Any]) -> int:
 
 
 def slowdown(function: Callable[[int], object], few: int, many: int) -> float:
-    """How many times as long ``function(many)`` takes as ``function(few)``, each at its best of five."""
+    """Return the ratio of the times of ``function(many)`` and ``function(few)``, each the best of five."""
 
     def taken(number: int) -> float:
         begun = process_time()

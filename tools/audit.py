@@ -1,8 +1,8 @@
-"""Look up every locked package among known vulnerabilities, with pip-audit: `make audit`.
+"""Looks up every locked package in vulnerability databases, with pip-audit: `make audit`.
 
-Exits with 0 where each was looked up and none has any, with 1 where one has, and with 3 where not each could
-be looked up: pip-audit itself says "no known vulnerabilities", and exits with 0, where its service knows none
-of the packages.
+Exits with 0 if each was looked up and none has a vulnerability, with 1 if one has, and with 3 if one could
+not be looked up: pip-audit itself reports "no known vulnerabilities", and exits with 0, if its service does
+not know any of the packages.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ NO_VULNERABILITIES, HAS_VULNERABILITIES, NOT_AUDITED = 0, 1, 3
 
 
 def run_pip_audit(service: str) -> str:
-    """The answer of a service about the lock, as JSON; "" where there is none."""
+    """Return the answer of a service about the lock, as JSON; "" if there is none."""
     options = ("--requirement", str(LOCK_FILE), "--require-hashes", "--disable-pip", "--format", "json")
     command = [sys.executable, "-m", "pip_audit", "-s", service, "--progress-spinner", "off", *options]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def parse_pins(lock: str) -> dict[str, str]:
-    """The versions that a lock pins, by name."""
+    """Return the pinned versions of a lock, by name."""
     pins = (line.split()[0] for line in lock.splitlines() if "==" in line and line[:1].isalpha())
     return dict(pin.split("==") for pin in pins)
 
 
 def build_verdict(pinned: Mapping[str, str], answers: Iterable[str]) -> tuple[int, list[str]]:
-    """The exit code and what to say, from the answers of the services."""
+    """Return the exit code and the messages, from the answers of the services."""
     unknown = dict(pinned)
     vulnerability_by_id: dict[str, str] = {}
     for answer in answers:
@@ -66,7 +66,7 @@ def _format_vulnerability(package: Mapping[str, Any], vulnerability: Mapping[str
 
 
 def main() -> int:
-    """Prints what there is to say; the exit code."""
+    """Print the messages, and return the exit code."""
     pinned = parse_pins(LOCK_FILE.read_text())
     code, messages = build_verdict(pinned, map(run_pip_audit, SERVICES))
     print("\n".join(messages), file=sys.stderr if code else sys.stdout)

@@ -1,15 +1,15 @@
-"""Build schemas/kubernetes/definitions.tsv from the wheels of kubernetes-validate.
+"""Builds schemas/kubernetes/definitions.tsv from the wheels of kubernetes-validate.
 
-    pip download --no-deps -d DIR kubernetes-validate==1.28.0
+pip download --no-deps -d DIR kubernetes-validate==1.28.0
     pip download --no-deps -d DIR kubernetes-validate==1.37.0
     python tools/kubernetes_schemas.py DIR/*.whl
 
-The wheels hold the OpenAPI definitions of Kubernetes 1.20 to 1.37 as JSON Schema. The tool keeps what
-Pods, Services, ConfigMaps and Secrets need, drops descriptions, closes every object, and adds the rules
-of schemas/kubernetes/constraints.yaml. A line of the result is a definition that one or more versions
-share: its name, the minor versions that have it, its schema. Where two wheels hold a version, the last
-one named wins. Equal input gives equal bytes. The tool stands outside ``compiler/`` since it never ships
-and nothing imports it.
+The wheels contain the OpenAPI definitions of Kubernetes 1.20 to 1.37 as JSON Schema. The tool keeps what
+Pods, Services, ConfigMaps and Secrets need, drops descriptions, closes every object, and adds the rules of
+schemas/kubernetes/constraints.yaml. A line of the result is a definition that one or more versions share: its
+name, the minor versions that have it, its schema. If two wheels contain the same version, the last one named
+wins. Equal input gives equal bytes. The tool is outside of ``compiler/`` because it is not shipped and
+nothing imports it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main(wheels: list[str]) -> None:
 def find_unused_rules(
     rules: Any, minors_by_definition: dict[tuple[str, str], list[int]]
 ) -> Iterator[tuple[str, str]]:
-    """The definitions and fields that have a rule and that no version has."""
+    """Yield the definitions and fields that have a rule, but exist in no version."""
     fields_by_name: dict[str, set[str]] = {}
     for name, text in minors_by_definition:
         fields_by_name.setdefault(name, set()).update(json.loads(text).get("properties", {}))
@@ -81,7 +81,7 @@ def find_unused_rules(
 
 
 def format_ranges(minors: list[int]) -> str:
-    """Rising numbers as ranges: [24, 25, 26, 30] is "24-26,30-30"."""
+    """Format increasing numbers as ranges: [24, 25, 26, 30] is "24-26,30-30"."""
     runs: list[list[int]] = []
     for number in minors:
         if runs and runs[-1][1] == number - 1:
@@ -92,7 +92,7 @@ def format_ranges(minors: list[int]) -> str:
 
 
 def read_wheel(wheel: str) -> Iterator[tuple[str, dict[str, Schema]]]:
-    """The versions in a wheel with their definitions, under their full names."""
+    """Yield the versions in a wheel with their definitions, under their full names."""
     with zipfile.ZipFile(wheel) as archive:
         for name in sorted(archive.namelist()):
             match = re.search(r"/v(1\.\d+)\.\d+-local-strict/_definitions\.json$", name)
@@ -102,7 +102,7 @@ def read_wheel(wheel: str) -> Iterator[tuple[str, dict[str, Schema]]]:
 
 
 def build_definitions(published: dict[str, Schema], rules: Any, version: str) -> dict[str, Schema]:
-    """The definitions that the roots need, under short names, pruned and with our rules."""
+    """Build the definitions that the roots need, under short names, pruned and with the additional rules."""
     full_name_by_name = {
         full.rsplit(".", 1)[1]: full for full in sorted(published) if full.startswith(DEFINITION_PREFIXES)
     }
@@ -135,7 +135,7 @@ def parse_minor(version: str) -> int:
 
 
 def build_special_schema(name: str) -> Schema | None:
-    """The definitions whose JSON form the OpenAPI describes too widely."""
+    """Return the schemas of definitions whose JSON form OpenAPI describes too loosely."""
     if name == "Quantity":
         return {"type": ["string", "number"], **build_form_schema(NAME_FORMS["quantity"], "quantity")}
     if name == "IntOrString":
@@ -149,7 +149,7 @@ def build_special_schema(name: str) -> Schema | None:
 
 
 def prune_schema(schema: Schema) -> Schema:
-    """A schema without descriptions and nulls, with short references and the ranges of its formats."""
+    """Return a schema without descriptions and nulls, with short references and the ranges of its formats."""
     if "$ref" in schema:
         return {"$ref": "#/$defs/" + schema["$ref"].rsplit(".", 1)[1]}
     pruned = {key: schema[key] for key in KEPT_KEYWORDS if key in schema}
@@ -168,7 +168,7 @@ def prune_schema(schema: Schema) -> Schema:
 
 
 def iter_references(schema: Any) -> Iterator[str]:
-    """The short names that a schema refers to."""
+    """Yield the short names that a schema refers to."""
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):
             yield schema["$ref"].rsplit("/", 1)[1]
@@ -177,7 +177,7 @@ def iter_references(schema: Any) -> Iterator[str]:
 
 
 def set_required(pruned: dict[str, Schema], required: dict[str, list[str]]) -> None:
-    """Set what each definition requires; what only a status holds requires nothing."""
+    """Set the required fields of each definition; those that only a status contains require nothing."""
     checked: set[str] = set()
     pending = list(ROOT_DEFINITIONS)
     while pending:
@@ -195,7 +195,7 @@ def set_required(pruned: dict[str, Schema], required: dict[str, list[str]]) -> N
 
 
 def constrain_fields(pruned: dict[str, Schema], name: str, fields: dict[str, Any]) -> None:
-    """Add the rules for the fields of one definition, as far as this version has it."""
+    """Add the rules for the fields of one definition, as far as this version has them."""
     for field, rule in fields.items():
         if name in pruned and field in pruned[name]["properties"]:
             properties = pruned[name]["properties"]
@@ -203,7 +203,7 @@ def constrain_fields(pruned: dict[str, Schema], name: str, fields: dict[str, Any
 
 
 def apply_rule(schema: Schema, rule: Any) -> Schema:
-    """``schema`` with a rule in the notation of constraints.yaml."""
+    """Return ``schema`` with a rule in the notation of constraints.yaml."""
     if isinstance(rule, list):
         return {**schema, "enum": rule}
     if isinstance(rule, dict):
@@ -230,7 +230,7 @@ def apply_rule(schema: Schema, rule: Any) -> Schema:
 
 
 def build_form_schema(form_rule: NameForm, name: str, *, empty: bool = False) -> Schema:
-    """The keywords that say a form; ``x-form`` names it for messages, ``x-empty`` allows ""."""
+    """Return the keywords of a form; ``x-form`` names it for messages, ``x-empty`` allows ""."""
     patterns = [f"^$|{pattern}" if empty else pattern for pattern in form_rule.patterns]
     schema: Schema = {"x-form": name, "pattern": patterns[0]}
     if len(patterns) > 1:

@@ -1,4 +1,4 @@
-"""Writes schemas/lowered-fields.json: what becomes of each field, by the origins of what fixtures lower to.
+"""Writes schemas/lowered-fields.json: the effect of each field, by the origins of lowered fixtures.
 
 python tools/lowered_fields.py
 """
@@ -35,7 +35,7 @@ IGNORED_FIELDS = ("apiVersion", "kind")
 
 
 class FieldUse(NamedTuple):
-    """A part of a document that is there because of a field, or because the field is not written."""
+    """A part of a document that originates from a field, or from its absence."""
 
     kind: str
     field: str
@@ -45,12 +45,12 @@ class FieldUse(NamedTuple):
 
 
 def build_files() -> dict[Path, str]:
-    """The file, as it should be."""
+    """Return the expected file."""
     return {TABLE_PATH: _format_table(_build_table())}
 
 
 def _format_table(table: dict[str, dict[str, Any]]) -> str:
-    """The table as JSON with a field in each line, so that a change of one is a line of a diff."""
+    """Format the table as JSON with one field per line, for readable diffs."""
     kinds = []
     for kind, rows in sorted(table.items()):
         lines = ",\n".join(
@@ -61,7 +61,8 @@ def _format_table(table: dict[str, dict[str, Any]]) -> str:
 
 
 def _build_table() -> dict[str, dict[str, Any]]:
-    """By kind and field: ``becomes`` lists kind, field and facts; ``otherwise`` has facts of a default."""
+    """Return by kind and field: ``becomes`` lists kind, field and behaviors; ``otherwise`` has behaviors
+    of a default."""
     table: dict[str, dict[str, Any]] = {}
     for use in sorted({use for plan in _iter_plans() for use in _iter_uses(plan)}):
         row = table.setdefault(use.kind, {}).setdefault(use.field, {})
@@ -95,13 +96,13 @@ def _iter_plans() -> Iterator[JobPlan]:
 
 
 def _find_inventory(folder: Path) -> str:
-    """The inventory beside a fixture, else that of the gallery: there are many in this repository."""
+    """Return the inventory next to a fixture, else that of the gallery: this repository has many."""
     local_inventory = folder / "inventory.yaml"
     return str(local_inventory if local_inventory.is_file() else Path("gallery/clusters/aurora.yaml"))
 
 
 def _iter_uses(plan: JobPlan) -> Iterator[FieldUse]:
-    """What the CR and the lowered objects of a plan have because of which field."""
+    """Yield which parts of the CR and the lowered objects of a plan originate from which field."""
     if plan.cr is None:
         return
     for doc in [*(group.doc for group in plan.replica_groups), *([plan.cr] if plan.profile else [])]:
@@ -115,7 +116,7 @@ def _iter_uses(plan: JobPlan) -> Iterator[FieldUse]:
 
 
 def _iter_causes(origin: Origin, depth: int = 0) -> Iterator[tuple[TracedDocument, Way, str]]:
-    """The places that had a part in something, also in the documents before, with the fact that is why."""
+    """Yield the sources of an origin, also in earlier documents, with the behavior involved."""
     behavior_id = origin.behavior.id if origin.behavior is not None else ""
     for place in origin.sources:
         doc = place.doc
@@ -134,7 +135,7 @@ def _iter_causes(origin: Origin, depth: int = 0) -> Iterator[tuple[TracedDocumen
 
 
 def _name_kind(doc: TracedDocument) -> str:
-    """The kind of a document as ``podplan explain`` names it."""
+    """Return the kind of a document as ``podplan explain`` names it."""
     kind = find_kind(doc.data.get("apiVersion"), doc.data.get("kind"))
     return name_of(kind) if kind is not None else str(doc.data.get("kind"))
 
@@ -150,7 +151,7 @@ def _is_written(doc: TracedDocument, path: Way) -> bool:
 
 
 def _name_field(path: Way, doc: TracedDocument) -> str:
-    """A path as a field: indexes as [], and what is in a mapping of any keys as *."""
+    """Format a path as a field: indexes as [], and keys of a mapping with any keys as *."""
     kind = _name_kind(doc)
     return _normalize_path(kind if kind in catalog.list_schema_names() else "", path)
 

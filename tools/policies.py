@@ -1,4 +1,4 @@
-"""Writes policies/index.json, docs/rules/, the table of docs/traits.md, and the modules and params of checks.
+"""Writes policies/index.json, docs/rules/, the table of docs/traits.md, and the index of checks.
 
 python tools/policies.py
 """
@@ -22,7 +22,7 @@ TRAIT_PAGE = Path("docs/traits.md")
 
 
 def build_files() -> dict[Path, str]:
-    """The files, as they should be."""
+    """Return the expected files."""
     policy_documents = load_policy_documents()
     introduction = (REPOSITORY / TRAIT_PAGE).read_text(encoding="utf-8").partition(TABLE_HEAD)[0]
     texts = {
@@ -37,7 +37,8 @@ def build_files() -> dict[Path, str]:
 
 
 def build_check_files() -> dict[Path, str]:
-    """The module of each check, for a run to import, and the schemas of params, for policies of users."""
+    """Return the module of each check, so that a run imports only that, and the schemas of params for
+    custom policies."""
     for module in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
         import_module(module.name)
     registered = {name: REGISTERED_CHECKS[name] for name in sorted(REGISTERED_CHECKS)}

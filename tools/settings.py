@@ -1,6 +1,6 @@
-"""Writes what is made from behaviors and kinds: the settings of lowering, and the kinds of a profile.
+"""Writes the files derived from behaviors and kinds: the lowering options, and the kinds of a profile.
 
-That is schemas/Config.json, docs/lowering.md and the names of kinds in schemas/JobProfile.json.
+These are schemas/Config.json, docs/lowering.md and the names of kinds in schemas/JobProfile.json.
 
 python tools/settings.py
 """
@@ -43,7 +43,7 @@ _TABLE = r"(<!-- settings of {0} -->\n).*?(<!-- end -->)"
 
 
 def build_files() -> dict[Path, str]:
-    """The files, as they should be."""
+    """Return the expected files."""
     options = list_lowering_options()
     schema = _DEFINITIONS.sub(
         lambda _: _format_definitions(options), (REPOSITORY / SCHEMA_PATH).read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def build_files() -> dict[Path, str]:
 
 
 def _format_reasons() -> str:
-    """The facts that are not documented and have no setting, each with why not."""
+    """Format the behaviors that are neither documented nor options, each with the reason."""
     unconfigurable = [fact for fact in list_fixed_behaviors() if fact.id not in list_status_behavior_ids()]
     rows = "".join(
         f"| `{fact.id}`: {fact.text} | {REASON_BY_BEHAVIOR[fact.id]} |\n" for fact in unconfigurable
@@ -75,7 +75,7 @@ def _replace_table(page: str, section: str, table: str) -> str:
 
 
 def _format_definitions(options: dict[str, Behavior]) -> str:
-    """The definitions ``ofAllKinds``, ``ofOneKind`` and one of each setting."""
+    """Format the definitions ``ofAllKinds``, ``ofOneKind`` and one for each option."""
     of_kinds = {kind: {"$ref": "#/$defs/ofOneKind"} for kind in KIND_NAMES}
     each = {id_: {"$ref": f"#/$defs/{id_}"} for id_ in options}
     definition_entries: list[tuple[str, dict[str, Any]]] = [
@@ -101,7 +101,7 @@ def _format_definitions(options: dict[str, Behavior]) -> str:
 
 
 def _build_schema(option: Behavior) -> dict[str, Any]:
-    """What a setting may be, with what is taken to be so without it."""
+    """Return the schema of an option, with its default."""
     schema: dict[str, Any] = {"description": f"Without it, {option.text} ({option.basis})."}
     if option.choices:
         return schema | {"enum": list(option.choices), "default": option.value}
@@ -115,7 +115,7 @@ def _build_schema(option: Behavior) -> dict[str, Any]:
 
 
 def _format_table(options: Iterable[Behavior]) -> str:
-    """The settings as a Markdown table: each with its default, its basis and its source."""
+    """Format the options as a Markdown table: each with its default, its basis and its source."""
     rows = [
         f"| `{fact.id}` | {_format_default(fact)} | {fact.text} | {fact.basis} | {fact.source} |"
         for fact in options

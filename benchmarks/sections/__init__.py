@@ -1,1 +1,1 @@
-"""The parts of `make bench`, one in a module: `section(folder, scale)` makes its inputs and measures."""
+"""The parts of `make bench`, one per module: `section(folder, scale)` writes its inputs and measures."""

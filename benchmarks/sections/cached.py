@@ -1,4 +1,4 @@
-"""A second run on files that have not changed."""
+"""A second run on unchanged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file, in a process that has to import everything."""
+"""One file, in a process that must import everything."""
 
 from __future__ import annotations
 

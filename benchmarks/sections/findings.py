@@ -1,4 +1,4 @@
-"""A repository where much is to be said."""
+"""A repository with many findings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.measuring import check, measure
 from benchmarks.scale import Scale
 from benchmarks.table import Row, Section
 
-A_JOB = 3  # findings of each loud job
+A_JOB = 3  # findings of each job with errors
 FINDINGS = 10_000
 
 

@@ -41,7 +41,7 @@ def _turns(number: int, scale: Scale) -> int:
 
 
 def _memory(name: str, costs: dict[int, Cost]) -> Iterator[Row]:
-    """Ten times the files in the same memory."""
+    """Yield rows about memory: ten times the files must need about the same."""
     for (few, less), (number, more) in list(pairwise(sorted(costs.items())))[1:]:
         value = more.peak_mb / less.peak_mb
         each = (more.peak_mb - less.peak_mb) * 1000 / (number - few)

@@ -1,4 +1,4 @@
-"""Peak memory of commands that make every job: of a small input that stands for much, and of a big one."""
+"""Peak memory of commands that build every job: for a small input that expands to much, and a big one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other checkers on Pods, and podplan on the jobs that they are from."""
+"""Other checkers on Pods, and podplan on the jobs that the Pods come from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def section(folder: Path, scale: Scale) -> Section:
 
 
 def _against(jobs: int, how: str, ours: float, peak: float, found: Mapping[str, Peer]) -> Row:
-    """The whole run against what the two checkers in Go need for the Pods of all jobs, with their starts."""
+    """Compare the whole run with the two checkers in Go on the Pods of all jobs, including start-up."""
     number = jobs * REPLICAS
     rivals = [found[name] for name in SAID if name in found]
     theirs = sum((peer.start or 0) + peer.per_pod * number for peer in rivals)

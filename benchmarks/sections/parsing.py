@@ -1,4 +1,4 @@
-"""`read` and `yaml.load` in one process, on the same bytes."""
+"""The YAML parser and `yaml.load` in one process, on the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The number of replicas must not matter: of one job, and of many that the start is small beside."""
+"""The number of replicas must not matter: for one job, and for so many that start-up is negligible."""
 
 from __future__ import annotations
 

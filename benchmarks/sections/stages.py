@@ -1,4 +1,4 @@
-"""Where the time of one check goes, by the number of files."""
+"""The time of each stage of a check, by the number of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What profiles share, and how many variants one has."""
+"""Shared parts of profiles, and the number of variants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.measuring import check, measure
 from benchmarks.scale import Scale
 from benchmarks.table import Row, Section
 
-AXIS = 4  # of two, the other having two values
+AXIS = 4  # of one axis; the other one has two values
 
 
 def section(folder: Path, scale: Scale) -> Section:
@@ -25,7 +25,7 @@ def section(folder: Path, scale: Scale) -> Section:
     unit = costs["pass"].cpu
     value = shared.cpu / alone.cpu
     instances = 2 * AXIS
-    variants = (environments + 1) * instances  # the profile without an environment is one too
+    variants = (environments + 1) * instances  # the profile as written counts as an environment
     each = (sweep.cpu - one.cpu) / (variants - 2) / unit
     rows = [
         Row(

@@ -123,7 +123,7 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
     )
     diagnostics = (
         *schema_diagnostics,
-        *(problem.in_document("profile", doc) for doc, problem in resolution.diagnostics),
+        *(one._replace(level="profile") for one in resolution.diagnostics),
     )
     if diagnostics or resolution.failed:
         yield JobPlan(item, diagnostics, None, failed_environments=resolution.failed)
@@ -141,7 +141,7 @@ def _reject_unusable_flags(
             f"{item.doc.name} has environments ({environment_names});"
             " say which with -e NAME, or -e all (in [[render]]: env)"
         )
-    for _, diagnostic in resolution.diagnostics:
+    for diagnostic in resolution.diagnostics:
         if diagnostic.rule == "PROF014":
             reason = diagnostic.message.partition("; there is ")[0]
             raise UsageError(f"{item.doc.name}: {reason}; it has {environment_names}")
@@ -273,7 +273,7 @@ def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
 def _resolve_references(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader
 ) -> tuple[tuple[ResolvedReference, ...], tuple[Diagnostic, ...]]:
-    """The documents that a CR refers to, and what there is to say of those that are not found."""
+    """Resolve the references of a CR; return the documents, and a diagnostic for each that is not found."""
     references = kind_spec.list_references(cr.data) if kind_spec is not None else ()
     resolved: list[ResolvedReference] = []
     unresolved: list[Diagnostic] = []
@@ -292,7 +292,7 @@ def build_references(resolved: Iterable[ResolvedReference]) -> References:
 
 
 def _is_caused_by_pruning(diagnostic: Diagnostic, pruned_parents: set[Path]) -> bool:
-    """Whether a field is missing in a map of the CR of which the API server dropped an unknown one.
+    """Whether a field is missing in a mapping of the CR from which the API server pruned an unknown one.
 
     The field that is missing is reported at the CR.
     """
@@ -308,7 +308,7 @@ def validate_object(
     group: ReplicaGroup | None = None,
     pod_group_api_version: str = "",
 ) -> Iterator[Diagnostic]:
-    """The problems of a lowered object, or of a plain Kubernetes object in the tree.
+    """Yield the diagnostics of a lowered object, or of a plain Kubernetes object in the repository.
 
     A lowered PodGroup of another API group, which the configuration may select, is checked as
     ``pod_group_api_version``, if that is given. Of a lowered object without a schema only the metadata is
@@ -335,7 +335,8 @@ def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
 
 
 def diagnose_valid_mapping(mapping: TracedDocument, reader: Loader) -> list[Diagnostic]:
-    """What is wrong with a WorkloadMapping that has its form: its paths, and others for the same kind."""
+    """Return the diagnostics of a WorkloadMapping that fits its schema: its paths, and others for the same
+    kind."""
     from podplan.kinds.declared.mapping import diagnose_mapping
 
     diagnostics = [one.in_document("profile", mapping) for one in diagnose_mapping(mapping.data)]

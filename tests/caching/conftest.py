@@ -1,4 +1,4 @@
-"""A repository with a cache beside it, and podplan check in it."""
+"""A repository with a cache next to it, and podplan check in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.command import JOB, PROFILE
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with enough files, where one stands."""
+    """A repository with enough files, as the current folder."""
     top = tmp_path / "repository"
     (top / ".git").mkdir(parents=True)
     (top / "jobs").mkdir()
@@ -35,7 +35,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    """Checks in this process."""
+    """Return a function that runs podplan check in this process."""
     calls: list[Any] = []
     run = check_run.run_check
 

@@ -1,4 +1,4 @@
-"""What a run of podplan check said, and what it left in the cache."""
+"""The output of a run of podplan check, and its cache entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Said:
-    """What a run printed, its exit code, and whether it checked anything or looked it up."""
+    """The output of a run, its exit code, and whether it checked anything or used the cache."""
 
     def __init__(self, code: int, out: bytes, checked: bool) -> None:
         self.code, self.out, self.checked = code, out, checked

@@ -1,1 +1,1 @@
-"""podplan diff, in repositories of every kind."""
+"""podplan diff, in various repositories."""

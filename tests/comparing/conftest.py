@@ -12,7 +12,7 @@ from tests.git import Git, commit, git_in
 
 @pytest.fixture
 def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    """A repository with two jobs, in ``jobs/`` and beside it; one stands at its top."""
+    """A repository with two jobs, in ``jobs/`` and next to it, as the current folder."""
     git = git_in(tmp_path)
     git("init", "-q", "-b", "main")
     (tmp_path / "jobs").mkdir()

@@ -1,4 +1,4 @@
-"""Jobs to compare two states of, and what podplan diff says of the folder one stands in."""
+"""Jobs to compare in two revisions, and the output of podplan diff in the current folder."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def job(name: str, replicas: int = 2) -> str:
 
 
 def podplan(*arguments: str, cwd: Path) -> Run:
-    """``podplan arguments`` in this process, standing in a folder."""
+    """Run ``podplan arguments`` in this process, in a folder."""
     with chdir(cwd):
         return here(*arguments)
 
 
 def names(*paths: str, **flags: object) -> list[tuple[str, str, str]]:
-    """What becomes of which job in which file."""
+    """Return the outcome for each job and its file."""
     return [(one.what, one.name, one.file) for one in compared(paths, **flags).jobs]

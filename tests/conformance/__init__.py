@@ -1,1 +1,1 @@
-"""Runs what CRs lower to, with the real launchers: ``python -m tests.conformance``."""
+"""Runs lowered CRs with the real launchers: ``python -m tests.conformance``."""

@@ -1,4 +1,4 @@
-"""``python -m tests.conformance``: runs the cases and prints the table; 1 when one does not hold."""
+"""``python -m tests.conformance``: runs the cases and prints the table; exits with 1 if one fails."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PAGE = cluster.TOP / "docs" / "conformance.md"
 
 
 def main() -> int:
-    """Run what the options ask for; 0 when all of it holds."""
+    """Run the selected cases; return 0 if all pass."""
     options = _options()
-    # So that what cleans up in case of an interrupt does so for this signal too.
+    # So that the clean-up for an interrupt also runs for this signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     python = Path(options.python).absolute()
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _write(row: Row, python: Path) -> None:
-    """Put a row into the page, unless it failed."""
+    """Write a row to the page, unless the case failed."""
     if not (row.outcome and row.failures):
         known, versions = [*cases.cases()], machine.versions(python)
         before = PAGE.read_text() if PAGE.exists() else ""
@@ -67,7 +67,7 @@ def _run(case: Case, python: Path) -> Iterator[Row]:
 
 
 def _verdict(run: Run) -> Iterator[str]:
-    """Whether podplan finds in the CR what the case says, and not what it says that it does not."""
+    """Yield differences between the findings of podplan in the CR and those that the case expects."""
     for codes, wanted in ((run.finds, True), (run.silent, False)):
         if not codes:
             continue

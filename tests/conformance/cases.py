@@ -1,4 +1,4 @@
-"""What a case is: a folder with a CR, and case.yaml, which says what happens when its Pods run."""
+"""A case: a folder with a CR, and case.yaml with the expected behavior of its Pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST = 180
 
 
 class Expectation(NamedTuple):
-    """What must be so at the end; a part that is not given is not looked at."""
+    """The expected result; a part that is not given is not compared."""
 
     exit: int | str | Mapping[str, int | str | None] | None = None
     world: int | None = None
@@ -26,7 +26,7 @@ class Expectation(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One job of a case: its CR and what is done with its Pods."""
+    """One job of a case: its CR and the actions on its Pods."""
 
     name: str
     cr: Mapping[str, Any]
@@ -55,14 +55,14 @@ class Case(NamedTuple):
 
 
 def cases(pattern: str = "") -> Iterator[Case]:
-    """All cases whose name has the pattern in it, by name."""
+    """Yield all cases whose name contains the pattern, by name."""
     for path in sorted(CASES.glob("*/*/case.yaml")):
         if pattern in f"{path.parent.parent.name}/{path.parent.name}":
             yield read(path.parent)
 
 
 def read(folder: Path) -> Case:
-    """The case of a folder. Raises KeyError or TypeError where its form is not that of README.md."""
+    """Load the case of a folder. Raises KeyError or TypeError: if its form differs from README.md."""
     data = yaml.load((folder / "case.yaml").read_text(), yaml.CSafeLoader)
     policy = data.pop("policy", None)
     case = Case(

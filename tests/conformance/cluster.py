@@ -1,4 +1,4 @@
-"""One job from CR to exit codes: podplan lowers it, the node runs it, and nothing of it is left behind."""
+"""Runs one job from CR to exit codes: podplan lowers it, the node runs it, and everything is cleaned up."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from tests.conformance.command import podplan
 
 TOP = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
-# What the node may take beyond the time of its job: to put together roots, and to write down what it saw.
+# Time of the node beyond that of its job: to build root file systems, and to write results.
 GRACE = 20.0
 
 
 class Python(NamedTuple):
-    """The interpreter of the image: its folder of programs, and the folders that it is made of."""
+    """The interpreter of the image: its folder of programs, and the folders that it needs."""
 
     path: str
     kept: tuple[str, ...]
 
 
 class Outcome(NamedTuple):
-    """What became of a job: Pods by name with phase, exit codes and restarts; logs by name of the file.
+    """The result of a job: Pods by name with phase, exit codes and restarts; logs by file name.
 
-    ``programs`` has what each Pod that came was to run, ``past`` the Pods that were made anew, ``trouble``
-    why nothing can be said.
+    ``programs`` has what each created Pod should run, ``past`` the Pods that were re-created, ``trouble`` why
+    there is no result.
     """
 
     programs: Mapping[str, str] = {}
@@ -49,14 +49,14 @@ class Outcome(NamedTuple):
 
 
 def interpreter(executable: Path) -> Python:
-    """The interpreter at this path, with the folders that it needs in every container."""
+    """Return the interpreter at a path, with the folders that it needs in every container."""
     ask = "import sys; print(sys.prefix); print(sys.base_prefix)"
     prefix, base = subprocess.check_output([executable, "-c", ask], text=True).split()
     return Python(str(executable.parent), tuple(sorted({prefix, base} - {"/", "/usr", "/usr/local"})))
 
 
 def run(case: Case, job: Run, python: Python) -> Outcome:
-    """Run one job of a case to its end, or as long as it says; then end all of it."""
+    """Run one job of a case to its end, or to its time limit; then end all its processes."""
     with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         for part in ("logs", "memory"):
@@ -103,7 +103,7 @@ def _documents(text: str) -> list[dict[str, Any]]:
 
 
 def _with_keys(objects: list[dict[str, Any]], folder: Path) -> Iterator[dict[str, Any]]:
-    """The objects, with a key pair made for this run where podplan writes a placeholder."""
+    """Yield the objects, with a key pair generated for this run in place of podplan's placeholder."""
     for one in objects:
         if one.get("type") == "kubernetes.io/ssh-auth":
             key = folder / "key"
@@ -115,8 +115,8 @@ def _with_keys(objects: list[dict[str, Any]], folder: Path) -> Iterator[dict[str
 
 
 def _node(folder: Path, seconds: float) -> str:
-    """Run the node in namespaces that end with it; returns what it said."""
-    # When this process ends, whatever ends it, the kernel kills the node and all below it.
+    """Run the node in namespaces that end with it; return its output."""
+    # When this process ends for any reason, the kernel kills the node and all its children.
     words = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--net", "--pid", "--ipc", "--uts"]
     words += [
         "--fork",
@@ -150,7 +150,7 @@ def _text(path: Path) -> str:
 
 
 def _programs(objects: list[dict[str, Any]], pods: Mapping[str, Any]) -> dict[str, str]:
-    """The program of the first container of each Pod that came."""
+    """Return the program of the first container of each created Pod."""
     words = {
         one["metadata"]["name"]: one["spec"]["containers"][0].get("command", ["?"])
         for one in objects

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def podplan(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """``podplan words`` in a process of its own in this folder, bounded in time."""
+    """Run ``podplan words`` in a separate process in this folder, with a timeout."""
     return subprocess.run(
         [sys.executable, "-m", "podplan", *words],
         cwd=folder,

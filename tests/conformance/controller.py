@@ -1,6 +1,6 @@
-"""What the controller does with a Pod that ended, as far as a run needs it: make it anew, or not.
+"""The part of the controller that a run needs: whether a Pod that ended is re-created.
 
-Written apart from podplan's own, which it is to prove. Source:
+Independent of podplan's implementation, which it is to verify. Source:
 docs/evidence/t9k-common.md#meaning-of-the-restart-policies, docs/evidence/t9k-common.md#backoff-limit.
 """
 
@@ -14,14 +14,14 @@ BACKOFF_LIMIT = 3
 
 
 def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, int]) -> bool:
-    """Whether a Pod of the role whose container ended with ``code`` is made anew.
+    """Whether a Pod of the role whose container ended with ``code`` is re-created.
 
-    ``before`` counts the restarts so far, by role. Kinds whose policy is a text share a limit among all their
-    Pods; those whose policy is an object have one for each role.
+    ``before`` counts the restarts so far, by role. Kinds whose policy is a string share a limit among all
+    their Pods; those whose policy is an object have one for each role.
     """
     spec = cr["spec"]
     if cr["kind"] == "ColossalAIJob":
-        return False  # a Pod that comes anew is not asked by the launcher again (§3.2)
+        return False  # the launcher does not use a re-created Pod (§3.2)
     policy = next((one for one in _replicas(spec) if one.get("type", "worker") == role), {}).get(
         "restartPolicy"
     )
@@ -42,7 +42,7 @@ def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, i
 
 
 def role(pod: Mapping[str, Any]) -> str:
-    """The replica type of a Pod; where no label says so, its name has it before the index."""
+    """Return the replica type of a Pod, from a label, else from its name before the index."""
     labels = pod["metadata"].get("labels", {})
     return str(labels.get("replica-type") or pod["metadata"]["name"].rpartition("-")[0].rpartition("-")[2])
 

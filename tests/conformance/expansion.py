@@ -1,4 +1,4 @@
-"""$(VAR) as the kubelet replaces it; written apart from podplan's own, which it is to prove.
+"""Expands $(VAR) as the kubelet does; independent of podplan's implementation, which it is to verify.
 
 Source: https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
 """
@@ -12,7 +12,7 @@ _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
-    """The text with ``$(NAME)`` replaced where the name is known, and ``$$`` as one dollar."""
+    """Return the text with ``$(NAME)`` replaced if the name is known, and ``$$`` as one dollar."""
 
     def value(found: re.Match[str]) -> str:
         return "$" if found[1] is None else env.get(found[1], found[0])

@@ -13,7 +13,7 @@ TRAINED = re.compile(r"trained rank=(\d+) world=(\d+)")
 
 
 def failures(expect: Expectation, outcome: Outcome) -> Iterator[str]:
-    """What is not as expected, each in one sentence."""
+    """Yield what differs from the expectation, each in one sentence."""
     if outcome.trouble:
         yield outcome.trouble
         return
@@ -55,7 +55,8 @@ def _codes(expect: Expectation) -> Mapping[str, int | str | None]:
 
 
 def seen_exit(outcome: Outcome, name: str) -> int | str:
-    """The exit code of a Pod, the first that is not 0; or its phase in lower case where it has not ended."""
+    """Return the exit code of a Pod, the first that is not 0; or its phase in lower case if it has not
+    ended."""
     pod = outcome.pods[name]
     if pod["phase"] not in ("Succeeded", "Failed"):
         return str(pod["phase"]).lower()

@@ -1,4 +1,4 @@
-"""One Pod on the node: its network, volumes and containers, from the start to the exit codes."""
+"""Runs one Pod on the node: its network, volumes and containers, from the start to the exit codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGNALLED = 128
 
 
 class Node(NamedTuple):
-    """What all Pods of a run share: objects, the image, and folders for logs and for the rest."""
+    """What all Pods of a run share: objects, the image, and folders for logs and everything else."""
 
     objects: Sequence[Mapping[str, Any]]
     image: volumes.Image
@@ -26,7 +26,7 @@ class Node(NamedTuple):
 
 
 class Pod:
-    """A Pod that runs: init containers one after the other, then all containers together."""
+    """A running Pod: init containers one after the other, then all containers together."""
 
     def __init__(self, spec: Mapping[str, Any], number: int, attempt: int, node: Node) -> None:
         self.spec, self.attempt, self.node = spec, attempt, node
@@ -53,7 +53,7 @@ class Pod:
         ]
 
     def step(self) -> None:
-        """Start what is due."""
+        """Start the containers that are due."""
         if self.started or any(code is None for code in self._codes().values()):
             return
         if any(self._codes().values()):
@@ -69,12 +69,13 @@ class Pod:
         return {name: process.poll() for name, process in self.running.items()}
 
     def exits(self) -> dict[str, int]:
-        """The exit codes of the containers that ended, as the kubelet reports them."""
+        """Return the exit codes of the containers that ended, as the kubelet reports them."""
         codes = {name: code for name, code in self._codes().items() if code is not None}
         return {name: SIGNALLED - code if code < 0 else code for name, code in codes.items()}
 
     def phase(self) -> str:
-        """The phase of the Pod: Pending while its init containers run, Succeeded or Failed at the end."""
+        """Return the phase of the Pod: Pending while its init containers run, Succeeded or Failed at the
+        end."""
         exits = self.exits()
         if not self.started:
             return "Pending"
@@ -83,17 +84,17 @@ class Pod:
         return "Failed" if any(exits.values()) else "Succeeded"
 
     def ready(self) -> bool:
-        """Whether the Services of the Pod give out its address."""
+        """Whether the Services of the Pod publish its address."""
         return self.runs() and all(probe.holds() for probe in self.probes)
 
     def runs(self) -> bool:
-        """Whether all containers run what they are to run."""
-        # The root of a container is whole when this file is there; see _start.
+        """Whether all containers run."""
+        # The root file system of a container is complete when this file exists; see _start.
         up = all((self.folder / name / "up").exists() for name in self.running)
         return up and self.phase() == "Running"
 
     def know(self, text: str) -> None:
-        """Give the Pod this hosts file; it is written in place, because containers have it mounted."""
+        """Write the hosts file of the Pod in place, because containers have it mounted."""
         if self.hosts.read_text() != text:
             self.hosts.write_text(text)
 
@@ -126,7 +127,7 @@ class Pod:
             )
 
     def _user(self, container: Mapping[str, Any]) -> list[str]:
-        """The options of chroot for the user and groups of a container; none for root."""
+        """Return the options of chroot for the user and groups of a container; empty for root."""
         said = {**self.spec["spec"].get("securityContext", {}), **container.get("securityContext", {})}
         if not {"runAsUser", "runAsGroup", "fsGroup"} & said.keys():
             return []
@@ -140,7 +141,7 @@ class Pod:
         return ["env", "-i", "-C", where, *(f"{name}={value}" for name, value in given.items()), *words]
 
     def exec(self, words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        """Run a command in the first container beside what runs there, as ``kubectl exec`` does."""
+        """Run a command in the first container, as ``kubectl exec`` does."""
         container = self.spec["spec"]["containers"][0]
         inner = self._first(container["name"])
         env = environment(self.spec, container, self.node.objects, self.address)
@@ -164,7 +165,7 @@ class Pod:
             return False
 
     def _first(self, name: str) -> str:
-        """The id of the first process of a container, as the node sees it."""
+        """Return the id of the first process of a container, as seen by the node."""
         outer = self.running[name].pid
         return Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]
 
@@ -172,7 +173,7 @@ class Pod:
 def environment(
     pod: Mapping[str, Any], container: Mapping[str, Any], objects: Sequence[Mapping[str, Any]], address: str
 ) -> dict[str, str]:
-    """The variables of a container, in the order in which the kubelet sets them."""
+    """Return the variables of a container, in the order in which the kubelet sets them."""
     env: dict[str, str] = {}
     for source in container.get("envFrom", ()):
         for key in ("configMapRef", "secretRef"):

@@ -1,4 +1,4 @@
-"""What the machine must have before a case can run on it."""
+"""The requirements of a case on the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-# Programs, and the packages of Debian and Ubuntu that have them.
+# Programs, and their packages in Debian and Ubuntu.
 PROGRAMS = {
     "ip": "iproute2",
     "unshare": "util-linux",
@@ -26,7 +26,7 @@ IMPLIED = {"sshd": ("ssh", "ssh-keygen"), "pdsh": ("ssh",)}
 
 
 def missing(needs: Iterable[str], python: Path) -> list[str]:
-    """What is not here of what a case needs: programs by name, and packages of the interpreter."""
+    """Return the missing requirements of a case: programs by name, and packages of the interpreter."""
     wanted = [*ALWAYS, *needs, *(more for need in needs for more in IMPLIED.get(need, ()))]
     lacking = [need for need in dict.fromkeys(wanted) if not _there(need, python)]
     return ([] if _may_isolate() else ["root that may make namespaces and mounts"]) + [
@@ -58,7 +58,7 @@ def _there(need: str, python: Path) -> bool:
 
 @cache
 def versions(python: Path) -> dict[str, str]:
-    """What ran the cases: the interpreter, the launchers, and the kernel."""
+    """Return the versions of the interpreter, the launchers, and the kernel."""
     ask = (
         "import importlib.metadata as m, platform as p\n"
         "have = {d.metadata['Name'].lower(): d.version for d in m.distributions()}\n"

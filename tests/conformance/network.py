@@ -1,7 +1,6 @@
-"""The network of a job: a bridge, a network namespace with an address for each Pod, and who is called what.
+"""The network of a job: a bridge, a network namespace with an address for each Pod, and host names.
 
-Everything lies in namespaces of the node's own, so nothing of it reaches the machine's
-network or outlives the run.
+Everything is in namespaces of the node, so nothing affects the network of the machine or outlives the run.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ GATEWAY = "10.244.0.1"
 
 
 def address(number: int) -> str:
-    """The address of the Pod that is the ``number``-th to start, from 0."""
+    """Return the address of the Pod with this start number, from 0."""
     high, low = divmod(number + 2, 250)
     return f"10.244.{high}.{low + 1}"
 
 
 def bridge() -> None:
-    """Make the bridge that all Pods are on."""
+    """Create the bridge for all Pods."""
     _ip("link", "set", "lo", "up")
     _ip("link", "add", BRIDGE, "type", "bridge")
     _ip("addr", "add", f"{GATEWAY}/16", "dev", BRIDGE)
@@ -29,7 +28,7 @@ def bridge() -> None:
 
 
 def sandbox(number: int) -> str:
-    """Make the network namespace of a Pod, and return its path."""
+    """Create the network namespace of a Pod, and return its path."""
     name, outside = f"pod{number}", f"veth{number}"
     _ip("netns", "add", name)
     _ip("link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", name)
@@ -47,9 +46,10 @@ def hosts(
     ready: Mapping[str, str],
     pods: Any,
 ) -> str:
-    """The hosts file of a Pod: its own line, as the kubelet writes it, and what the cluster's DNS answers.
+    """Return the hosts file of a Pod: its own line, as the kubelet writes it, and the answers of the
+    cluster's DNS.
 
-    ``ready`` has the addresses of the Pods that a headless Service would give out, by name of the Pod.
+    ``ready`` has the addresses of the Pods that a headless Service publishes, by name of the Pod.
     """
     lines = ["127.0.0.1 localhost", f"{own} {hostname(pod)}"]
     for service in services:
@@ -69,12 +69,12 @@ def hosts(
 
 
 def hostname(pod: Mapping[str, Any]) -> str:
-    """What the Pod calls itself."""
+    """Return the host name of the Pod."""
     return str(pod["spec"].get("hostname") or pod["metadata"]["name"])
 
 
 def selects(service: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
-    """Whether the Pod has all labels that the Service asks for."""
+    """Whether the Pod has all labels in the selector of the Service."""
     wanted = service["spec"].get("selector") or {}
     return bool(wanted) and wanted.items() <= pod["metadata"].get("labels", {}).items()
 

@@ -1,7 +1,7 @@
-"""The node: runs the Pods of one job inside namespaces of its own, and ends with all of them.
+"""The node: runs the Pods of one job inside its own namespaces, and ends with all of them.
 
-``python -m tests.conformance.node FOLDER`` is started by cluster.py as the first process of a PID namespace:
-when it ends, however it ends, the kernel ends whatever runs below it and takes the mounts and networks away.
+cluster.py starts ``python -m tests.conformance.node FOLDER`` as the first process of a PID namespace: when it
+ends for any reason, the kernel kills all its children and removes the mounts and networks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TICK = 0.05
 
 
 def main(folder: Path) -> None:
-    """Run the plan in ``folder``/plan.json; leave logs, and what became of the Pods in result.json."""
+    """Run the plan in ``folder``/plan.json; write logs, and the results of the Pods to result.json."""
     plan = json.loads((folder / "plan.json").read_text())
     memory = folder / "memory"
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(memory)], check=True)
@@ -36,7 +36,7 @@ def main(folder: Path) -> None:
 
 
 class Job:
-    """The Pods of a job, and the part of the controller that looks after them while they run."""
+    """The Pods of a job, and the part of the controller that handles them while they run."""
 
     def __init__(self, plan: Mapping[str, Any], folder: Path, memory: Path) -> None:
         self.plan = plan
@@ -56,7 +56,7 @@ class Job:
         self.trouble = ""
 
     def run(self) -> None:
-        """Go on until the job is over or its time is up."""
+        """Run until the job is over or its time is up."""
         while not self.over() and self.elapsed() < self.plan["seconds"]:
             for name in [name for name, when in self.due.items() if when <= self.elapsed()]:
                 del self.due[name]
@@ -69,22 +69,22 @@ class Job:
             time.sleep(TICK)
 
     def elapsed(self) -> float:
-        """Seconds since the job began."""
+        """Return the seconds since the start of the job."""
         return time.monotonic() - self.begin
 
     def attempts(self, name: str) -> int:
-        """How often the Pod was made anew."""
+        """Return how often the Pod was re-created."""
         return sum(one["name"] == name for one in self.past)
 
     def names(self) -> None:
-        """Tell all Pods the addresses of those that run."""
+        """Write the addresses of running Pods to the hosts files of all."""
         ready = {name: pod.address for name, pod in self.pods.items() if pod.ready()}
         for name, pod in self.pods.items():
             specs = self.specs.values()
             pod.know(network.hosts(self.specs[name], pod.address, self.services, ready, specs))
 
     def exec(self) -> None:
-        """Once all Pods run, run the commands of the case in them."""
+        """Run the commands of the case in the Pods, once all run."""
         if self.execs is None and not self.due and all(pod.runs() for pod in self.pods.values()):
             self.execs = [
                 self.pods[name].exec(entry["command"], self.logs / f"{name}.exec.{number}.log")
@@ -93,7 +93,7 @@ class Job:
             ]
 
     def restart(self) -> None:
-        """Make the Pods anew that the CR wants anew."""
+        """Re-create the Pods that the restart policy of the CR requires."""
         for name, pod in [*self.pods.items()]:
             if name in self.settled or pod.phase() not in ("Failed", "Succeeded"):
                 continue
@@ -118,7 +118,7 @@ class Job:
         return self.settled.issuperset(wanted)
 
     def result(self) -> dict[str, Any]:
-        """What became of the Pods: phases, exit codes by container, restarts; and how long it took."""
+        """Return phases, exit codes by container, restarts, and the duration."""
         return {
             "pods": {
                 name: {

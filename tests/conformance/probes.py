@@ -1,4 +1,4 @@
-"""Readiness probes: a Pod's Services give out its address once they hold."""
+"""Readiness probes: the Services of a Pod publish its address once its probes succeed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Exec = Callable[[Sequence[str], float], bool]
 
 
 class Probe:
-    """One readiness probe and what it last said; asked as often as its periodSeconds say."""
+    """One readiness probe and its last result; it runs every periodSeconds."""
 
     def __init__(self, container: Mapping[str, Any], address: str, run: Exec) -> None:
         self.probe: Mapping[str, Any] = container["readinessProbe"]
@@ -23,7 +23,7 @@ class Probe:
         self.ready = False
 
     def holds(self) -> bool:
-        """Whether the container is ready; asks it when it is time to."""
+        """Whether the container is ready; runs the probe if it is due."""
         if time.monotonic() >= self.next:
             self.next = time.monotonic() + self.probe.get("periodSeconds", 10)
             answer = self._ask(self.probe.get("timeoutSeconds", 1))

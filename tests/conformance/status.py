@@ -1,4 +1,4 @@
-"""The states of Pods as kubectl would print them, and what podplan says that the controller makes of them."""
+"""The states of Pods as kubectl prints them, and the status that podplan derives from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.conformance.controller import role
 
 
 def phase(folder: Path, cr: Mapping[str, Any], objects: Iterable[Mapping[str, Any]], pods: Any) -> str:
-    """The phase that ``podplan status`` computes from the states of ``pods``, as the node saw them."""
+    """Return the phase that ``podplan status`` computes from the states of ``pods``, as observed by the
+    node."""
     specs = [one for one in objects if one["kind"] == "Pod"]
     (folder / "states.yaml").write_text(yaml.safe_dump(listed(specs, pods)))
     (folder / "observed.yaml").write_text(
@@ -29,7 +30,7 @@ def phase(folder: Path, cr: Mapping[str, Any], objects: Iterable[Mapping[str, An
 
 
 def before(specs: Iterable[Mapping[str, Any]], pods: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The part of the status that no Pod shows: how often those of each role were made anew."""
+    """Return the part of the status that is not in Pods: the restarts of each role."""
     times: Counter[str] = Counter()
     for spec in specs:
         times[role(spec)] += pods.get(spec["metadata"]["name"], {}).get("restarts", 0)
@@ -38,7 +39,7 @@ def before(specs: Iterable[Mapping[str, Any]], pods: Mapping[str, Mapping[str, A
 
 
 def listed(specs: Iterable[Mapping[str, Any]], pods: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A List of Pods with their states; those that never came are Pending."""
+    """Return a List of Pods with their states; those that were never created are Pending."""
     return {"apiVersion": "v1", "kind": "List", "items": [_pod(one, pods) for one in specs]}
 
 

@@ -1,4 +1,4 @@
-"""The table of what ran: for the terminal, and for docs/conformance.md."""
+"""The table of results: for the terminal, and for docs/conformance.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ example behaves as the policy describes, and the fixed one (`mended`) trains.
 
 
 class Row(NamedTuple):
-    """One job that ran, or a case that could not (``outcome`` is None and ``failures`` say why)."""
+    """One job that ran, or a case that could not run (``outcome`` is None and ``failures`` have the
+    reason)."""
 
     case: Case
     run: Run
@@ -30,7 +31,7 @@ class Row(NamedTuple):
 
 
 def line(row: Row) -> str:
-    """One line for the terminal."""
+    """Format one line for the terminal."""
     state = "FAIL" if row.failures and row.outcome else "none" if row.failures else "ok"
     seconds = f"{row.outcome.seconds:5.1f} s" if row.outcome else "       "
     said = happened(row.run, row.outcome) if row.outcome else "; ".join(row.failures)
@@ -38,7 +39,8 @@ def line(row: Row) -> str:
 
 
 def page(rows: Iterable[Row], known: Iterable[Case], before: str, versions: Mapping[str, str]) -> str:
-    """docs/conformance.md: a line for each run of the ``known`` cases, from ``rows`` or else ``before``."""
+    """Return docs/conformance.md: a line for each run of the ``known`` cases, from ``rows`` or else
+    ``before``."""
     ran = {cells[0]: cells for cells in map(_cells, before.splitlines()) if cells}
     ran |= {_of(row)[0]: _of(row) for row in rows}
     lines = ["| case | Pods | result | conclusion | seconds |", "|---|---|---|---|---|"]
@@ -58,7 +60,7 @@ def page(rows: Iterable[Row], known: Iterable[Case], before: str, versions: Mapp
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a line of the page that is about a case; those that could not run have two."""
+    """Split a line of the page about a case into cells; those that could not run have two."""
     if line.startswith("| ") and "/" in line:
         return line.strip("| ").split(" | ")
     return line.split(": ", 1) if line.startswith("- ") else []
@@ -72,7 +74,7 @@ def _of(row: Row) -> list[str]:
 
 
 def what(row: Row) -> str:
-    """The kind, and how many Pods ran which programs."""
+    """Return the kind, and how many Pods ran which programs."""
     kind = row.run.cr["kind"]
     assert row.outcome
     programs = Counter(row.outcome.programs.values())
@@ -80,7 +82,7 @@ def what(row: Row) -> str:
 
 
 def happened(run: Run, outcome: Outcome | None) -> str:
-    """What became of the Pods, in a few words."""
+    """Return the result of the Pods in a few words."""
     if outcome is None:
         return ""
     ends = Counter(str(seen_exit(outcome, name)) for name in outcome.pods)
@@ -94,7 +96,7 @@ def happened(run: Run, outcome: Outcome | None) -> str:
 
 
 def proves(case: Case, run: Run) -> str:
-    """The sentence of the case; for a policy, with its code and claim."""
+    """Return the sentence of the case; for a policy, with its code and claim."""
     if not case.policy:
         return case.proves
     policy = f"[{case.policy}](rules/{case.policy}.md)"
@@ -107,12 +109,12 @@ def _end(end: str, count: int, of: int) -> str:
 
 
 def title(case: Case, run: Run) -> str:
-    """What a run is called in the table."""
+    """Return the title of a run in the table."""
     return f"{case.name} ({run.name})" if run.name else case.name
 
 
 def summary(rows: Iterable[Row]) -> dict[str, Any]:
-    """How many jobs held, failed and could not run."""
+    """Return how many jobs passed, failed and could not run."""
     rows = [*rows]
     return {
         "held": sum(not row.failures for row in rows),

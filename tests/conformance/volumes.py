@@ -1,6 +1,6 @@
-"""The file system of a container: the machine's as its image, and the volumes of its Pod at their paths.
+"""The file system of a container: that of the machine as its image, and the volumes of its Pod.
 
-What a container writes goes to memory and ends with the node; the machine's own files stay as they are.
+Writes of a container go to memory and end with the node; the files of the machine stay unchanged.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WORKSPACE = "/workspace"
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
 SSHD_CONFIG = "/etc/ssh/sshd_config.d"
-# Folders of the machine that no image has, with their modes; the interpreter may lie below /root.
+# Folders of the machine that no image has, with their modes; the interpreter may be below /root.
 EMPTY = {"/tmp": 1777, "/run": 755, "/root": 711, "/home": 755, "/var/tmp": 1777, "/mnt": 755}
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
 class Image(NamedTuple):
-    """What stands for the image: folders laid over each other at /workspace, and folders kept."""
+    """The image: folders merged at /workspace, and folders that are kept."""
 
     workspace: Sequence[str]
     kept: Sequence[str]
 
 
 class Unsupported(Exception):
-    """Something that this harness does not know how to run; says what."""
+    """A feature that this harness does not support; the message names it."""
 
 
 def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
-    """The commands that put together the root of one container at ``at``, an empty folder in memory."""
+    """Return the commands that build the root file system of one container at ``at``, an empty folder in
+    memory."""
     new = at / "root"
     commands = [
         ["mkdir", "-p", *(str(at / name) for name in ("root", "upper", "work", "upper-work", "work-work"))],
@@ -46,8 +47,8 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
     over = _layers(image.workspace, at, "upper-work", "work-work")
     commands += [
         ["mkdir", "-p", f"{new}{WORKSPACE}", f"{new}/run/sshd", f"{new}{SSHD_CONFIG}"],
-        # As images for ssh have it (docs/evidence/ssh.md#folder-of-the-keys): else sshd trusts no keys in a
-        # Secret's folder.
+        # As in images for ssh (docs/evidence/ssh.md#folder-of-the-keys): otherwise sshd rejects keys in the
+        # folder of a Secret.
         ["sh", "-c", f"echo 'StrictModes no' > {new}{SSHD_CONFIG}/image.conf"],
         ["mount", "-t", "overlay", "overlay", "-o", over, f"{new}{WORKSPACE}"],
         ["mount", "-t", "proc", "proc", f"{new}/proc"],
@@ -63,7 +64,7 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
             "devpts",
             f"{new}/dev/pts",
         ],
-        # 64 MiB is what container runtimes give where no volume is mounted.
+        # 64 MiB is the default of container runtimes without a volume.
         ["mount", "-t", "tmpfs", "-o", "size=65536k,mode=1777", "tmpfs", f"{new}/dev/shm"],
         ["ln", "-s", "pts/ptmx", f"{new}/dev/ptmx"],
         ["ln", "-s", "/proc/self/fd", f"{new}/dev/fd"],
@@ -80,7 +81,7 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
         ["touch", f"{new}/etc/hosts", f"{new}/etc/resolv.conf"],
         ["mount", "--bind", str(hosts), f"{new}/etc/hosts"],
         ["sh", "-c", f"echo {hostname} > {new}/etc/hostname"],
-        # Names are those of the hosts file: any other is unknown, as the DNS of a cluster would say.
+        # Host names come only from the hosts file: any other is unknown, as in the DNS of a cluster.
         ["sh", "-c", f"echo 'hosts: files' > {new}/etc/nsswitch.conf"],
         ["hostname", hostname],
     ]
@@ -94,9 +95,9 @@ def _layers(lower: Sequence[str], at: Path, upper: str, work: str) -> str:
 def make(
     volume: Mapping[str, Any], objects: Sequence[Mapping[str, Any]], at: Path, claims: Path
 ) -> list[Command]:
-    """Write the volume below ``at`` and return the commands that finish it; claims lie in ``claims``.
+    """Write the volume below ``at`` and return the commands that finish it; claims are in ``claims``.
 
-    Raises Unsupported for a volume that needs a real cluster.
+    Raises Unsupported: for a volume that needs a real cluster.
     """
     place = at / volume["name"]
     kind = next((key for key in volume if key != "name"), "emptyDir")
@@ -115,14 +116,15 @@ def make(
     if kind in ("configMap", "secret"):
         name = source.get("name") or source.get("secretName")
         _files(place, source, content(named(objects, kind, str(name))))
-        # The kubelet leaves both open to all.
+        # The kubelet makes both accessible for everyone.
         place.chmod(0o1777 if kind == "secret" else 0o777)
         return []
     raise Unsupported(f"a volume of the type {kind}")
 
 
 def owned(volume: Mapping[str, Any], at: Path, group: int | None) -> list[Command]:
-    """The commands that give a volume to the fsGroup of its Pod, as the kubelet does; none without one."""
+    """Return the commands that give a volume to the fsGroup of its Pod, as the kubelet does; empty without
+    one."""
     if group is None or "persistentVolumeClaim" in volume:
         return []
     may = "g+rX" if {"secret", "configMap"} & volume.keys() else "g+rwX"
@@ -140,7 +142,7 @@ def _files(place: Path, source: Mapping[str, Any], data: Mapping[str, bytes]) ->
 
 
 def content(found: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a ConfigMap or a Secret, by key."""
+    """Return the files of a ConfigMap or a Secret, by key."""
     plain = {**found.get("stringData", {}), **(found.get("data", {}) if found["kind"] == "ConfigMap" else {})}
     coded = found.get("binaryData", {}) if found["kind"] == "ConfigMap" else found.get("data", {})
     return {key: str(text).encode() for key, text in plain.items()} | {
@@ -149,7 +151,7 @@ def content(found: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def named(objects: Sequence[Mapping[str, Any]], kind: str, name: str) -> Mapping[str, Any]:
-    """The ConfigMap or Secret of that name. Raises Unsupported where there is none."""
+    """Return the ConfigMap or Secret with this name. Raises Unsupported: if it does not exist."""
     for one in objects:
         if one["kind"].lower() == kind.lower() and one["metadata"]["name"] == name:
             return one
@@ -157,7 +159,7 @@ def named(objects: Sequence[Mapping[str, Any]], kind: str, name: str) -> Mapping
 
 
 def mount(entry: Mapping[str, Any], volumes: Path, new: Path) -> list[Command]:
-    """The commands that mount one volume of the Pod into the root ``new`` of a container."""
+    """Return the commands that mount one volume of the Pod into the root ``new`` of a container."""
     source = f"{volumes / entry['name']}" + (f"/{entry['subPath']}" if "subPath" in entry else "")
     target = f"{new}{entry['mountPath']}"
     parent = target.rstrip("/").rpartition("/")[0]
@@ -167,7 +169,7 @@ def mount(entry: Mapping[str, Any], volumes: Path, new: Path) -> list[Command]:
 
 
 def quantity(text: str | int) -> int:
-    """The number of bytes that a quantity of Kubernetes stands for."""
+    """Return the number of bytes of a Kubernetes quantity."""
     text = str(text)
     number = text.rstrip("".join(UNITS))
     return int(float(number) * UNITS[text[len(number) :]])

@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.drawing.sound")  # what fails there says what it compared
+pytest.register_assert_rewrite("tests.drawing.sound")  # for detailed messages of its assertions

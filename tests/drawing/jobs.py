@@ -1,4 +1,4 @@
-"""Jobs that have a picture, and the picture of any job."""
+"""Jobs that have a graph, and the graph of any job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.golden_cases import FIXTURES, Case
 from tests.lowered_objects import Object, document, lower
 
 PICTURES = FIXTURES / "graph"
-# Cases of the kinds that have a picture; those of fixtures/graph bring their own CR.
+# Cases of the kinds that have a graph; those of fixtures/graph have their own CR.
 DRAWN = {
     "pytorch_torchrun": "pytorch_training_job/torchrun",
     "pytorch_elastic": "pytorch_training_job/elastic",

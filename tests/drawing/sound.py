@@ -1,4 +1,4 @@
-"""What holds for any picture: the sums are right, nothing lies over another, and no text is markup."""
+"""Invariants of any graph: totals are right, nothing overlaps, and no text is markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def parsed(text: str) -> ET.Element:
-    """An SVG as XML; it needs nothing from outside, and runs nothing."""
+    """Parse an SVG as XML; require that it loads and runs nothing."""
     root = ET.fromstring(text)
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert tags <= {"svg", "title", "desc", "style", "g", "rect", "path", "circle", "text"}
@@ -44,7 +44,7 @@ def assert_totals(made: Graph, groups: tuple[ReplicaGroup, ...] | list[ReplicaGr
 
 
 def gpus(pod: Object) -> int:
-    """The GPUs of a Pod, counted without podplan's help."""
+    """Count the GPUs of a Pod, independently of podplan."""
     found = 0
     for container in pod["spec"]["containers"]:
         for resource, count in container.get("resources", {}).get("limits", {}).items():
@@ -54,7 +54,7 @@ def gpus(pod: Object) -> int:
 
 
 def assert_tidy(made: Graph) -> None:
-    """Nothing lies over another, nor outside; and texts stay where they are put."""
+    """Assert that boxes neither overlap nor leave the graph, and that texts stay inside their boxes."""
     plate = lay_out_graph(made, select_columns([made]))
     boxes = [*(at.box for at in plate.cards), *(at.box for at in plate.sides)]
     boxes += [plate.note] if plate.note is not None else []
@@ -90,7 +90,7 @@ _LINES = [
 
 
 def assert_grammar(text: str) -> None:
-    """Only the few forms of lines that mermaid 11 was seen to parse and to draw, hostile labels in them."""
+    """Assert that lines have one of the few forms that mermaid 11 is known to parse and draw."""
     for line in text.splitlines():
         assert any(re.fullmatch(form, line) for form in _LINES), line
     assert text.count("subgraph ") == len(re.findall(r"^ *end$", text, re.MULTILINE))

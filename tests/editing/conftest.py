@@ -1,4 +1,4 @@
-"""A small repository for an editor to open."""
+"""A small repository to open in an editor."""
 
 from __future__ import annotations
 

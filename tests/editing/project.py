@@ -1,4 +1,4 @@
-"""The small repository of fixtures/lsp: the names of its files, and the codes of what is found in them."""
+"""The small repository of fixtures/lsp: the names of its files, and the codes of their findings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whatever strangers may write, thrown at the parts that read it: `make fuzz` runs the targets under atheris.
+"""Fuzzing of all code that reads untrusted input: `make fuzz` runs the targets with atheris.
 
-``targets`` is the table; what a target does with bytes needs no atheris, so that the inputs that once broke
-something (fixtures/fuzz) are tried in `make test`, too. docs/reliability.md tells what was run and found.
+``targets`` is the table; a target itself does not need atheris, so `make test` also tries the inputs that
+once caused an error (fixtures/fuzz). docs/reliability.md lists what was run and found.
 """

@@ -1,9 +1,9 @@
-"""make fuzz: every target for its share of the inputs or of the time, and a table of what was tried.
+"""`make fuzz`: runs every target for its share of the inputs or of the time, and prints a table.
 
-With ``--runs`` and ``--seed`` the same commit tries the same inputs, and time is only a bound: what is cut
-off by it is the beginning of the same. What is found is told so that it can be made again from the output
-alone; put it below fixtures/fuzz/TARGET, where `make test` tries it from then on. The exit code is 1 where
-something is found, and 2 where atheris is not there.
+With ``--runs`` and ``--seed`` the same commit tries the same inputs, and time is only a limit: a run that
+times out has tried the first of them. A failing input is printed so that it can be reproduced from the output
+alone; put it below fixtures/fuzz/TARGET, so that `make test` tries it. The exit code is 1 if something is
+found, and 2 without atheris.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tests.fuzz.targets import TARGETS
 from tests.fuzz.telling import told
 
 ROOT = Path(__file__).parents[2]
-STARTING = 240  # seconds that instrumenting and the seeds may take beside the time of a target
-# Sets have one order, and a limit is in reach that else takes an input with a list of 100,000 replicas.
+STARTING = 240  # seconds for instrumentation and the seeds, besides the time of a target
+# Deterministic order of sets, and a limit that is reachable with inputs of limited size.
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "PODPLAN_LIMITS": "replicas=1000"}
 
 
 class Done(NamedTuple):
-    """How a target went: inputs tried, how long, places of the code reached, and what was found."""
+    """The result of a target: inputs tried, seconds, code locations reached, and what was found."""
 
     asked: Asked
     inputs: int
@@ -84,7 +84,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def shares(asked: argparse.Namespace) -> Iterator[Asked]:
-    """What each target is asked: time by weight, and as many of the inputs as take it that time."""
+    """Yield the order for each target: time by weight, and as many inputs as take that time."""
     targets = [TARGETS[name] for name in asked.target]
     weights = sum(target.weight for target in targets)
     inputs = sum(target.weight * target.pace for target in targets)
@@ -96,13 +96,13 @@ def shares(asked: argparse.Namespace) -> Iterator[Asked]:
 
 
 def fuzzed(asked: Asked) -> Done:
-    """One target. What a longer run finds and keeps is not counted again by the next one."""
+    """Run one target. What an earlier run found and kept is not counted again."""
     begun = time.monotonic()
-    if asked.runs:  # the same inputs again, and so from the same beginning
+    if asked.runs:  # the same inputs again, from the start
         shutil.rmtree(asked.folder, ignore_errors=True)
     before = set(_left(asked.folder))
     asked.folder.mkdir(parents=True, exist_ok=True)
-    # libFuzzer ends a session without a word to Python, which would remove its folders.
+    # libFuzzer ends a session without notice to Python, which would delete its folders.
     with asked.log.open("wb") as log, TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "tests.fuzz.session", *map(str, asked)]
         environment = {**os.environ, **ENVIRONMENT, "TMPDIR": scratch}

@@ -1,4 +1,4 @@
-"""Targets that are talked to: the language server, the CEL process, the configuration, a baseline."""
+"""Targets with a dialogue: the language server, the CEL process, the configuration, a baseline."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.command import JOB, PROFILE
 from tests.fuzz.places import repository
 from tests.run_invariants import check_refusal
 
-TODAY = 'today = "2026-01-01"\n'  # an input does the same on another day
+TODAY = 'today = "2026-01-01"\n'  # an input must do the same on another day
 ASKED = ("hover", "completion", "definition", "documentSymbol", "codeAction")
 KNOWN = (*ASKED, "didOpen", "didChange", "didClose", "didSave")
 
 
 def configuration(content: bytes) -> None:
-    """A podplan.toml gives settings or a sentence."""
+    """Assert that a podplan.toml gives settings or an error message."""
     with repository({"settings/job.yaml": JOB}) as top:
         (top / "podplan.toml").write_bytes(content)
         try:
@@ -42,7 +42,7 @@ def configuration(content: bytes) -> None:
 
 
 def baseline(content: bytes) -> None:
-    """What can be read as a baseline is written so that it is read as the same."""
+    """Assert that a readable baseline is written so that it reads the same."""
     try:
         entries = parse_baseline(content.decode(errors="surrogateescape"), "baseline.json")
     except (UsageError, LimitExceeded) as error:
@@ -55,7 +55,7 @@ _POD = parse_yaml(JOB.encode(), "job.yaml").documents[0].data
 
 
 def cel(content: bytes) -> None:
-    """An expression has a verdict, and only a bound ends the process that works it out."""
+    """Assert that an expression has a verdict, and only a limit ends its process."""
     expression = content.decode(errors="replace")
     begun = time.monotonic()
     try:
@@ -64,7 +64,7 @@ def cel(content: bytes) -> None:
         )
     except LimitExceeded as error:
         died = "took more than" in str(error)
-        # Where it is neither time nor memory, the evaluator crashed: its process is there for that.
+        # If it is neither time nor memory, the evaluator crashed, for which it has a separate process.
         assert not died or time.monotonic() - begun > MAX_CEL_SECONDS / 2 or _is_costly(expression), "it died"
         return
     json.dumps([verdict.failures, verdict.errors])
@@ -73,14 +73,15 @@ def cel(content: bytes) -> None:
 
 
 def _is_costly(expression: str) -> bool:
-    """Whether an expression could want a gigabyte."""
+    """Whether an expression could need a gigabyte."""
     return any(
         word in expression for word in ("map", "all", "exists", "filter", "+", "join", "format", "replace")
     )
 
 
 def lsp(content: bytes) -> None:
-    """An editor opens a text, changes it and asks everything about a place; nothing is an internal error."""
+    """Open a text in an editor, change it and send all requests about a position; assert that there is no
+    internal error."""
     head, text = content[:3].ljust(3, b"\0"), content[3:].decode(errors="replace")
     line, character = head[0], head[1]
     with repository({"lsp/job.yaml": JOB, "lsp/profile.yaml": PROFILE, "podplan.toml": TODAY}) as top:
@@ -101,7 +102,7 @@ def lsp(content: bytes) -> None:
 
 
 def frames(content: bytes) -> None:
-    """Bytes of a stream: each is part of a message or refused, and the server stays."""
+    """Assert that bytes of a stream are a message or rejected, and the server continues."""
     with repository({"lsp/job.yaml": JOB, "podplan.toml": TODAY}):
         _talk([{"id": 0, "method": "initialize", "params": {}}, *read_messages(io.BytesIO(content))])
 
@@ -123,6 +124,6 @@ def _talk(sent: list[dict[str, Any] | MalformedMessage] | list[dict[str, Any]]) 
 
 
 def _leads_away(message: dict[str, Any] | MalformedMessage) -> bool:
-    """Whether a message is about files elsewhere on this machine, which a fuzzer had better not look for."""
+    """Whether a message refers to other files on this machine, which a fuzzer should not access."""
     here = Path(os.getcwd()).as_uri()
     return "file:" in json.dumps(message).replace(here, "")

@@ -1,4 +1,4 @@
-"""Targets that take the text of a YAML file: reading it, its comments, and rewriting it."""
+"""Targets for the text of a YAML file: parsing, comments, and rewriting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.fuzz.places import repository
 from tests.test_edits import at, paths, removed
 from tests.test_source_properties import check_sound
 
-# What libyaml refuses, and nothing else: others of our faults are rules of Kubernetes.
+# Rules for what libyaml rejects; other YAML rules are those of Kubernetes.
 REFUSED = ("YAML001", "YAML003", "YAML009")
 VALUES: tuple[Any, ...] = (
     "x: y",
@@ -50,7 +50,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def taken(content: bytes, file: str = "f.yaml") -> SourceFile | None:
-    """The file as read; None where a bound is reached."""
+    """Parse the file; None if it exceeds a limit."""
     try:
         return parse_yaml(content, file)
     except LimitExceeded:
@@ -58,7 +58,8 @@ def taken(content: bytes, file: str = "f.yaml") -> SourceFile | None:
 
 
 def read_again(content: bytes) -> None:
-    """Places are sound, libyaml refuses what we refuse, and what is written anew says the same."""
+    """Assert that positions are valid, libyaml rejects what podplan rejects, and written output reads the
+    same."""
     check_sound(content)
     source = taken(content)
     if source is None:
@@ -89,7 +90,7 @@ def _canonical(data: Any) -> str:
 
 
 def comments(content: bytes) -> None:
-    """Comments that silence findings: each is where it says, and covers what is in the file."""
+    """Assert that suppression comments have correct positions, and cover existing nodes."""
     source = taken(content)
     if source is None:
         return
@@ -107,7 +108,7 @@ def comments(content: bytes) -> None:
 
 
 def fmt(content: bytes) -> None:
-    """The form keeps data and comments (it looks itself), and is its own form."""
+    """Assert that formatting keeps data and comments (it verifies itself), and is idempotent."""
     source = taken(content)
     if source is None or source.diagnostics or not may_hold(source, SCHEMA_BY_CATEGORY):
         return
@@ -118,7 +119,8 @@ def fmt(content: bytes) -> None:
 
 
 def import_(content: bytes) -> None:
-    """A profile of a CR compiles to the CR, without the unknown fields that the API server drops."""
+    """Assert that an imported profile compiles to the CR, without the unknown fields that the API server
+    drops."""
     for item in classify_documents(taken(content) or SourceFile("", "", [], [], [])):
         if item.category != "cr":
             continue
@@ -138,7 +140,7 @@ def import_(content: bytes) -> None:
 
 
 def migrate(content: bytes) -> None:
-    """What is migrated can be read, and there is nothing to migrate in it."""
+    """Assert that a migrated file is valid, and needs no further migration."""
     source = taken(content)
     if source is None or source.diagnostics or not is_migratable(source):
         return
@@ -150,13 +152,13 @@ def migrate(content: bytes) -> None:
 
 
 def edits(content: bytes) -> None:
-    """A change of a document is a change of its text that reads as the data, changed."""
+    """Assert that the text after an edit reads as the changed data."""
     head, text = content[:4].ljust(4, b"\0"), content[4:]
     source = taken(text)
     if source is None or source.diagnostics or len(source.documents) != 1:
         return
     if "<<" in source.text and "*" in source.text:
-        return  # what a merge key takes from an anchor changes with it, and the data do not tell
+        return  # a value from a merge key changes with its anchor, which the data does not show
     document = source.documents[0]
     every = paths(document.data)
     path = every[int.from_bytes(head[:2], "big") % len(every)]
@@ -178,7 +180,7 @@ def edits(content: bytes) -> None:
 
 
 def _change(document: Document, path: tuple[str | int, ...], op: int, value: Any) -> DocumentFix | None:
-    """One of the changes that can be asked for at a path."""
+    """Return one of the possible changes at a path."""
     data = at(document.data, path)
     if op % 4 == 0 and isinstance(data, dict) and "new" not in data:
         return DocumentFix("", "set", (*path, "new"), value)
@@ -194,7 +196,7 @@ def _change(document: Document, path: tuple[str | int, ...], op: int, value: Any
 
 
 def _is_chosen_by_name(path: tuple[str | int, ...]) -> bool:
-    """Whether something stays in the place of what is removed, as for environments."""
+    """Whether something stays in place of a removed value, as for environments."""
     return "environments" in path
 
 
@@ -213,7 +215,7 @@ def _changed(data: Any, change: DocumentFix) -> Any:
 
 
 def headers(content: bytes) -> None:
-    """The comment of a rendered CR, whatever it says, gives a finding or none."""
+    """Assert that any header of a rendered CR gives a finding or none."""
     line = content.decode(errors="replace").replace("\n", " ").replace("\r", " ")
     with repository({"jobs.yaml": ENVIRONMENTS, "count.yaml": JOB}):
         source = taken(f"{HEADER_PREFIX}{line}\n{JOB}".encode(), "rendered.yaml")

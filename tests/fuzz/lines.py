@@ -1,4 +1,4 @@
-"""Targets that take one text: shell strings, command lines, expressions, quantities, paths."""
+"""Targets for one text: shell strings, command lines, expressions, quantities, paths."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def text_of(content: bytes) -> str:
 
 
 def shell(content: bytes) -> None:
-    """Commands are in the string; what we say no shell can read bash refuses too, asked now and then.
+    """Assert that commands are inside the string, and that bash rejects what podplan rejects (sampled).
 
-    The other way round does not hold: misplaced words such as ``then`` are passed over.
+    The converse does not hold: misplaced words such as ``then`` are accepted.
     """
     text = text_of(content)
     for bash in (True, False):
@@ -61,7 +61,8 @@ def shell(content: bytes) -> None:
 
 
 def words_of_bash(content: bytes) -> None:
-    """The words of a line are those that bash hands to a program, of lines that can run nothing else."""
+    """Assert that the words of a line are those that bash passes to a program, for lines that can run
+    nothing else."""
     line = text_of(content)
     found = resplit_line(line, VARIABLES)
     harmless = not any(sign in line for sign in RUNS_SOMETHING) and "@" not in line and "[" not in line
@@ -82,7 +83,7 @@ def _is_sampled(content: bytes) -> bool:
 
 
 def _bash(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """A bash that finds no program, in a folder where nothing is."""
+    """Run bash without programs, in an empty folder."""
     assert BASH is not None
     return subprocess.run(
         [BASH, "--norc", *(argument.encode("utf-8", "surrogatepass") for argument in arguments)],
@@ -95,7 +96,7 @@ def _bash(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def options(content: bytes) -> None:
-    """The words of a container, one on a line: which launchers it starts, and with what."""
+    """Parse the words of a container, one per line, and list the launchers that it starts."""
     words = text_of(content).split("\n")
     env = [{"name": "A", "value": "1"}, {"name": "WORLD_SIZE", "value": "2"}]
     for container in (
@@ -113,7 +114,7 @@ def options(content: bytes) -> None:
 
 
 def expression(content: bytes) -> None:
-    """A text with expressions gives a value of JSON, within its budget, or a fault."""
+    """Assert that a text with expressions gives a JSON value, within its limits, or an error."""
     text = text_of(content)
     budget = ExpressionBudget()
     known = {name: value for name, value in VALUES.items() if isinstance(value, dict)}
@@ -139,7 +140,8 @@ def _work_out(part: Expression, scope: ExpressionScope, budget: ExpressionBudget
 
 
 def quantity(content: bytes) -> None:
-    """A quantity is what its digits say, rounded up to 10⁻⁹; what we propose for another text is one."""
+    """Assert that a quantity is its decimal value, rounded up to 10⁻⁹, and that suggestions are valid
+    quantities."""
     text = text_of(content)
     units = parse_quantity(text)
     if units is not None and text.strip(" \t\r\n").lstrip("+-").replace(".", "", 1).isdecimal():
@@ -150,7 +152,7 @@ def quantity(content: bytes) -> None:
 
 
 def path(content: bytes) -> None:
-    """A path leads somewhere or is refused, and is shown as one that leads to the same."""
+    """Assert that a path resolves or is rejected, and that its formatted form resolves to the same."""
     try:
         found = resolve_path(DATA, text_of(content))
     except FieldNotFound as error:

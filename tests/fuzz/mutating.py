@@ -1,6 +1,6 @@
-"""Changes to an input that keep it a text of its sort: lines of other inputs, words that matter.
+"""Mutations that keep the format of an input: lines of other inputs, keywords.
 
-What atheris does by itself to bytes is one of them; most of what it makes of YAML is no YAML.
+The byte mutations of atheris are one of them; most of their results are no YAML.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Mutate = Callable[[bytes, int], bytes]
 def mutated(
     data: bytes, max_size: int, seed: int, words: Sequence[bytes], lines: Sequence[bytes], mutate: Mutate
 ) -> bytes:
-    """``data`` changed a little, at most ``max_size`` bytes; ``lines`` are those of all seeds, or none."""
+    """Mutate ``data`` to at most ``max_size`` bytes; ``lines`` are those of all seeds, or none."""
     chance = random.Random(seed)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         way = chance.randrange(8)
@@ -28,7 +28,7 @@ def mutated(
 
 
 def _with_word(data: bytes, word: bytes, chance: random.Random) -> bytes:
-    """A word put in somewhere, or in the place of what stands behind a colon or a blank."""
+    """Insert a word, or replace the text after a colon or a blank by it."""
     at = chance.randint(0, len(data))
     if chance.random() < 0.5:
         return data[:at] + word + data[at:]
@@ -38,7 +38,7 @@ def _with_word(data: bytes, word: bytes, chance: random.Random) -> bytes:
 
 
 def _with_lines(data: bytes, lines: Sequence[bytes], chance: random.Random) -> bytes:
-    """Lines taken out, doubled, moved, indented, or put in from elsewhere."""
+    """Remove, duplicate, move or indent lines, or insert others."""
     found = data.split(b"\n")
     at, other = chance.randrange(len(found)), chance.randrange(len(found))
     end = at + chance.choice((1, 1, 2, 4, 8))

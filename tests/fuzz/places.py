@@ -1,4 +1,4 @@
-"""Where targets run that look at files: a folder of their own, made once for each set of files."""
+"""Folders for targets that access files, created once for each set of files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _made: dict[tuple[str, ...], Path] = {}
 
 @contextmanager
 def repository(files: Mapping[str, str]) -> Iterator[Path]:
-    """Stands in the top of a git repository with the files in it."""
+    """Change to the top of a git repository with the files inside the ``with`` block."""
     key = tuple(sorted(files))
     if key not in _made:
         folder = Path(tempfile.mkdtemp(prefix="podplan-fuzz-"))

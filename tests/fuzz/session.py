@@ -1,8 +1,8 @@
-"""One target under atheris, in a process of its own.
+"""Runs one target with atheris, in a separate process.
 
-python -m tests.fuzz.session TARGET FOLDER SECONDS SEEDS SEED RUNS, as ``Asked`` has them. What fails is
-kept in FOLDER/found, once for each place in the code, and the run goes on; only a hang, a lack of memory or
-a crash of the interpreter ends it.
+python -m tests.fuzz.session TARGET FOLDER SECONDS SEEDS SEED RUNS, as in ``Asked``. Failing inputs are kept
+in FOLDER/found, one for each code location, and the run continues; only a hang, lack of memory or a crash of
+the interpreter ends it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tests.fuzz.targets import TARGETS, Target
 
 MAX_BYTES = 8192
 MEMORY = 2048  # MiB
-FOUND = "FOUND"  # begins the line of the log that names an input
+FOUND = "FOUND"  # the prefix of the log line that names an input
 
 
 class Asked(NamedTuple):
-    """What a session is to do: at most so many seconds and runs (0: as time allows), from so many seeds on.
+    """The order for a session: at most so many seconds and runs (0: no limit), from so many seeds on.
 
-    ``seed`` is what chance begins with. With the same one, the same commit, Python and atheris try the same
-    inputs, if the folder is empty; fewer runs or seconds try the first of them.
+    ``seed`` initializes the random generator. With the same one, the same commit, Python and atheris try the
+    same inputs, if the folder is empty; fewer runs or seconds try the first of them.
     """
 
     name: str
@@ -51,7 +51,7 @@ def main(asked: Asked) -> None:
         one.mkdir(parents=True, exist_ok=True)
     start = picked(target, asked.seeds)
     keep = Keeping(found)
-    # Modules that a target imports when it is called are instrumented too, as long as this is open.
+    # Modules that a target imports when it is called are instrumented, too, inside this block.
     with atheris.instrument_imports(include=["podplan"]):
         run = target.run
         for seed in start[:12]:
@@ -63,8 +63,8 @@ def main(asked: Asked) -> None:
         f"-runs={asked.runs or -1}",
         f"-seed={asked.seed}",
         f"-seed_inputs=@{listed(start, begin)}",
-        "-reload=0",  # which would look at the folder again as time goes by
-        f"-entropic={0 if asked.runs else 1}",  # which chooses better, and a little otherwise in each process
+        "-reload=0",  # which would read the folder again after some time
+        f"-entropic={0 if asked.runs else 1}",  # which chooses better, but differently in each process
         f"-timeout={target.seconds}",
         f"-rss_limit_mb={MEMORY}",
         f"-max_len={MAX_BYTES}",
@@ -83,13 +83,14 @@ def main(asked: Asked) -> None:
 
 
 def picked(target: Target, most: int) -> list[bytes]:
-    """At most so many of the seeds, spread over all of them by a fixed choice."""
+    """Return at most ``most`` seeds, evenly spread by a fixed choice."""
     seeds = sorted(set(target.seeds()), key=lambda seed: (len(seed), seed))
     return seeds if len(seeds) <= most else Random(1).sample(seeds, most)
 
 
 def listed(seeds: list[bytes], folder: Path) -> Path:
-    """A file that names a file of each seed, in order: that of a folder is another on each machine."""
+    """Write a file that lists a file for each seed, in order: the order of a folder depends on the
+    machine."""
     files = [folder / f"{number:04}" for number in range(len(seeds))]
     for file, seed in zip(files, seeds, strict=True):
         file.write_bytes(seed)
@@ -99,7 +100,7 @@ def listed(seeds: list[bytes], folder: Path) -> Path:
 
 
 class Keeping:
-    """Keeps what fails, the first input for each place."""
+    """Keeps failing inputs, the first for each code location."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -120,7 +121,7 @@ class Keeping:
 
 
 def failure(error: Exception) -> str:
-    """What an error is called for counting: its type, and the last two places of ours."""
+    """Return the identity of an error for counting: its type, and its last two locations in podplan."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [
         f"{frame.filename}:{frame.lineno}"

@@ -1,4 +1,4 @@
-"""The table of targets: where the code is that takes bytes, and what to begin with."""
+"""The table of targets: functions that take bytes, and their seeds."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 REGRESSIONS = FIXTURES / "fuzz"
-MAX_SEED = 6_000  # bytes: longer ones only make every run slower
+MAX_SEED = 6_000  # bytes: longer ones only slow down every run
 
 Seeds = Callable[[], Iterator[bytes]]
 
 
 class Target(NamedTuple):
-    """Something that takes bytes, ``module.name`` below here, and raises for what must not be.
+    """A function ``module.name`` in this package that takes bytes, and raises for an error.
 
-    ``seeds`` are texts to begin with and ``words`` what to put into them; with ``lines``, lines of different
-    seeds are mixed. One input may take ``seconds``, under instrumentation. ``weight`` is its share of the
-    time: more where more can go wrong, and where an input takes longer. ``pace`` is how many inputs it takes
-    in a second, about: where inputs are counted and not time, that gives it as many as take its share.
+    ``seeds`` are initial texts and ``words`` are inserted into them; with ``lines``, lines of different seeds
+    are mixed. One input may take ``seconds``, with instrumentation. ``weight`` is its share of the time:
+    higher for riskier and slower targets. ``pace`` is the approximate number of inputs per second: if inputs
+    are counted instead of time, it gives as many as take the share.
     """
 
     module: str
@@ -41,7 +41,7 @@ class Target(NamedTuple):
 
 
 def files(*patterns: str) -> Seeds:
-    """The fixtures that match, without those that are long."""
+    """Return the fixtures that match, without long ones."""
 
     def found() -> Iterator[bytes]:
         for pattern in patterns:
@@ -61,12 +61,12 @@ def both(*several: Seeds) -> Seeds:
 
 
 def chosen(start: bytes, seeds: Seeds) -> Seeds:
-    """Seeds behind bytes by which a target chooses what it does with them."""
+    """Prefix seeds with bytes by which a target chooses its action."""
     return lambda: (start + seed for seed in seeds())
 
 
 def arguments() -> Iterator[bytes]:
-    """Lines of launchers, a word on each line, from the answers of the real ones."""
+    """Yield launcher lines, one word per line, from the recorded answers of the real launchers."""
     for path in sorted((FIXTURES / "launchers").glob("*.jsonl")):
         for line in islice(path.read_text(encoding="utf-8").splitlines(), 1, 400, 8):
             words: list[str] = json.loads(line)["words"]
@@ -74,7 +74,7 @@ def arguments() -> Iterator[bytes]:
 
 
 def expressions() -> Iterator[bytes]:
-    """CEL that Kubernetes has judged."""
+    """Yield CEL expressions with verdicts of Kubernetes."""
     cases = json.loads((FIXTURES / "cel" / "verdicts.json").read_text(encoding="utf-8"))
     for one in cases["cases"]:
         yield one["expression"].encode()

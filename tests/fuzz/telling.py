@@ -1,4 +1,4 @@
-"""What was found, told so that it can be looked at and made again from the output of a run alone."""
+"""Formats failing inputs so that they can be examined and reproduced from the output of a run alone."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from tests.fuzz.session import FOUND, Asked
 
-LINES = 15  # of a traceback, and of an input that is shown
-SHOWN = 1_500  # bytes of an input that is shown as text, too
-WHOLE = 10  # inputs of one target that are told in full
-_NEXT = re.compile(rf"^(?:#\d+\t|INFO: |{FOUND} )", re.MULTILINE)  # where libFuzzer or we say something else
+LINES = 15  # of a traceback, and of an input
+SHOWN = 1_500  # bytes of an input that is also shown as text
+WHOLE = 10  # inputs of one target that are shown in full
+_NEXT = re.compile(rf"^(?:#\d+\t|INFO: |{FOUND} )", re.MULTILINE)  # where other output begins
 
 
 def told(asked: Asked, found: Sequence[Path], fault: str) -> Iterator[str]:
-    """Lines about each input that a target failed for: why, what it is, and how to make it again.
+    """Yield lines about each failing input of a target: the error, the input, and how to reproduce it.
 
-    With a ``fault`` the session itself failed: how its log ends.
+    With a ``fault`` the session itself failed: yield the end of its log.
     """
     if fault:
         yield f"\n{asked.name}: {fault}"
@@ -41,20 +41,21 @@ def told(asked: Asked, found: Sequence[Path], fault: str) -> Iterator[str]:
 
 
 def made_again(target: str, name: str, content: bytes) -> str:
-    """A line of shell that writes an input, of at most ``session.MAX_BYTES``, where `make test` tries it."""
+    """Return a shell command that writes an input, of at most ``session.MAX_BYTES``, to where `make test`
+    tries it."""
     packed = base64.b64encode(gzip.compress(content, mtime=0)).decode()
     folder = shlex.quote(f"fixtures/fuzz/{target}")
     return f"mkdir -p {folder} && echo {packed} | base64 -d | gunzip >{folder}/{shlex.quote(name)}"
 
 
 def run_again(asked: Asked) -> str:
-    """A line of shell that runs a target again as it was asked."""
+    """Return a shell command that runs a target again in the same way."""
     most = f"--runs {asked.runs}" if asked.runs else f"--seconds {asked.seconds}"
     return f'make fuzz ARGS="--target {asked.name} {most} --seed {asked.seed} --seeds {asked.seeds}"'
 
 
 def _why(log: Path, path: Path) -> list[str]:
-    """The last lines that a session said of an input; of the whole session, where libFuzzer ended it."""
+    """Return the last log lines about an input; of the whole session, if libFuzzer ended it."""
     whole = log.read_text(errors="replace")
     _, named, said = whole.partition(f"{FOUND} {path}\n")
     return _end(_NEXT.split(said, maxsplit=1)[0] if named else whole)
@@ -65,5 +66,5 @@ def _end(text: str) -> list[str]:
 
 
 def _can_be_shown(content: bytes) -> bool:
-    """Whether an input is a short text that a log shows as it is."""
+    """Whether an input is a short text that a log can show literally."""
     return len(content) <= SHOWN and content.isascii() and content.replace(b"\n", b"").decode().isprintable()

@@ -1,4 +1,4 @@
-"""Targets that take the whole way: a file checked, lowered, repaired, and compared with a cluster."""
+"""Targets for the whole pipeline: a file is checked, lowered, fixed, and compared with a cluster."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.run_invariants import bounded, check_fixes, check_places, check_refus
 from tests.test_source_properties import paths
 
 FILE = "job.yaml"
-FEW = 8  # replicas that are written out, and places that are traced
+FEW = 8  # replicas that are expanded, and paths that are traced
 _settings: list[PipelineSettings] = []
 
 
 def settings() -> PipelineSettings:
-    """What podplan check asks for here, with all policies and on one day."""
+    """Return settings with all policies and on a fixed day."""
     if not _settings:
         found = resolve_file_settings(FILE).settings
         _settings.append(found._replace(lint_config=found.lint_config._replace(today="2026-01-01")))
@@ -42,7 +42,7 @@ def source_of(content: bytes) -> SourceFile | None:
 
 
 def check(content: bytes) -> None:
-    """Findings are at places that exist, in every format, and the same the second time."""
+    """Assert that findings have existing locations, render in every format, and are deterministic."""
     source = source_of(content)
     if source is None:
         return
@@ -57,7 +57,7 @@ def check(content: bytes) -> None:
 
 
 def lower(content: bytes) -> None:
-    """What a job lowers to can be written, reads as the same, and every part of it leads somewhere."""
+    """Assert that lowered objects can be written, read the same, and every part of them has an origin."""
     source = source_of(content)
     with repository({"inventory.yaml": INVENTORY}):
         for item in classify_documents(source) if source else ():
@@ -81,7 +81,7 @@ def lower(content: bytes) -> None:
 
 
 def _few(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
-    """The first objects of a group; its template where there are too many to write them all out."""
+    """Yield the first objects of a group; its template if there are too many to expand."""
     try:
         yield from islice(expand_group(group), FEW)
     except LimitExceeded:
@@ -90,14 +90,14 @@ def _few(group: ReplicaGroup) -> Iterator[dict[str, Any]]:
 
 def _check_written(text: str, data: object) -> None:
     again = taken(text.encode(), "again.yaml")
-    if again is None:  # a list of replicas can be longer than a file may be
+    if again is None:  # a list of replicas may be longer than the limit of a file
         return
     assert not again.diagnostics, again.diagnostics[0]
     assert again.documents[0].data == data
 
 
 def repair(content: bytes) -> None:
-    """Fixes make their findings go away, and bring no errors."""
+    """Assert that fixes remove their findings, and add no errors."""
     source = source_of(content)
     if source is None:
         return
@@ -111,7 +111,7 @@ def repair(content: bytes) -> None:
 
 
 def dump(content: bytes) -> None:
-    """What kubectl is said to have printed gives objects, or a sentence."""
+    """Assert that a dump gives objects, or an error message."""
     try:
         found = read_dump(content, "dump.yaml")
     except (UsageError, LimitExceeded) as error:

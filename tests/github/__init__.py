@@ -1,1 +1,1 @@
-"""action.yml from end to end, in a runner of our own."""
+"""action.yml from end to end, in a test double of the runner."""

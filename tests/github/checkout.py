@@ -1,4 +1,4 @@
-"""A checkout as GitHub makes it: git in it, the event it is of, and text that would be a command there."""
+"""A checkout as GitHub creates it: with git, an event, and text that looks like a workflow command."""
 
 from __future__ import annotations
 

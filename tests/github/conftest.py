@@ -20,7 +20,8 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pull_request(workspace: Path) -> Path:
-    """A checkout of a pull request as GitHub makes it: the merge of a change that doubles a job into main."""
+    """A checkout of a pull request as GitHub creates it: the merge commit of a change that doubles a job
+    into main."""
     (workspace / ".git").rmdir()
     (workspace / "many.yaml").write_text(ENVIRONMENTS)
     git(workspace, "init", "--quiet", "--initial-branch=main")

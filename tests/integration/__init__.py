@@ -1,1 +1,1 @@
-"""Reports read by the programs that they are made for: `make integration` installs them from npm."""
+"""Reports validated by the programs that read them: `make integration` installs these from npm."""

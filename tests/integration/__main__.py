@@ -1,7 +1,7 @@
-"""Microsoft's SARIF multitool validates our reports: of hostile findings, and of runs over fixtures/findings.
+"""Validates reports with Microsoft's SARIF multitool: hostile findings, and runs over fixtures/findings.
 
-python -m tests.integration FOLDER, where npm has installed @microsoft/sarif-multitool-linux. Its exit code
-says nothing, so what it found is read from the report that it writes
+python -m tests.integration FOLDER, where npm has installed @microsoft/sarif-multitool-linux. Its exit code is
+not meaningful, so its results are read from the report that it writes
 (docs/evidence/report-formats.md#sarif-validator).
 """
 
@@ -23,14 +23,14 @@ from tests.golden_cases import FIXTURES, mistake_cases, podplan
 from tests.sample_findings import CLEAN, RESULT
 
 TOOL = "node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool"
-# What it says of every tool that has no page of its own in the web; podplan has none.
+# Reported for every tool without a web page; podplan has none.
 NOT_OURS = {"SARIF2005"}
-# A report with a mistake: that the tool finds it shows that it looks.
+# An invalid report, to verify that the validator works.
 BROKEN, MISTAKE = "broken", "SARIF1002"
 
 
 def main(folder: Path) -> int:
-    """0 where nothing is wrong with the reports; what is wrong is printed."""
+    """Validate the reports, print errors, and return 0 if there are none."""
     tool = folder.absolute() / TOOL
     if not tool.is_file():
         print(f"{tool} is not there: make integration installs it", file=sys.stderr)
@@ -48,7 +48,7 @@ def main(folder: Path) -> int:
 
 
 def _write(reports: Path) -> Iterator[str]:
-    """The reports, each in a file; their names."""
+    """Write the reports, each to a file, and yield their names."""
     for name, result in (("hostile", RESULT), ("clean", CLEAN)):
         yield _written(reports, name, render_report(result, "sarif"))
     for case in _cases():
@@ -65,7 +65,7 @@ def _write(reports: Path) -> Iterator[str]:
 
 
 def _cases() -> list[Path]:
-    """The folders with findings, each a repository of its own."""
+    """Return the folders with findings, each of which is a repository."""
     folders = sorted((FIXTURES / "findings").iterdir())
     return [*mistake_cases(), *(one for one in folders if one.is_dir() and one.name != "policies")]
 
@@ -76,7 +76,7 @@ def _written(reports: Path, name: str, text: str) -> str:
 
 
 def _wrong(tool: Path, reports: Path, names: list[str]) -> Iterator[str]:
-    """What the tool has against the reports, a line each."""
+    """Yield the errors of the reports, one line each."""
     asked = [*names, f"{BROKEN}.sarif", "--rule-kind", "Sarif;Ghas", "--level", "Error;Warning"]
     done = subprocess.run(
         [tool, "validate", *asked, "--output", "verdict.json", "--log", "ForceOverwrite"],

@@ -1,6 +1,6 @@
-"""The action installs itself as a whole, from the wheels of its lock, in a checkout that plants modules.
+"""The action installs itself, from the wheels of its lock, in a checkout with planted modules.
 
-python -m tests.integration.action; the other tests of the action run it as it is installed for them.
+python -m tests.integration.action; the other tests of the action use an existing installation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.github_runner import run_action, run_steps
 
 
 def main() -> int:
-    """0 where it installs itself, has nothing against a good job, and runs nothing that is planted."""
+    """Return 0 if it installs itself, accepts a valid job, and runs nothing that is planted."""
     with TemporaryDirectory(prefix="podplan action ") as name:
         wrong = list(filter(None, (_plants_that_do_not_grow(Path(name)), _installed(Path(name)))))
     print("\n".join(wrong) or "the action installs itself, and runs nothing of the checkout")
@@ -23,7 +23,8 @@ def main() -> int:
 
 
 def _plants_that_do_not_grow(folder: Path) -> str:
-    """Without isolation they do, so that what follows can go wrong."""
+    """Return an error if planted modules are not imported even without isolation, so that the test is
+    meaningful."""
     workspace, owned = folder / "plain", folder / "grown"
     workspace.mkdir()
     plant(workspace, owned)

@@ -1,7 +1,7 @@
-"""The plugin of Argo CD as its image has it: installed by the lines of the Dockerfile, run as user 999.
+"""The plugin of Argo CD as in its image: installed by the commands of the Dockerfile, run as user 999.
 
-python -m tests.integration.argocd, as root: it installs podplan into a folder of its own, as the image does,
-and has tests run every command as a user who owns nothing of it. Where there is no root, it says so;
+python -m tests.integration.argocd, as root: installs podplan into a separate folder, as the image does, and
+runs the tests as a user without permissions on it. Without root, it prints that it is skipped;
 PODPLAN_REQUIRE_ROOT makes that a failure.
 """
 
@@ -23,7 +23,7 @@ TESTS = [f"tests/test_cmp_{name}.py" for name in ("contract", "gate", "hostile",
 
 
 def main() -> int:
-    """0 where the tests pass, or cannot be run and need not be."""
+    """Return 0 if the tests pass, or are skipped."""
     if os.geteuid() != 0:
         print("NOT RUN: podplan cmp as user 999; only root may start programs of others", file=sys.stderr)
         return 1 if os.environ.get("PODPLAN_REQUIRE_ROOT") else 0
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _copy_sources(into: Path) -> None:
-    """What the Dockerfile copies: the files that its .dockerignore leaves."""
+    """Copy the files that the Dockerfile copies, without those in its .dockerignore."""
     for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines():
         if line.startswith("!"):
             source, target = ROOT / line[1:], into / line[1:]
@@ -56,7 +56,8 @@ def _copy_sources(into: Path) -> None:
 
 
 def _install(folder: Path) -> Path:
-    """Run the RUN lines of the Dockerfile, with its folders below ``folder``; the folder of the programs."""
+    """Run the RUN commands of the Dockerfile, with its folders below ``folder``; return the folder of the
+    programs."""
     places = {"/opt/podplan": str(folder / "podplan"), "/src": str(folder / "src")}
     text = re.sub(r"\\\n\s*", "", (DEPLOY / "Dockerfile").read_text())
     for line in re.findall(r"^RUN (.*)$", text, re.MULTILINE):
@@ -67,7 +68,7 @@ def _install(folder: Path) -> Path:
 
 
 def _python() -> str:
-    """A Python that any user may run: that of the tests may lie in a home folder."""
+    """Return a Python that any user may run: that of the tests may be in a home folder."""
     for path in (os.path.realpath(sys.executable), "/usr/local/bin/python3", "/usr/bin/python3"):
         try:
             asked = [path, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]

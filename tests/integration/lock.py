@@ -1,6 +1,8 @@
-"""The lock can be installed, with its hashes and from wheels alone, wherever the action and the image run.
+"""Verifies that the lock is installable, with its hashes and only from wheels, wherever the action and the
+image run.
 
-python -m tests.integration.lock asks uv for each python and platform, and pip for this one; none installs.
+python -m tests.integration.lock resolves with uv for each Python and platform, and with pip for this one;
+nothing is installed.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ STRICT = ("--quiet", "--dry-run", "--require-hashes", "--only-binary", ":all:")
 
 
 def main() -> int:
-    """0 where it can be installed everywhere; where it cannot is printed."""
+    """Return 0 if it is installable everywhere; print where it is not."""
     with tempfile.TemporaryDirectory() as folder:
         wrong = [f"{where}: {said}" for where, command in _commands(folder) if (said := _said(command))]
     print("\n".join(wrong) or f"the lock installs on {len(PYTHONS)} pythons and {len(PLATFORMS)} platforms")
@@ -40,7 +42,7 @@ def _commands(folder: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _said(command: list[str]) -> str:
-    """What a command that fails says."""
+    """Return the output of a command if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stderr.strip() or "failed" if done.returncode else ""
 

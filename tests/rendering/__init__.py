@@ -1,1 +1,1 @@
-"""podplan render into folders."""
+"""podplan render with output folders."""

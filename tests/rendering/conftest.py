@@ -13,7 +13,7 @@ from tests.rendering.repository import Command, git
 
 @pytest.fixture
 def podplan(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """podplan in this process, in the folder: a test here calls it often."""
+    """podplan in this process, in the folder, for tests that call it often."""
 
     monkeypatch.chdir(folder)
 

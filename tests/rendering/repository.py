@@ -1,4 +1,4 @@
-"""What is in a repository that was rendered in."""
+"""The contents of a repository with rendered files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder with its bytes, what git keeps for itself left out."""
+    """Return the bytes of every file below a folder, without those of git."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -33,7 +33,7 @@ def named(name: str, **metadata: str) -> str:
 
 
 def rendered(folder: Path, podplan: Command, *flags: str) -> Path:
-    """The folder ``out`` with what jobs/ renders to, known to git."""
+    """Render jobs/ to the folder ``out``, and add it to git."""
     run = podplan("render", "jobs", "-o", "out", *flags)
     assert run.code == 0, run.err
     git(folder, "add", "--all")

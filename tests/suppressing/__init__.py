@@ -1,1 +1,1 @@
-"""Comments and annotations that silence findings."""
+"""Suppression comments and annotations."""

@@ -1,4 +1,4 @@
-"""A job with findings to silence, comments put into it, and what is found in it then."""
+"""A job with findings to suppress, functions that add comments, and its findings."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def silenced(result: CheckResult) -> list[Finding]:
 
 
 def beside(line: int, comment: str, text: str = JOB) -> str:
-    """``text`` with a comment at the end of a line (1-based)."""
+    """Return ``text`` with a comment at the end of a line (1-based)."""
     lines = text.splitlines()
     lines[line - 1] += f"  {comment}"
     return "\n".join(lines) + "\n"
 
 
 def above(line: int, comment: str, text: str = JOB) -> str:
-    """``text`` with a comment on a line of its own above a line (1-based)."""
+    """Return ``text`` with a comment on its own line above a line (1-based)."""
     lines = text.splitlines()
     indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     return "\n".join([*lines[: line - 1], " " * indent + comment, *lines[line - 1 :]]) + "\n"

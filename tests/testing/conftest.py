@@ -1,4 +1,4 @@
-"""A repository with tests of its own: a policy with examples, a profile with a golden file."""
+"""A repository with tests: a policy with examples, a profile with a golden file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def admission(folder: Path) -> Path:
-    """The repository with an admission policy of Kubernetes too, and examples of it."""
+    """The repository with an additional admission policy of Kubernetes, and examples of it."""
     (folder / "rules" / "no-host-network.yaml").write_text(VAP)
     (folder / "rules" / "no-host-network.test.yaml").write_text(VAP_TEST)
     return folder

@@ -1,4 +1,4 @@
-"""What is in a repository whose policies and profiles have tests."""
+"""The files of a repository whose policies and profiles have tests."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -
     policy_files = run.settings.lint_config.policy_texts
     if policy_files:
         _add_policy_diagnostics(run)
-    # These files have a finding for each job that uses them.
+    # A finding in one of these files is repeated for each job that uses the file.
     if shared_files := {*policy_files, *run.reader.referenced_files}:
         run.findings = merge_equal_findings(run.findings, shared_files)
     return build_result(run, folders)
@@ -156,10 +156,8 @@ def _iter_rendered_findings(
 
 def _add_policy_diagnostics(run: CheckRun) -> None:
     """What is wrong with the policies of an organisation, whatever the jobs are."""
-    lint_config = run.settings.lint_config
-    policy_diagnostics = (problem.in_document("file", doc) for doc, problem in lint_config.policy_diagnostics)
-    get_redactor = make_redactor_getter(doc for doc, _ in lint_config.policy_diagnostics)
-    run.findings += aggregate_findings(policy_diagnostics, get_redactor)
+    diagnostics = run.settings.lint_config.policy_diagnostics
+    run.findings += aggregate_findings(diagnostics, make_redactor_getter(one.doc for one in diagnostics))
 
 
 def summarize_plans(
@@ -219,5 +217,5 @@ def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collecti
 
 
 def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:
-    """What there is to say of the plans of an item."""
+    """Add the findings of the plans of a document."""
     run.add_findings(item.doc.name, check_plans(made, run))

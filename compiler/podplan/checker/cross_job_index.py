@@ -151,7 +151,8 @@ class CrossJobIndex:
         return self._repository_by_folder[folder]
 
     def iter_diagnostics(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Diagnostic]]:
-        """What policies say, each with the number of the job that it is said of; of one alone nothing.
+        """Yield the diagnostics of cross-job policies, each with the number of its job; none for a single
+        job.
 
         The jobs of each repository are compared separately: a nested worktree has the same jobs at another
         revision, and a submodule has its own jobs.

@@ -58,7 +58,7 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
 def _select_hints(
     source: SourceFile, file_items: Iterable[ClassifiedDocument], run: CheckRun
 ) -> Iterator[Diagnostic]:
-    """The scalars of profiles and CRs that Kubernetes reads as something else than they look.
+    """Yield the scalars of profiles and CRs that Kubernetes reads differently than they look.
 
     A number such as 1e-4 is intended if the param is declared as a number.
     """
@@ -82,7 +82,7 @@ def _select_hints(
 
 
 def _is_written_number(source: SourceFile, hint: Diagnostic) -> bool:
-    """Whether a scalar is a number with an exponent or with underscores, and not octal digits or a word."""
+    """Whether a scalar is a number with an exponent or underscores, and neither octal nor a word."""
     text = source.text[hint.span.start : hint.span.end]
     return _EXPONENT_NUMBER.fullmatch(text) is not None
 
@@ -115,7 +115,7 @@ def _describe_unchecked_file(source: SourceFile) -> str:
 
 
 def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
-    """The finding that a diagnostic of the parser is."""
+    """Build the finding for a diagnostic of the parser."""
     line, column, end_line, end_column, *_ = diagnostic.span
     location = Location(source.file, line, column, end_line, end_column, ())
     return build_file_finding(diagnostic.rule, diagnostic.message, location, diagnostic.help)

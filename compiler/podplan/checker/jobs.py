@@ -83,7 +83,8 @@ def check_plans(
 
 
 def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    """What was seen of a job: as severe as its kind allows, with the job where a reference is meant."""
+    """Yield the diagnostics of a job with the severity that its kind allows, related to the job if in a
+    referenced document."""
     if plan.item.declared_kind is not None:
         from podplan.lint.declared_kinds import limit_claims
 
@@ -92,7 +93,7 @@ def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Dia
 
 
 def _relate_to_job(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
-    """The diagnostic; where it is in a document that the CR refers to, the CR is a related place."""
+    """Return the diagnostic; if it is in a document that the CR refers to, the CR is a related place."""
     source = find_source_location(seen.doc, seen.path) if seen.doc is not None else None
     on_the_way = {id(step.doc) for step in source.steps} if source is not None else set()
     reference = next((one.reference for one in plan.references if id(one.doc) in on_the_way), None)
@@ -164,7 +165,7 @@ def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobS
 
 
 def build_cross_job_findings(job_number: int, diagnostic: Diagnostic, run: CheckRun) -> list[Finding]:
-    """What a policy about all jobs says of one, if it is on for the file of that job."""
+    """Return the findings of a cross-job policy about one job, if the policy is enabled for its file."""
     job = run.cross_job_index.get_job(job_number)
     cr = job.cr
     assert cr is not None
@@ -236,7 +237,7 @@ def _find_complete_text(doc: TracedDocument) -> str | None:
 
 
 def _apply_policies(job: LoweredJob, file: str, run: CheckRun) -> list[Diagnostic]:
-    """What the policies say of a job."""
+    """Return the diagnostics of the policies about a job."""
     policies = run.suppression_tracker.resolve_rules(file, find_enforced_level(job)).policies
     for policy in find_undecidable_policies(policies, job):
         run.suppression_tracker.undecided_rules.add(policy.rule.code)

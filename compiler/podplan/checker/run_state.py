@@ -118,9 +118,10 @@ class CheckRun(RunData):
         )
 
     def add_findings(self, file: str, findings: Iterable[Finding]) -> bool:
-        """Takes findings about a file: in the severities that hold for it, without rules that are off for it.
+        """Add findings about a file, with the severities for that file, and without rules that are disabled
+        for it.
 
-        Returns whether there are any left.
+        Return whether any remain.
         """
         graded_findings = self.suppression_tracker.apply_severities(file, findings)
         self.findings += (found._replace(subject_files=(file,)) for found in graded_findings)

@@ -59,8 +59,8 @@ def select_folder(requested: str, paths: Sequence[str]) -> str:
 def _iter_untrusted_folders(path: str) -> Iterator[str]:
     """Yield the folders whose content may be as untrusted as a path: its repository.
 
-    Outside of a repository, such as in an unpacked archive, that is the folder of the files, and the current
-    folder, unless it contains the home of the user.
+    Outside of a repository, such as in an unpacked archive, these are also the parent folder and the current
+    folder, unless they contain the home of the user.
     """
     root = os.path.realpath(find_root(path))
     yield root

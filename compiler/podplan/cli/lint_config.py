@@ -151,10 +151,11 @@ def _load_configured_policies(settings: Mapping[str, Setting], builtin: tuple[Po
 def _format_broken_policy(custom: CustomPolicies | None) -> str:
     """Return a sentence about the first invalid policy, which may be the requested one; "" if there is
     none."""
-    for doc, problem in custom.diagnostics if custom is not None else ():
-        if BUILTIN_RULES[problem.rule].severity is Severity.ERROR and doc.source is not None:
-            line = doc.source.span(problem.path, problem.on_key).line
-            return f"\nthe policy at {doc.name}:{line} is left out: {problem.message}"
+    for one in custom.diagnostics if custom is not None else ():
+        source = one.doc.source if one.doc is not None else None
+        if BUILTIN_RULES[one.rule].severity is Severity.ERROR and source is not None:
+            line = source.span(one.path, one.on_key).line
+            return f"\nthe policy at {source.file}:{line} is left out: {one.message}"
     return ""
 
 

@@ -87,11 +87,9 @@ def _run_policy_examples(paths: Sequence[str], run_settings: RunSettings) -> Sui
     custom_policies = [one for one in lint_config.all_policies if one.origin_doc is not None]
     # Infos, such as those of auditAnnotations, fail no test.
     serious = [
-        one
-        for one in lint_config.policy_diagnostics
-        if BUILTIN_RULES[one[1].rule].severity is not Severity.INFO
+        one for one in lint_config.policy_diagnostics if BUILTIN_RULES[one.rule].severity is not Severity.INFO
     ]
-    faults = [(doc, problem) for doc, problem in serious if _is_below(doc.name, paths)]
+    faults = [one for one in serious if one.doc is not None and _is_below(one.doc.name, paths)]
     custom_policies = [
         one for one in custom_policies if any(_is_below(file, paths) for file in _list_policy_files(one))
     ]

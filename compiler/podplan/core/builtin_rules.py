@@ -10,9 +10,9 @@ from podplan.core.typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A code with its name, its severity and one sentence that says what it means.
+    """A built-in rule: code, name, default severity, one-sentence summary, and basis.
 
-    ``aliases`` are former names, which suppressions and configurations may still have.
+    ``aliases`` are former names, which are still valid in suppressions and configurations.
     """
 
     code: str
@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def is_named(self, text: str) -> bool:
-        """Whether a text is its name, or was once."""
+        """Whether a text is its name, or a former one."""
         return text == self.name or text in self.aliases
 
 
@@ -248,6 +248,6 @@ BUILTIN_RULES: dict[str, Rule] = {
 
 
 def build_file_finding(code: str, message: str, location: Location, help_text: str = "") -> Finding:
-    """A finding of one of these rules about the text of a file, and not about a document in it."""
+    """Build a finding of a built-in rule about the text of a file instead of a document in it."""
     rule = BUILTIN_RULES[code]
     return Finding(rule.code, rule.name, rule.severity, message, rule.basis, location, "file", help=help_text)

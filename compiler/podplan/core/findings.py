@@ -1,4 +1,4 @@
-"""What podplan reports: a Diagnostic of the parser or a check, and a Finding, which has its location."""
+"""Diagnostics of the parser and of checks, and findings, which are diagnostics with a location."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from podplan.core.replica_groups import ReplicaGroup
 
 Path = tuple[str | int, ...]
-# So many further places a finding points at; what is about thousands is not read as a list.
+# Related locations of one finding; a longer list would not be read.
 MAX_RELATED = 50
 
 
@@ -88,22 +88,22 @@ NO_SPAN = Span(1, 1, 1, 1, 0, 0)
 
 
 class Diagnostic(NamedTuple):
-    """What is wrong, before it has a location in a file. Each step adds what it knows.
+    """A problem before it has a location in a file. Each step adds what it knows.
 
-    A check of a document gives ``path``, which leads to the value in the document (for a missing field: to
-    the mapping that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further
-    places in the same document, each with a short label. ``report_at_selector`` points at the line that
-    selected the value by name, such as ``hardware:`` of a profile, where there is one: others share what is
-    written there. ``fix`` repairs it.
+    A check of a document sets ``path``, which leads to the value in the document (for a missing field: to the
+    mapping that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further paths
+    in the same document, each with a short label. ``report_at_selector`` reports it at the line that selected
+    the value by name, such as ``hardware:`` of a profile, if there is one, since other documents share the
+    definition. ``fix`` repairs it.
 
-    The parser gives ``span`` instead, and ``document_index``: the number of the document in the file.
+    The parser sets ``span`` instead, and ``document_index``: the number of the document in the file.
 
     The pipeline adds the document with ``in_document``. ``level`` is file, profile, cr or lowered; ``group``
     are the lowered objects that it is about.
 
-    A policy adds its rule as it is graded; without ``graded_rule``, BUILTIN_RULES has it. ``related_places``
-    are further places in any documents. ``fix_doc`` is the document that ``fix`` changes, where it is not
-    ``doc``. ``related_files`` are further files that it is about.
+    A policy adds its rule with the severity in ``graded_rule``; without that, the rule is in BUILTIN_RULES.
+    ``related_places`` are further places in any documents. ``fix_doc`` is the document that ``fix`` changes,
+    if it is not ``doc``. ``related_files`` are further files that it is about.
     """
 
     rule: str
@@ -125,7 +125,7 @@ class Diagnostic(NamedTuple):
     related_files: tuple[str, ...] = ()
 
     def in_document(self, level: str, doc: TracedDocument, group: ReplicaGroup | None = None) -> Diagnostic:
-        """The diagnostic with the document that its paths lead into."""
+        """Return the diagnostic with the document that its paths lead into."""
         return self._replace(level=level, doc=doc, group=group)
 
 

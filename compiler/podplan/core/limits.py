@@ -122,7 +122,7 @@ EXPRESSION_BASE_COST = (
 )
 MAX_RESOLVED_NODES = 50_000  # values of instances that are cached; further instances are resolved again
 MAX_FILE_DIAGNOSTICS = 1_000  # reported for one file; the last one says that there are more
-MAX_SEARCH_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
+MAX_SEARCH_BYTES = 512 * 1024 * 1024  # searched in files that are too big to load
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024  # from an editor: a file with every character escaped
 MAX_CEL_MESSAGE = 5_120  # of a messageExpression, as in the API server
 

@@ -27,7 +27,7 @@ def validate_config_map(obj: dict[str, Any]) -> Iterator[Diagnostic]:
     plain_values, encoded_values = get_mapping(obj, "data"), get_mapping(obj, "binaryData")
     for key in encoded_values:
         if key in plain_values:
-            message = f'key "{key}" is in data and in binaryData'
+            message = f'key "{key}" is in both data and binaryData'
             yield Diagnostic(
                 "SCHEMA007", message, ("binaryData", key), related=((("data", key), "the other"),)
             )
@@ -54,7 +54,7 @@ def _validate_secret_type(
         elif "docker" in secret_type and not _is_json(stored[key]):
             path: Path = ("stringData" if key in get_mapping(obj, "stringData") else "data", key)
             yield Diagnostic(
-                "SCHEMA006", f'key "{key}" of a Secret of type {secret_type} must hold JSON', path
+                "SCHEMA006", f'key "{key}" of a Secret of type {secret_type} must contain JSON', path
             )
     if secret_type == "kubernetes.io/basic-auth" and not stored.keys() & {"username", "password"}:
         message = f'a Secret of type {secret_type} needs the key "username" or "password"'
@@ -70,7 +70,7 @@ def _validate_secret_type(
 def _validate_size(contents: list[bytes], path: Path) -> Iterator[Diagnostic]:
     size = sum(map(len, contents))
     if size > MAX_DATA_BYTES:
-        message = f"the values have {size} bytes in all; at most {MAX_DATA_BYTES} are allowed"
+        message = f"the values have {size} bytes in total; at most {MAX_DATA_BYTES} are allowed"
         yield Diagnostic("SCHEMA005", message, path)
 
 

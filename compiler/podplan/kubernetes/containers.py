@@ -112,11 +112,11 @@ def _validate_mounts(
         if "subPathExpr" in mount and get_text(mount, "subPath") and get_text(mount, "subPathExpr"):
             yield Diagnostic(
                 "SCHEMA009",
-                "subPath and subPathExpr may not stand together; keep one of them",
+                "subPath and subPathExpr exclude each other; keep one of them",
                 (*mount_path, "subPathExpr"),
             )
         if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
-            message = "mountPropagation Bidirectional is for privileged containers only"
+            message = "mountPropagation Bidirectional requires a privileged container"
             yield Diagnostic("SCHEMA009", message, (*mount_path, "mountPropagation"))
         if mount.get("recursiveReadOnly") in ("IfPossible", "Enabled"):
             yield from _validate_recursive_read_only(mount, mount_path)
@@ -131,7 +131,7 @@ def _validate_recursive_read_only(mount: dict[str, Any], path: Path) -> Iterator
     if mount.get("readOnly") is not True:
         yield Diagnostic("SCHEMA009", "recursiveReadOnly needs readOnly: true", field_path)
     if mount.get("mountPropagation") not in (None, "None"):
-        yield Diagnostic("SCHEMA009", "recursiveReadOnly allows no mountPropagation but None", field_path)
+        yield Diagnostic("SCHEMA009", "recursiveReadOnly allows only mountPropagation None", field_path)
 
 
 def _validate_devices(
@@ -145,14 +145,14 @@ def _validate_devices(
         if name and name not in volumes:
             yield diagnose_unknown_volume(name, volumes, (*device_path, "name"))
         elif name and not volumes[name].keys() & {"persistentVolumeClaim", "ephemeral"}:
-            message = f'volume "{name}" is no block device; it needs a persistentVolumeClaim'
+            message = f'volume "{name}" is not a block device; it needs a persistentVolumeClaim'
             yield Diagnostic("SCHEMA009", message, (*device_path, "name"))
         if not target:
             yield Diagnostic("SCHEMA003", "devicePath is empty", (*device_path, "devicePath"))
         elif ".." in target.split("/"):
             yield Diagnostic(
                 "SCHEMA006",
-                f"devicePath {names.format_value(target)} may not hold '..'",
+                f"devicePath {names.format_value(target)} must not contain '..'",
                 (*device_path, "devicePath"),
             )
         elif target in mount_paths:
@@ -171,7 +171,7 @@ def diagnose_unknown_volume(name: str, volumes: dict[str, Any], path: Path) -> D
     volume_names = [volume for volume in volumes if volume]
     hint = suggest_phrase(name, volume_names)
     help = f"the volumes are: {', '.join(volume_names)}" if volume_names and not hint else ""
-    return Diagnostic("SCHEMA008", f"no volume {names.format_value(name)} in this Pod{hint}", path, help=help)
+    return Diagnostic("SCHEMA008", f"the Pod has no volume {names.format_value(name)}{hint}", path, help=help)
 
 
 def validate_ip_address(address_text: str, path: Path) -> Iterator[Diagnostic]:
@@ -183,7 +183,9 @@ def validate_ip_address(address_text: str, path: Path) -> Iterator[Diagnostic]:
             ip_address(address_text)
         except ValueError:
             yield Diagnostic(
-                "SCHEMA006", f"{format_label(path)} {names.format_value(address_text)} is no IP address", path
+                "SCHEMA006",
+                f"{format_label(path)} {names.format_value(address_text)} is not an IP address",
+                path,
             )
 
 
@@ -200,7 +202,7 @@ def _validate_init_container(container: dict[str, Any], path: Path) -> Iterator[
         return
     for field in _RESTARTABLE_ONLY:
         if field in container:
-            message = f"an init container has a {field} only with restartPolicy: Always"
+            message = f"an init container may have a {field} only with restartPolicy: Always"
             yield Diagnostic("SCHEMA009", message, (*path, field))
 
 
@@ -222,7 +224,7 @@ def _validate_host_ports(spec: dict[str, Any], path: Path) -> Iterator[Diagnosti
             if host_port:
                 key = (get_text(port, "protocol") or "TCP", get_text(port, "hostIP"), host_port)
                 if key in host_ports:
-                    message = f"host port {host_port} ({key[0]}) is taken twice"
+                    message = f"host port {host_port} ({key[0]}) is used twice"
                     reported_path = (
                         (*port_path, "hostPort") if "hostPort" in port else (*port_path, "containerPort")
                     )

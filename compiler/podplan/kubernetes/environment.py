@@ -51,7 +51,9 @@ def validate_environment(container: dict[str, Any], path: Path) -> Iterator[Diag
         if not references:
             yield Diagnostic("SCHEMA003", "envFrom needs a configMapRef or a secretRef", source_path)
         elif len(references) > 1:
-            yield Diagnostic("SCHEMA009", "envFrom takes configMapRef or secretRef, not both", source_path)
+            yield Diagnostic(
+                "SCHEMA009", "envFrom must have configMapRef or secretRef, not both", source_path
+            )
 
 
 def _validate_value_from(variable: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
@@ -62,14 +64,14 @@ def _validate_value_from(variable: dict[str, Any], path: Path) -> Iterator[Diagn
     if get_text(variable, "value") and given_sources:
         related = (((*path[:-1], "value"), "the value"),)
         yield Diagnostic(
-            "SCHEMA009", "value and valueFrom may not stand together; keep one of them", path, related=related
+            "SCHEMA009", "value and valueFrom exclude each other; keep one of them", path, related=related
         )
     elif not given_sources:
         yield Diagnostic("SCHEMA003", f"valueFrom needs one of {', '.join(VALUE_SOURCES[:-1])}", path)
     elif len(given_sources) > 1:
         yield Diagnostic(
             "SCHEMA009",
-            f"valueFrom takes one source, not {len(given_sources)} ({', '.join(given_sources)})",
+            f"valueFrom must have one source, not {len(given_sources)} ({', '.join(given_sources)})",
             path,
         )
     if "fieldRef" in source:
@@ -121,7 +123,7 @@ def validate_resource_reference(
         yield Diagnostic("SCHEMA003", "resourceFieldRef of a volume needs a containerName", path)
     elif containers is not None and name not in containers:
         yield Diagnostic(
-            "SCHEMA008", f"no container {names.format_value(name)} in this Pod", (*path, "containerName")
+            "SCHEMA008", f"the Pod has no container {names.format_value(name)}", (*path, "containerName")
         )
     divisor_units = quantities.parse_quantity(reference.get("divisor"))
     if match is not None and divisor_units:

@@ -76,10 +76,10 @@ def diagnose_wrong_type(value: object, expected: str | list[str], path: Path) ->
     allowed = [expected] if isinstance(expected, str) else expected
     help, fix = "", None
     if "string" in allowed and isinstance(value, int | float):
-        help = "put the value in quotes"
+        help = "add quotes around the value"
         fix = build_quote_fix(path)
     elif isinstance(value, str) and not isinstance(expected, list) and expected in ("integer", "boolean"):
-        help = "take the quotes away"
+        help = "remove the quotes"
         fix = build_unquote_fix(value, expected, path)
     expected_names = " or ".join(TYPE_NAMES[name] for name in allowed)
     message = f"{format_entry_name(path, value)} must be {expected_names}, not {describe_type(value)}"
@@ -121,7 +121,7 @@ def diagnose_unknown_field(key: str, fields: list[str], path: Path, is_required:
     suggestion = suggest_field(key, fields)
     message = f"unknown field {names.format_value(key)}"
     if suggestion:
-        fix = DocumentFix(f'call it "{suggestion}"', "rename", field_path, suggestion, safe=is_required)
+        fix = DocumentFix(f'rename it to "{suggestion}"', "rename", field_path, suggestion, safe=is_required)
         return Diagnostic(
             "SCHEMA001", f'{message}; did you mean "{suggestion}"?', field_path, on_key=True, fix=fix
         )
@@ -180,13 +180,13 @@ def _in_octal(value: float) -> str:
 
 def build_quote_fix(path: Path) -> DocumentFix:
     """Build the fix that quotes the scalar at ``path``."""
-    return DocumentFix("put it in quotes", "quote", path, safe=True)
+    return DocumentFix("add quotes", "quote", path, safe=True)
 
 
 def build_unquote_fix(value: str, expected_type: str, path: Path) -> DocumentFix | None:
     """Build the fix that unquotes the number or boolean in the string at ``path``, or None."""
     if expected_type == "boolean" and value in ("true", "false"):
-        return DocumentFix("take the quotes away", "set", path, value == "true", safe=True)
+        return DocumentFix("remove the quotes", "set", path, value == "true", safe=True)
     if expected_type in ("integer", "number") and value.isascii() and value.isdigit() and len(value) < 16:
-        return DocumentFix("take the quotes away", "set", path, int(value), safe=True)
+        return DocumentFix("remove the quotes", "set", path, int(value), safe=True)
     return None

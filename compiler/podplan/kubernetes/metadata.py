@@ -51,7 +51,7 @@ def _validate_annotations(metadata: dict[str, Any], path: Path) -> Iterator[Diag
         if isinstance(part, str)
     )
     if size > MAX_ANNOTATION_BYTES:
-        message = f"annotations have {size} bytes in all; at most {MAX_ANNOTATION_BYTES} are allowed"
+        message = f"annotations have {size} bytes in total; at most {MAX_ANNOTATION_BYTES} are allowed"
         yield Diagnostic("SCHEMA005", message, (*path, "annotations"))
 
 
@@ -61,7 +61,7 @@ def _validate_owner_references(metadata: dict[str, Any], path: Path) -> Iterator
         if owner.get("controller") is True:
             controller_path = (*path, "ownerReferences", index, "controller")
             if first_controller is not None:
-                message = "an object can have one controller; two ownerReferences say controller: true"
+                message = "an object can have one controller, but two ownerReferences set controller: true"
                 related = ((first_controller, "the first controller"), (controller_path, "the second"))
                 # The API server reports the list, since either entry may be wrong.
                 yield Diagnostic("SCHEMA009", message, controller_path[:-2], related=related)

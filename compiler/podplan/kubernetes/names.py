@@ -39,22 +39,24 @@ NAME_FORMS: dict[str, NameForm] = {
     "dns-label": NameForm(
         (f"^{_LABEL}$",),
         63,
-        "may hold only lower-case letters, digits and '-', with a letter or digit at both ends",
+        "may contain only lower-case letters, digits and '-', with a letter or digit at both ends",
     ),
     "dns-1035-label": NameForm(
         ("^[a-z](?:[-a-z0-9]*[a-z0-9])?$",),
         63,
-        "may hold only lower-case letters, digits and '-', with a letter first and a letter or digit last",
+        "may contain only lower-case letters, digits and '-', with a letter first and a letter or digit last",
     ),
     "dns-subdomain": NameForm(
         (f"^{_SUBDOMAIN}$",),
         253,
-        "may hold only lower-case letters, digits, '-' and '.', each part with a letter or digit at its ends",
+        "may contain only lower-case letters, digits, '-' and '.', "
+        "each part with a letter or digit at its ends",
     ),
     "dns-name": NameForm(
         (rf"^{_SUBDOMAIN}\.?$",),
         254,
-        "may hold only lower-case letters, digits, '-' and '.', each part with a letter or digit at its ends",
+        "may contain only lower-case letters, digits, '-' and '.', "
+        "each part with a letter or digit at its ends",
     ),
     "dns-search": NameForm(
         (r"^(?:\.|[_a-z0-9](?:[-_a-z0-9]*[_a-z0-9])?(?:\.[_a-z0-9](?:[-_a-z0-9]*[_a-z0-9])?)*\.?)$",),
@@ -64,13 +66,13 @@ NAME_FORMS: dict[str, NameForm] = {
     "label-value": NameForm(
         (f"^(?:{_NAME_PART})?$",),
         63,
-        "may hold only letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+        "may contain only letters, digits, '-', '_' and '.', with a letter or digit at both ends",
         min_length=0,
     ),
     "qualified-name": NameForm(
         (f"^(?:{_SUBDOMAIN}/)?{_NAME_PART}$", _SHORT_PREFIX),
         317,
-        "may hold only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
+        "may contain only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
     ),
     "annotation-key": NameForm(
         (
@@ -78,30 +80,30 @@ NAME_FORMS: dict[str, NameForm] = {
             _SHORT_PREFIX,
         ),
         317,
-        "may hold only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
+        "may contain only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
     ),
     "env-name": NameForm(
         (r"^[-._a-zA-Z][-._a-zA-Z0-9]*$", r"^(?:[^.]|\.[^.])"),
         1_000_000,
-        "may hold only letters, digits, '-', '_' and '.', not a digit first (Kubernetes before 1.32)",
+        "may contain only letters, digits, '-', '_' and '.', not a digit first (Kubernetes before 1.32)",
     ),
-    "relaxed-env-name": NameForm(("^[ -<>-~]+$",), 1_000_000, "may hold only printable ASCII without '='"),
+    "relaxed-env-name": NameForm(("^[ -<>-~]+$",), 1_000_000, "may contain only printable ASCII without '='"),
     "data-key": NameForm(
         (r"^[-._a-zA-Z0-9]+$", r"^(?:[^.]|\.[^.])"),
         253,
-        "may hold only letters, digits, '-', '_' and '.', and may not be '.' or begin with '..'",
+        "may contain only letters, digits, '-', '_' and '.', and may not be '.' or begin with '..'",
     ),
     "port-name": NameForm(
         ("^[a-z0-9]+(?:-[a-z0-9]+)*$", "[a-z]"),
         15,
-        "may hold only lower-case letters, digits and single '-' between them, with at least one letter",
+        "may contain only lower-case letters, digits and single '-' between them, with at least one letter",
     ),
     "sysctl": NameForm(
         (rf"^(?:{_SYSCTL_PART}[./])*{_SYSCTL_PART}$",),
         253,
-        "may hold only lower-case letters, digits, '-' and '_' in parts divided by '.' or '/'",
+        "may contain only lower-case letters, digits, '-' and '_' in parts divided by '.' or '/'",
     ),
-    "header-name": NameForm(("^[-A-Za-z0-9]+$",), 1_000_000, "may hold only letters, digits and '-'"),
+    "header-name": NameForm(("^[-A-Za-z0-9]+$",), 1_000_000, "may contain only letters, digits and '-'"),
     "quantity": NameForm(
         (rf"^{_SPACE}*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_QUANTITY_SUFFIX}?{_SPACE}*$",),
         1_000_000,

@@ -33,12 +33,10 @@ def validate_pod_resources(spec: dict[str, Any], path: Path, minor_version: int)
         return
     resources_path = (*path, "resources")
     if get_text(get_mapping(spec, "os"), "name") == "windows":
-        yield Diagnostic(
-            "SCHEMA009", "a Windows Pod takes no resources for the Pod as a whole", resources_path
-        )
+        yield Diagnostic("SCHEMA009", "a Windows Pod cannot have resources at the Pod level", resources_path)
         return
     if isinstance(pod_resources.get("claims"), list):
-        message = "resource claims belong to containers, not to the Pod as a whole"
+        message = "resource claims belong to containers, not to the Pod"
         yield Diagnostic("SCHEMA009", message, (*resources_path, "claims"), help=_HELP)
     supported_amounts: dict[str, Any] = {}
     for section in ("limits", "requests"):
@@ -47,7 +45,9 @@ def validate_pod_resources(spec: dict[str, Any], path: Path, minor_version: int)
             name: amount for name, amount in amounts.items() if not _is_container_only(name)
         }
         for name in amounts.keys() - supported_amounts[section].keys():
-            message = f"a Pod as a whole has only cpu, memory and huge pages, no {names.format_value(name)}"
+            message = (
+                f"resources of a Pod can only be cpu, memory and huge pages, not {names.format_value(name)}"
+            )
             yield Diagnostic("SCHEMA004", message, (*resources_path, section, name), on_key=True, help=_HELP)
     yield from resources.validate_amounts(supported_amounts, resources_path)
     yield from _validate_against_containers(spec, supported_amounts, resources_path)
@@ -113,7 +113,7 @@ def _validate_container_limits(
             if name in limits and amount > limits[name]:
                 limit_path = (*path[:-1], "containers", index, "resources", "limits", name)
                 pod_limit = pod_resources["limits"][name]
-                message = f"limit of {name} is more than the {pod_limit} of the Pod as a whole"
+                message = f"limit of {name} is more than the {pod_limit} of the Pod"
                 related = (((*path, "limits", name), "the limit of the Pod"),)
                 yield Diagnostic("SCHEMA009", message, limit_path, related=related)
 

@@ -28,7 +28,7 @@ def validate_pod_spec(spec: dict[str, Any], path: Path, minor_version: int) -> I
     yield from _validate_host_settings(spec, path)
     yield from _validate_lists(spec, path)
     if get_size(spec, "ephemeralContainers"):
-        message = "ephemeralContainers may not be set when a Pod is created"
+        message = "ephemeralContainers must not be set when a Pod is created"
         yield Diagnostic("SCHEMA009", message, (*path, "ephemeralContainers"))
 
 
@@ -60,7 +60,7 @@ def _validate_host_settings(spec: dict[str, Any], path: Path) -> Iterator[Diagno
             get_text(alias, "ip") or "(empty)", (*path, "hostAliases", index, "ip")
         )
     if spec.get("hostPID") is True and spec.get("shareProcessNamespace") is True:
-        message = "shareProcessNamespace and hostPID may not both be true"
+        message = "shareProcessNamespace and hostPID must not both be true"
         yield Diagnostic("SCHEMA009", message, (*path, "shareProcessNamespace"))
     if spec.get("hostUsers") is False:
         for field in ("hostNetwork", "hostPID", "hostIPC"):
@@ -77,7 +77,7 @@ def _validate_lists(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
         )
     if gate_paths and get_text(spec, "nodeName"):
         message = (
-            f"nodeName {names.format_value(spec['nodeName'])} may not be set while there are schedulingGates"
+            f"nodeName {names.format_value(spec['nodeName'])} must not be set together with schedulingGates"
         )
         yield Diagnostic("SCHEMA009", message, (*path, "nodeName"))
     claim_paths: dict[str, Path] = {}
@@ -91,7 +91,7 @@ def _validate_lists(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
         ]
         if len(given_sources) == 2:
             yield Diagnostic(
-                "SCHEMA009", f"a resource claim takes one of {' and '.join(given_sources)}", claim_path
+                "SCHEMA009", f"a resource claim must have one of {' and '.join(given_sources)}", claim_path
             )
         elif not given_sources and "source" not in claim:
             yield Diagnostic(

@@ -36,7 +36,7 @@ def _validate_probe(name: str, probe: dict[str, Any], path: Path) -> Iterator[Di
         message = f"successThreshold of a {name} must be 1, not {threshold}"
         yield Diagnostic("SCHEMA005", message, (*path, "successThreshold"))
     if name == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
-        message = "a readinessProbe has no terminationGracePeriodSeconds"
+        message = "a readinessProbe must not have terminationGracePeriodSeconds"
         yield Diagnostic("SCHEMA009", message, (*path, "terminationGracePeriodSeconds"))
 
 
@@ -56,7 +56,7 @@ def _validate_handlers(
         yield Diagnostic("SCHEMA003", f"{path[-1]} needs one of {', '.join(handler_names)}", path)
     for extra in given_handlers[1:]:
         related = (((*path, given_handlers[0]), "the first handler"),)
-        message = f"{path[-1]} takes one handler; it has {' and '.join(given_handlers)}"
+        message = f"{path[-1]} must have one handler, not {' and '.join(given_handlers)}"
         yield Diagnostic("SCHEMA009", message, (*path, extra), related=related)
     for name in ("httpGet", "tcpSocket"):
         if name in holder:
@@ -71,8 +71,10 @@ def validate_port_reference(port: object, path: Path) -> Iterator[Diagnostic]:
         if not 1 <= port <= 65535:
             yield Diagnostic("SCHEMA005", f"{path[-1]} must be between 1 and 65535, not {port}", path)
     elif isinstance(port, str) and port.isdecimal():
-        message = f"{path[-1]} {names.format_value(port)} is text, and no port can have that name"
-        yield Diagnostic("SCHEMA006", message, path, help="take the quotes away")
+        message = (
+            f"{path[-1]} {names.format_value(port)} is a string of digits, which is not a valid port name"
+        )
+        yield Diagnostic("SCHEMA006", message, path, help="remove the quotes")
     elif isinstance(port, str):
         mismatch = names.explain_mismatch("port-name", port)
         if mismatch:

@@ -15,7 +15,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 
 _STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES_PREFIX = "hugepages-"
-HUGE_PAGES_ALONE_MESSAGE = "huge pages need a request or limit of cpu or memory beside them"
+HUGE_PAGES_ALONE_MESSAGE = "huge pages also need a request or limit of cpu or memory"
 
 
 def validate_resources(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[Diagnostic]:
@@ -82,7 +82,7 @@ def _validate_amount(name: str, amount: object, path: Path) -> Iterator[Diagnost
 def _validate_huge_pages(name: str, amount: object, units: int, path: Path) -> Iterator[Diagnostic]:
     page_size = quantities.parse_quantity(name.removeprefix(_HUGE_PAGES_PREFIX))
     if page_size is None or page_size <= 0 or not quantities.is_whole(page_size):
-        message = f"{names.format_value(name)} names no page size; write hugepages-2Mi or hugepages-1Gi"
+        message = f"{names.format_value(name)} has no page size; write hugepages-2Mi or hugepages-1Gi"
         yield Diagnostic("SCHEMA004", message, path, on_key=True)
     elif -(-units // quantities.UNITS_PER_ONE) * quantities.UNITS_PER_ONE % page_size:
         message = (
@@ -102,9 +102,7 @@ def _validate_within_limit(
     request_path = (*path, "requests", name)
     if name not in limits:
         if must_be_equal:
-            message = (
-                f"{name} is requested ({names.format_value(amount)}) without a limit; it needs an equal one"
-            )
+            message = f"{name} is requested ({names.format_value(amount)}) without an equal limit"
             yield Diagnostic(
                 "SCHEMA003", message, (*path, "limits"), related=((request_path, "the request"),)
             )
@@ -114,7 +112,7 @@ def _validate_within_limit(
         requirement = "be equal to" if must_be_equal else "be at most"
         message = f"request of {name} must {requirement} its limit {limits[name]}, not {amount}"
         # The API server rejects such a Pod.
-        fix = DocumentFix("make it equal to the limit", "set", request_path, limits[name], safe=True)
+        fix = DocumentFix("set it to the limit", "set", request_path, limits[name], safe=True)
         related_limit = ((*path, "limits", name), "the limit")
         yield Diagnostic("SCHEMA009", message, request_path, related=(related_limit,), fix=fix)
 
@@ -125,7 +123,7 @@ def _validate_claims(resources: dict[str, Any], path: Path, claims: set[str]) ->
         name, claim_path = get_text(claim, "name"), (*path, "claims", index)
         key = (name, get_text(claim, "request"))
         if key in seen_claims:
-            yield Diagnostic("SCHEMA007", f'resource claim "{name}" is named twice', claim_path)
+            yield Diagnostic("SCHEMA007", f'resource claim "{name}" is listed twice', claim_path)
         elif name and name not in claims:
             yield Diagnostic(
                 "SCHEMA008", f'no resource claim "{name}" in resourceClaims', (*claim_path, "name")

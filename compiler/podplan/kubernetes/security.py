@@ -56,10 +56,10 @@ def validate_container_security(context: dict[str, Any], path: Path) -> Iterator
         return
     related = (((*path, "allowPrivilegeEscalation"), "set to false here"),)
     if context.get("privileged") is True:
-        message = "privileged: true needs allowPrivilegeEscalation; it is false"
+        message = "privileged: true needs allowPrivilegeEscalation, which is false"
         yield Diagnostic("SCHEMA009", message, path, related=related)
     if any(name == "CAP_SYS_ADMIN" for _, name in get_texts(get_mapping(context, "capabilities"), "add")):
-        message = "capability CAP_SYS_ADMIN needs allowPrivilegeEscalation; it is false"
+        message = "capability CAP_SYS_ADMIN needs allowPrivilegeEscalation, which is false"
         yield Diagnostic("SCHEMA009", message, path, related=related)
 
 
@@ -91,7 +91,7 @@ def _validate_sysctls(context: dict[str, Any], spec: dict[str, Any], path: Path)
         first_paths.setdefault(name, name_path)
         for field, prefixes in _HOST_SYSCTL_PREFIXES.items():
             if spec.get(field) is True and name.startswith(prefixes):
-                message = f"sysctl {names.format_value(name)} may not be set with {field}: true"
+                message = f"sysctl {names.format_value(name)} must not be set with {field}: true"
                 yield Diagnostic("SCHEMA009", message, name_path, related=(((*path[:-1], field), field),))
 
 
@@ -113,4 +113,4 @@ def _validate_os_fields(spec: dict[str, Any], os_name: str, path: Path) -> Itera
 
 
 def _diagnose_unsupported_field(field: str, os_name: str, path: Path) -> Diagnostic:
-    return Diagnostic("SCHEMA009", f"{field} may not be set when os.name is {os_name}", path)
+    return Diagnostic("SCHEMA009", f"{field} must not be set when os.name is {os_name}", path)

@@ -26,7 +26,7 @@ def validate_service_spec(spec: dict[str, Any], path: Path) -> Iterator[Diagnost
     if service_type == "ExternalName":
         yield from _validate_external_name(spec, path)
     elif service_type in ("NodePort", "LoadBalancer") and is_headless:
-        message = f"a Service of type {service_type} may not be headless (clusterIP: None)"
+        message = f"a Service of type {service_type} must not be headless (clusterIP: None)"
         yield Diagnostic("SCHEMA009", message, (*path, "clusterIP"))
 
 
@@ -86,7 +86,7 @@ def _validate_addresses(spec: dict[str, Any], service_type: str, path: Path) -> 
         for index, ip in enumerate(cluster_ips):
             if ip == "None" and len(cluster_ips) > 1:
                 yield Diagnostic(
-                    "SCHEMA009", "clusterIPs may hold None by itself only", (*path, "clusterIPs", index)
+                    "SCHEMA009", "None in clusterIPs must be the only entry", (*path, "clusterIPs", index)
                 )
             elif ip != "None":
                 yield from validate_ip_address(ip or "(empty)", (*path, "clusterIPs", index))
@@ -103,7 +103,7 @@ def _validate_cidr(block: str, path: Path) -> Iterator[Diagnostic]:
         ip_network(block.strip(), strict=False)
     except ValueError:
         yield Diagnostic(
-            "SCHEMA006", f"{names.format_value(block)} is no CIDR block, such as 10.0.0.0/8", path
+            "SCHEMA006", f"{names.format_value(block)} is not a CIDR block such as 10.0.0.0/8", path
         )
 
 
@@ -123,7 +123,7 @@ def _validate_policies(spec: dict[str, Any], service_type: str, path: Path) -> I
         yield Diagnostic("SCHEMA009", message, (*path, "sessionAffinityConfig"))
     families = [family for _, family in get_texts(spec, "ipFamilies")]
     if len(families) != len(set(families)):
-        yield Diagnostic("SCHEMA007", f"ipFamilies holds {families[0]} twice", (*path, "ipFamilies"))
+        yield Diagnostic("SCHEMA007", f"ipFamilies contains {families[0]} twice", (*path, "ipFamilies"))
 
 
 def _validate_external_name(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:

@@ -31,7 +31,7 @@ def validate_volumes(spec: dict[str, Any], path: Path) -> Iterator[Diagnostic]:
         )
         sources = [key for key in volume if key != "name" and isinstance(volume[key], dict)]
         for extra in sources[1:]:
-            message = f"a volume has one source; this one has {' and '.join(sources)}"
+            message = f"a volume must have one source, not {' and '.join(sources)}"
             related = (((*volume_path, sources[0]), "the first source"),)
             yield Diagnostic("SCHEMA009", message, (*volume_path, extra), related=related)
         if sources:
@@ -50,7 +50,7 @@ def _validate_source(
         source_path = get_text(source, "path")
         if ".." in source_path.split("/"):
             yield Diagnostic(
-                "SCHEMA006", f"path {names.format_value(source_path)} may not hold '..'", (*path, "path")
+                "SCHEMA006", f"path {names.format_value(source_path)} must not contain '..'", (*path, "path")
             )
         elif source_type == "nfs" and source_path and not source_path.startswith("/"):
             yield Diagnostic(
@@ -71,7 +71,9 @@ def _validate_downward_files(
         if not given_references:
             yield Diagnostic("SCHEMA003", "a file needs a fieldRef or a resourceFieldRef", file_path)
         elif len(given_references) > 1:
-            yield Diagnostic("SCHEMA009", "a file takes fieldRef or resourceFieldRef, not both", file_path)
+            yield Diagnostic(
+                "SCHEMA009", "a file must have fieldRef or resourceFieldRef, not both", file_path
+            )
         elif given_references == ["fieldRef"]:
             yield from validate_field_reference(
                 get_mapping(file, "fieldRef"), FILE_FIELDS, (*file_path, "fieldRef")
@@ -100,7 +102,7 @@ def _validate_projected(source: dict[str, Any], spec: dict[str, Any], path: Path
         for extra in given_sources[1:]:
             yield Diagnostic(
                 "SCHEMA009",
-                f"a projected source takes one of {' and '.join(given_sources)}",
+                f"a projected source must have one of {' and '.join(given_sources)}",
                 (*source_path, extra),
             )
         for kind in given_sources[:1]:

@@ -74,9 +74,7 @@ class _CommandLineParser:
             else:
                 index = self._parse_option(option, index)
         self._parse_positional(index)
-        script_hint = (
-            ", and no script stands before it" if unknown_words and not self._looks_like_script() else ""
-        )
+        script_hint = ", and no script precedes it" if unknown_words and not self._looks_like_script() else ""
         for word in unknown_words:
             spelling = word.text.partition("=")[0]
             self._add_error(word, f'{self.grammar.launcher} has no option "{spelling}"{script_hint}')
@@ -183,7 +181,7 @@ class _CommandLineParser:
                 return index + 1
             short = f"-{explicit[:1]}"
             if option.spelling.startswith("--") or short not in self.spellings or not explicit:
-                self._add_error(flag, f'{option.spelling} takes no value, so not "{explicit}"')
+                self._add_error(flag, f'{option.spelling} takes no value, but has "{explicit}"')
                 raise _ParseStopped
             option = _OptionMatch(self.spellings[short], short, explicit[1:] or None)
             explicit = option.explicit_value
@@ -198,9 +196,9 @@ class _CommandLineParser:
         """Validate the type and the choices of a value."""
         if not is_valid_value(spec.kind, value):
             number_prefix = "whole " if spec.kind == "int" else ""
-            self._add_error(word, f'{spelling} takes a {number_prefix}number, not "{value}"')
+            self._add_error(word, f'{spelling} must be a {number_prefix}number, not "{value}"')
         elif spec.choices and value not in spec.choices:
-            self._add_error(word, f'{spelling} takes {", ".join(spec.choices)}; not "{value}"')
+            self._add_error(word, f'{spelling} must be one of {", ".join(spec.choices)}, not "{value}"')
 
     def _add_ambiguity(self, word: Word, condition: str = "") -> None:
         candidates = self._find_candidates(word)
@@ -208,7 +206,9 @@ class _CommandLineParser:
         if len(spellings) == 1:
             spellings = [found.spelling for found in candidates]
         abbreviation = word.text.partition("=")[0]
-        self._add_error(word, f'"{abbreviation}" may be short for {" or ".join(spellings)}', condition)
+        self._add_error(
+            word, f'"{abbreviation}" is an ambiguous abbreviation of {" or ".join(spellings)}', condition
+        )
 
     def _add_error(self, word: Word, message: str, condition: str = "") -> None:
         self.errors.append(CommandLineError(word, message, condition))

@@ -64,15 +64,15 @@ def parse_colossalai(words: tuple[Word, ...], launcher_word: Word) -> ColossalAI
         if number is None:
             option = options[name]
             errors.append(
-                CommandLineError(option.word, f"{option.flag.text.partition('=')[0]} takes a whole number")
+                CommandLineError(option.word, f"{option.flag.text.partition('=')[0]} must be an integer")
             )
     if not other_words and module is None:
         errors.append(CommandLineError(launcher_word, "colossalai run needs a script to run"))
     if script is not None and script.is_known and not script.text.endswith(".py"):
-        message = f'colossalai run takes a script that ends in .py, not "{script.text}"; it exits with 0'
+        message = f'colossalai run needs a script that ends in .py, not "{script.text}"; it exits with 0'
         errors.append(CommandLineError(script, message))
     if module is not None and module.value is not None and module.value.endswith(".py"):
-        message = f'-m takes the name of a module, not the file "{module.value}"; it exits with 0'
+        message = f'-m needs the name of a module, not the file "{module.value}"; it exits with 0'
         errors.append(CommandLineError(module.word, message))
     if "nproc_per_node" not in options:
         message = "colossalai run needs --nproc_per_node; it exits with 0 without it"

@@ -119,27 +119,29 @@ def _find_conflicts(command: DeepSpeedCommand) -> list[CommandLineError]:
         add_error("exclude", "--include and --exclude exclude each other")
     for name in counting_options:
         if host_filters:
-            add_error(name, f"--{name} does not go with --{host_filters[0]}")
+            add_error(name, f"--{name} cannot be combined with --{host_filters[0]}")
     if {"module", "no_python"} <= command.flags:
         add_error("no_python", "--no_python and --module exclude each other")
     if "no_ssh" in command.flags and (
         "node_rank" not in options or _is_negative(command.command_line, "node_rank")
     ):
-        add_error("no_ssh", "--no_ssh needs --node_rank, from 0 to the number of hosts less 1")
+        add_error("no_ssh", "--no_ssh needs --node_rank, from 0 to the number of hosts minus 1")
     if "elastic_training" in command.flags and "master_addr" not in options:
         add_error("elastic_training", "--elastic_training needs --master_addr")
     if {"elastic_training", "no_local_rank"} <= command.flags:
-        add_error("no_local_rank", "--elastic_training does not go with --no_local_rank")
+        add_error("no_local_rank", "--elastic_training cannot be combined with --no_local_rank")
     if command.launcher is not None and command.launcher not in MULTI_NODE_LAUNCHERS:
         add_error(
             "launcher",
-            f'--launcher takes {", ".join(MULTI_NODE_LAUNCHERS)}; not "{command.launcher}"',
+            f'--launcher must be one of {", ".join(MULTI_NODE_LAUNCHERS)}, not "{command.launcher}"',
             _SEVERAL_HOSTS_CONDITION,
         )
     if command.launcher in _SELECTING_LAUNCHERS:
         for name in (*host_filters, *counting_options):
             add_error(
-                name, f"--launcher {command.launcher} does not go with --{name}", _SEVERAL_HOSTS_CONDITION
+                name,
+                f"--launcher {command.launcher} cannot be combined with --{name}",
+                _SEVERAL_HOSTS_CONDITION,
             )
     return errors
 
@@ -161,7 +163,7 @@ def _parse_host_slots(
         host, colon, slot_text = node.partition(":")
         slots = [parse_integer(slot) for slot in slot_text.split(",")] if colon else []
         if None in slots:
-            message = f'--{name} takes HOST:SLOT,SLOT with "@" between hosts, not "{option.value}"'
+            message = f'--{name} must be HOST:SLOT,SLOT with "@" between hosts, not "{option.value}"'
             errors.append(CommandLineError(option.word, message))
             return None
         host_slots[host] = sorted({*host_slots.get(host, []), *(slot for slot in slots if slot is not None)})

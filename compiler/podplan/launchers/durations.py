@@ -55,10 +55,7 @@ def durations(process: Process) -> Iterator[Duration]:
 
 
 def _of_list(nodes: Sequence[Node], string: ShellString) -> Duration:
-    """Add the durations of commands in sequence; skip those after ``
-
-    ``, which may not run, and in the background.
-    """
+    """Add the durations of commands in sequence, without background commands and those after ``||``."""
     found = [
         _of_node(node, string)
         for at, node in enumerate(nodes)

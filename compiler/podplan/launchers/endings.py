@@ -32,6 +32,10 @@ _MODULES = """
     vllm.entrypoints.openai.api_server
 """
 _ENDLESS_MODULES = frozenset(_MODULES.split())
+# https://www.tensorflow.org/api_docs/python/tf/distribute/Server#join
+_PARAMETER_SERVER = compile_lazily(
+    r"(?:job|job_name|task_type|role|type|replica_type)=(?:ps|parameter_server)"
+)
 # Programs with subcommands, and the subcommand that serves.
 _SERVING_COMMANDS = {
     "aim": "up",
@@ -197,10 +201,20 @@ def _is_endless(process: Process) -> bool:
         return not _SHORT & set(arguments)
     if name == "sshd":
         return _daemon(process) is None and not _only_tests(arguments)
+    if name.startswith("python") and _is_parameter_server(arguments):
+        return True
     if name.startswith("python") and "-m" in arguments:
         module, *rest = arguments[arguments.index("-m") + 1 :] or [""]
         return module in _ENDLESS_MODULES and not _SHORT & set(rest)
     return _is_endless_with(name, arguments)
+
+
+def _is_parameter_server(arguments: Sequence[str]) -> bool:
+    """Whether a script of TensorFlow or the like is told to be a parameter server, which joins for ever."""
+    options = [argument.lower().replace("-", "_").lstrip("_") for argument in arguments]
+    return any(
+        _PARAMETER_SERVER.fullmatch(f"{one}={other}") for one, other in pairwise([*options, ""])
+    ) or any(map(_PARAMETER_SERVER.fullmatch, options))
 
 
 def _is_endless_with(name: str, arguments: Sequence[str]) -> bool:

@@ -157,9 +157,14 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
             alternative = nodes[start : last + 1]
             if not all(_succeeds(node, string) for node in alternative):
                 return "", ""
-            return f'what follows "||", {_name(alternative[-1], string)}, succeeds', "alternative"
+            return f'the command after "||", {_name(alternative[-1], string)}, succeeds', "alternative"
         only_and = False
     if nodes[last].operator_after == "&":
+        if any(
+            _waits_for_id(command) and command.start > nodes[last].end
+            for command in processes.commands(string.nodes)
+        ):
+            return "", ""
         return _in_background(nodes[last + 1 :], string)
     rest = nodes[last + 1 :]
     if not rest or ("errexit" in options and only_and) or string.status_read >= nodes[last].end:
@@ -184,12 +189,16 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
     if any(len(node.words) > 1 or node.words[0].text == "fg" for node in waits):
         return "", ""
     if waits:
-        return "wait without a process id succeeds whatever the processes did", "wait"
+        return "wait without a process id always succeeds", "wait"
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
     if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):
         return "it runs in the background, and nothing waits for it", "background"
     return "it runs in the background, and the shell ends without waiting for it", "background"
+
+
+def _waits_for_id(command: SimpleCommand) -> bool:
+    return command.words[0].text == "wait" and len(command.words) > 1
 
 
 def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:
@@ -199,10 +208,7 @@ def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:
 
 
 def _last_of_list(nodes: Sequence[Node], at: int) -> tuple[Node, int]:
-    """Return the last node that ``&&``, ``
-
-    `` and pipes join to the node ``at``, and its index.
-    """
+    """Return the last node that ``&&``, ``||`` and pipes join to the node ``at``, and its index."""
     while nodes[at].operator_after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
         at += 1
     return nodes[at], at

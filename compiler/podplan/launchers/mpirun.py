@@ -89,7 +89,7 @@ def parse_mpirun(words: tuple[Word, ...], launcher_word: Word, variables: EnvVar
         elif name == "mca" and len(values) == 2:
             mca_parameters[values[0].text] = last_word.text
         elif name in ("np", "per_node") and value is not None and not value.isdigit():
-            errors.append(CommandLineError(last_word, f'{flag.text} takes a whole number, not "{value}"'))
+            errors.append(CommandLineError(last_word, f'{flag.text} must be a whole number, not "{value}"'))
         index += 1 + (0 if equals else value_count)
     program_words = words[index:] if is_certain else ()
     if is_certain and not program_words:

@@ -55,29 +55,29 @@ def find_script_error(
         return None
     if not text.strip():
         return ScriptError(
-            script, f"{launcher} takes an empty word for the script", is_superfluous=bool(following_words)
+            script, f"{launcher} treats an empty word as the script", is_superfluous=bool(following_words)
         )
     if is_module:
         if text.endswith(".py"):
-            return ScriptError(script, f'{launcher} -m takes the name of a module, and "{text}" is a file')
+            return ScriptError(script, f'{launcher} -m needs the name of a module, but "{text}" is a file')
         return None
     with_arguments = _SCRIPT_WITH_ARGUMENTS.match(text)
     first_part = with_arguments["first"] if with_arguments else text
     if with_arguments and (first_part.endswith(".py") or _is_known_program(first_part)):
-        return ScriptError(script, f'{launcher} takes all of "{text}" for the name of one file')
+        return ScriptError(script, f'{launcher} treats "{text}" as the name of one file')
     if _PYTHON_PATTERN.match(script.base_name):
         module_follows = bool(following_words) and following_words[0].text == "-m" and launcher != "deepspeed"
         is_superfluous = module_follows or (
             bool(following_words) and not following_words[0].text.startswith("-")
         )
-        message = f'{launcher} takes "{text}" for the script; {launcher} starts Python itself'
+        message = f'{launcher} treats "{text}" as the script, but {launcher} already starts Python'
         return ScriptError(script, message, is_superfluous)
     if text in _LAUNCHER_PROGRAMS and text == launcher:
-        return ScriptError(script, f'{launcher} takes "{text}" for the script; it is started already')
+        return ScriptError(script, f'{launcher} treats "{text}" as the script, but it is already running')
     if _is_known_program(text):
-        return ScriptError(script, f'{launcher} takes "{text}" for a Python script, and it is a program')
+        return ScriptError(script, f'{launcher} treats "{text}" as a Python script, but it is a program')
     if text.endswith((".sh", ".bash")):
-        return ScriptError(script, f'{launcher} takes "{text}" for a Python script, and it is a shell script')
+        return ScriptError(script, f'{launcher} treats "{text}" as a Python script, but it is a shell script')
     return None
 
 

@@ -32,11 +32,9 @@ class SimpleCommand(NamedTuple):
     """A simple command: its words, and the variables set on the line for it alone.
 
     ``changed_variables`` are those that the shell has set since the previous command. ``operator_before`` and
-    ``operator_after`` are the operators around it (``&&``, ``
-
-    ``, ``;``, ``|``, ``&``, a newline, or empty). One that ``is_conditional`` may never run, or more than
-    once. ``part`` is the reserved word of its block that it follows, such as ``then`` or ``do``;
-    ``is_negated`` if a ``!`` precedes it.
+    ``operator_after`` are the operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty).
+    One that ``is_conditional`` may never run, or more than once. ``part`` is the reserved word of its block
+    that it follows, such as ``then`` or ``do``; ``is_negated`` if a ``!`` precedes it.
     """
 
     words: tuple[Word, ...]
@@ -385,10 +383,7 @@ class _ScriptParser:
         self.scope.variables[name] = self.changed_variables[name] = value
 
     def _set_operator(self, operator: str) -> None:
-        """Parse the operator between two commands; a line may break after ``&&``, ``
-
-        `` and ``|``.
-        """
+        """Parse the operator between two commands; a line may break after ``&&``, ``||`` and ``|``."""
         if operator == "\n" and self._continues_line():
             return
         self.operator_before = operator

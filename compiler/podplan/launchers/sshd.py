@@ -17,7 +17,7 @@ CAPABILITIES_AS_ROOT = ("SYS_CHROOT", "SETUID", "SETGID")
 # a terminal to the user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshpty.c, pty_setowner).
 OPTIONAL_CAPABILITIES = {
     "NET_BIND_SERVICE": "for a port below 1024",
-    "AUDIT_WRITE": "where it writes to the audit log of the kernel",
+    "AUDIT_WRITE": "if it writes to the audit log of the kernel",
     "CHOWN": "for terminals",
 }
 _SSHD_COMMAND_PATTERN = compile_lazily(

@@ -117,7 +117,7 @@ def parse_torchrun(
     max_restarts = values.get_number("max_restarts", 0)
     rdzv_conf = values.parse_rdzv_conf()
     if max_restarts is not None and max_restarts < 0:
-        values.add_error("max_restarts", f"--max_restarts is {max_restarts}; it cannot be below 0")
+        values.add_error("max_restarts", f"--max_restarts must be at least 0, not {max_restarts}")
     values.validate_ranks()
     values.validate_streams()
     if is_module and values.get_flag("no_python"):
@@ -213,11 +213,11 @@ class _OptionValues:
             return None
         parts = [parse_integer(part) for part in value.split(":")]
         if len(parts) > 2 or None in parts:
-            self.add_error("nnodes", f'--nnodes takes N or MIN:MAX, not "{value}"')
+            self.add_error("nnodes", f'--nnodes must be N or MIN:MAX, not "{value}"')
             return None
         minimum, maximum = int(parts[0] or 0), int(parts[-1] or 0)
         if not 0 < minimum <= maximum:
-            self.add_error("nnodes", f'--nnodes "{value}" breaks 0 < MIN <= MAX')
+            self.add_error("nnodes", f'--nnodes "{value}" violates 0 < MIN <= MAX')
             return None
         return minimum, maximum
 
@@ -228,7 +228,9 @@ class _OptionValues:
         number = parse_integer(value)
         if number is None and value not in PROCESS_KEYWORDS:
             keywords = ", ".join(PROCESS_KEYWORDS)
-            self.add_error("nproc_per_node", f'--nproc_per_node takes a number or {keywords}; not "{value}"')
+            self.add_error(
+                "nproc_per_node", f'--nproc_per_node must be a number or {keywords}, not "{value}"'
+            )
         return str(number) if number is not None else value
 
     def validate_streams(self) -> None:
@@ -237,13 +239,13 @@ class _OptionValues:
         for name in ("redirects", "tee"):
             value = self.get_text(name, "0")
             if value is not None and not _STREAMS_PATTERN.match(value):
-                self.add_error(name, f'--{name} takes 0 to 3, or RANK:0 to 3 for each rank, not "{value}"')
+                self.add_error(name, f'--{name} must be 0 to 3, or RANK:0 to 3 for each rank, not "{value}"')
 
     def validate_ranks(self) -> None:
         """Validate ``--local_ranks_filter``, which lists the ranks whose output is shown."""
         value = self.get_text("local_ranks_filter", "")
         if value and None in map(parse_integer, value.split(",")):
-            self.add_error("local_ranks_filter", f'--local_ranks_filter takes N,N, not "{value}"')
+            self.add_error("local_ranks_filter", f'--local_ranks_filter must be N,N, not "{value}"')
 
     def parse_rdzv_conf(self) -> dict[str, str] | None:
         """Parse ``--rdzv_conf`` to a mapping."""
@@ -257,7 +259,7 @@ class _OptionValues:
                 self.add_error("rdzv_conf", f'--rdzv_conf "{value}" has a pair without a key; write K=V,K=V')
                 return rdzv_conf
             if not text:
-                self.add_error("rdzv_conf", f'--rdzv_conf gives "{key}" no value')
+                self.add_error("rdzv_conf", f'--rdzv_conf has no value for "{key}"')
                 return rdzv_conf
             rdzv_conf[key] = text
         return rdzv_conf

@@ -64,6 +64,12 @@ LAUNCHER_MODULES = {
     "horovod.runner": "horovodrun",
     "horovod.runner.launch": "horovodrun",
 }
+# Scripts of an image that prepare something and then run their arguments, as entrypoints do.
+_ENTRYPOINT_PATTERN = compile_lazily(
+    r"(?:[\w.-]*[-_.])?(?:entry-?point|wait|init|setup|prepare|wrapper|wrap|then|with|exec|start|run)"
+    r"(?:[-_.][\w.-]*)?"
+)
+_BEHIND_ENTRYPOINTS = frozenset(("torchrun", "deepspeed", "horovodrun", "mpirun", "mpiexec", "colossalai"))
 _PYTHON_PATTERN = compile_lazily(r"(python|pypy)[0-9.]*\Z")
 _PYTHON_VALUE_OPTIONS = ("-W", "-X", "--check-hash-based-pycs")
 _ASSIGNMENT_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -97,6 +103,9 @@ def unwrap_command(words: tuple[Word, ...]) -> WrappedCommand | None:
         subcommand, value_options = SUBCOMMANDS[name]
         if len(words) > 1 and words[1].text == subcommand:
             return WrappedCommand(_skip_options(words[2:], value_options), {})
+    is_followed = len(words) > 1 and words[1].base_name in _BEHIND_ENTRYPOINTS
+    if is_followed and words[0].text.startswith(("/", "./")) and _ENTRYPOINT_PATTERN.fullmatch(name):
+        return WrappedCommand(words[1:], {})
     return None
 
 

@@ -39,7 +39,7 @@ class CustomPolicies(NamedTuple):
     """Policies, what is wrong with the files they are in, and the texts of these files."""
 
     policies: tuple[Policy, ...] = ()
-    diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     file_texts: Mapping[str, str] = {}
 
 
@@ -50,7 +50,7 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
     LimitExceeded.
     """
     policies: list[Policy] = []
-    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    diagnostics: list[Diagnostic] = []
     file_texts: dict[str, str] = {}
     used_names = set(reserved_names)
     for folder in folders:
@@ -65,13 +65,15 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
                 doc_diagnostics = _validate_document(doc, used_names)
                 if not doc_diagnostics:
                     doc, doc_diagnostics = _resolve_examples(doc, bases)
-                diagnostics += ((doc, problem) for problem in doc_diagnostics)
+                diagnostics += (problem._replace(doc=doc) for problem in doc_diagnostics)
                 if not doc_diagnostics:
                     custom_policy = parse_policy(doc.data, doc.name)._replace(origin_doc=doc, tests_doc=doc)
                     rule = custom_policy.rule
                     used_names |= {rule.code, rule.name, *rule.aliases}
                     policies.append(custom_policy)
-        diagnostics += ((doc, problem) for doc in docs for problem in _diagnose_unknown_document(doc.data))
+        diagnostics += (
+            problem._replace(doc=doc) for doc in docs for problem in _diagnose_unknown_document(doc.data)
+        )
         tests, test_diagnostics = _collect_tests(docs, bases)
         diagnostics += test_diagnostics
         if any(is_admission_document(doc.data) for doc in docs):
@@ -88,20 +90,20 @@ def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) 
 
 def _collect_bases(
     docs: Sequence[TracedDocument],
-) -> tuple[ExampleBases, list[tuple[TracedDocument, Diagnostic]]]:
+) -> tuple[ExampleBases, list[Diagnostic]]:
     """The base objects of a folder for examples, and what is wrong with them."""
     objects: dict[str, Any] = {}
     owners: dict[str, TracedDocument] = {}
-    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    diagnostics: list[Diagnostic] = []
     for doc in (doc for doc in docs if _is_example_bases(doc.data)):
         doc_diagnostics = validate_against("ExampleBases", doc.data, FORM_RULE_BY_SCHEMA_RULE)
-        diagnostics += ((doc, problem) for problem in doc_diagnostics)
+        diagnostics += (problem._replace(doc=doc) for problem in doc_diagnostics)
         if doc_diagnostics:
             continue
         for name, data in doc.data["bases"].items():
             if name in owners:
                 message = f'the base "{name}" is in {owners[name].name} already'
-                diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("bases", name), True)))
+                diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, ("bases", name), True, doc=doc))
             objects.setdefault(name, data)
             owners.setdefault(name, doc)
     bases = ExampleBases(objects)
@@ -110,7 +112,7 @@ def _collect_bases(
             bases.resolve_object(objects[name])
         except PatchError as error:
             path = ("bases", name, *error.path)
-            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, error.message, path)))
+            diagnostics.append(Diagnostic(POLICY_FORM_RULE, error.message, path, doc=doc))
     return bases, diagnostics
 
 
@@ -191,10 +193,10 @@ def _diagnose_unknown_document(data: object) -> Iterator[Diagnostic]:
 
 def _collect_tests(
     docs: Sequence[TracedDocument], bases: ExampleBases
-) -> tuple[dict[str, TracedDocument], list[tuple[TracedDocument, Diagnostic]]]:
+) -> tuple[dict[str, TracedDocument], list[Diagnostic]]:
     """The examples of the admission policies of a folder by their codes, and what is wrong with them."""
     tests: dict[str, TracedDocument] = {}
-    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    diagnostics: list[Diagnostic] = []
     policy_names = {
         get_document_name(doc)
         for doc in docs
@@ -204,17 +206,17 @@ def _collect_tests(
         doc_diagnostics = validate_against("PolicyTest", doc.data, FORM_RULE_BY_SCHEMA_RULE)
         if not doc_diagnostics:
             doc, doc_diagnostics = _resolve_examples(doc, bases)
-        diagnostics += ((doc, problem) for problem in doc_diagnostics)
+        diagnostics += (problem._replace(doc=doc) for problem in doc_diagnostics)
         if doc_diagnostics:
             continue
         name = doc.data["policy"]
         first_doc = tests.setdefault(vap_code(name), doc)
         if name not in policy_names:
             message = f'there is no {POLICY_KIND} "{name}" in this folder{suggest_phrase(name, policy_names)}'
-            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("policy",))))
+            diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, ("policy",), doc=doc))
         elif first_doc is not doc:
             message = f'the policy "{name}" has examples in {first_doc.name} already'
-            diagnostics.append((doc, Diagnostic(POLICY_FORM_RULE, message, ("policy",))))
+            diagnostics.append(Diagnostic(POLICY_FORM_RULE, message, ("policy",), doc=doc))
     return tests, diagnostics
 
 

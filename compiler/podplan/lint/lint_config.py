@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.lint.policy import Policy
 from podplan.lint.rule_selection import ResolvedRules, RuleSelection, narrow_selection, resolve_rules
@@ -47,7 +46,7 @@ class LintConfig(NamedTuple):
     respect_suppressions: bool = True
     today: str = ""
     baseline: tuple[BaselineEntry, ...] | None = None
-    policy_diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...] = ()
+    policy_diagnostics: tuple[Diagnostic, ...] = ()
     policy_texts: Mapping[str, str] = {}
     pod_security_standard: str = ""
 

@@ -36,7 +36,7 @@ class ImportedPolicies(NamedTuple):
 
     policies: tuple[Policy, ...]
     origin_docs: Mapping[str, TracedDocument]
-    diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def is_admission_document(data: object) -> bool:
@@ -50,12 +50,12 @@ def import_vap(docs: Iterable[TracedDocument]) -> ImportedPolicies:
     Raises UsageError without the extra, and LimitExceeded.
     """
     docs = tuple(docs)
-    diagnostics: list[tuple[TracedDocument, Diagnostic]] = []
+    diagnostics: list[Diagnostic] = []
     valid_docs: list[TracedDocument] = []
     for doc in docs:
         if is_admission_document(doc.data):
             form_diagnostics = list(validate_form(doc.data, API_VERSIONS))
-            diagnostics += ((doc, problem) for problem in form_diagnostics)
+            diagnostics += (problem._replace(doc=doc) for problem in form_diagnostics)
             if not form_diagnostics:
                 valid_docs.append(doc)
     bindings = [doc for doc in valid_docs if doc.data["kind"] == BINDING_KIND]
@@ -69,17 +69,17 @@ def import_vap(docs: Iterable[TracedDocument]) -> ImportedPolicies:
         if binding.data["spec"]["policyName"] not in policy_names:
             name = binding.data["spec"]["policyName"]
             message = f'the binding is for the policy "{name}", which is not in this folder'
-            diagnostics.append((binding, Diagnostic("POLICY001", message, ("spec", "policyName"))))
+            diagnostics.append(Diagnostic("POLICY001", message, ("spec", "policyName"), doc=binding))
     policies: list[Policy] = []
     for doc in policy_docs:
         policy_bindings = [
             binding for binding in bindings if binding.data["spec"]["policyName"] == get_document_name(doc)
         ]
-        for problem_doc, result in _import_policy(doc, policy_bindings, docs):
+        for result in _import_policy(doc, policy_bindings, docs):
             if isinstance(result, Policy):
                 policies.append(result)
             else:
-                diagnostics.append((problem_doc, result))
+                diagnostics.append(result)
     return ImportedPolicies(
         tuple(policies),
         {build_rule_code(get_document_name(doc)): doc for doc in policy_docs},
@@ -100,7 +100,7 @@ def get_document_name(doc: TracedDocument) -> str:
 
 def _import_policy(
     doc: TracedDocument, bindings: list[TracedDocument], docs: tuple[TracedDocument, ...]
-) -> Iterator[tuple[TracedDocument, Policy | Diagnostic]]:
+) -> Iterator[Policy | Diagnostic]:
     """The policies that a document and its bindings make, and what is to be said of them."""
     from podplan.lint.cel.sandbox import find_compile_errors
 
@@ -112,18 +112,18 @@ def _import_policy(
         ]
     except LimitExceeded as error:
         raise error.with_file(doc.name) from None
-    yield from ((doc, problem) for problem in expression_diagnostics)
-    yield from ((doc, problem) for problem in _iter_ignored_parts(spec, ("spec",)))
+    yield from (one._replace(doc=doc) for one in expression_diagnostics)
+    yield from (one._replace(doc=doc) for one in _iter_ignored_parts(spec, ("spec",)))
     resources = match_resources(spec.get("matchConstraints", {}).get("resourceRules") or ())
     if not resources:
         message = "the policy is about creating neither training jobs nor anything that they become"
-        yield doc, Diagnostic("POLICY002", message, ("spec", "matchConstraints"))
+        yield Diagnostic("POLICY002", message, ("spec", "matchConstraints"), doc=doc)
     elif not bindings:
         message = (
             f'no {BINDING_KIND} in this folder names the policy "{get_document_name(doc)}", so nothing'
             " enforces it"
         )
-        yield doc, Diagnostic("POLICY002", message, ("metadata", "name"))
+        yield Diagnostic("POLICY002", message, ("metadata", "name"), doc=doc)
     elif not expression_diagnostics:
         for binding in sorted(bindings, key=_find_severity, reverse=True):
             yield from _import_binding(doc, binding, body, resources, docs)
@@ -135,13 +135,13 @@ def _import_binding(
     body: dict[str, Any],
     resources: dict[ApiResource, tuple[str, ...]],
     docs: tuple[TracedDocument, ...],
-) -> Iterator[tuple[TracedDocument, Policy | Diagnostic]]:
+) -> Iterator[Policy | Diagnostic]:
     """The policies of one binding: one for each level of document and each object of params."""
     spec, binding_spec = doc.data["spec"], binding.data["spec"]
     constraints = [spec.get("matchConstraints") or {}, binding_spec.get("matchResources") or {}]
     yield from (
-        (binding, problem)
-        for problem in _iter_ignored_selectors(
+        one._replace(doc=binding)
+        for one in _iter_ignored_selectors(
             binding_spec.get("matchResources") or {}, ("spec", "matchResources")
         )
     )
@@ -163,7 +163,7 @@ def _import_binding(
     if "paramKind" in spec:
         param_objects = _find_param_objects(spec["paramKind"], binding_spec.get("paramRef"), docs)
         if isinstance(param_objects, Diagnostic):
-            yield binding, param_objects
+            yield param_objects._replace(doc=binding)
             return
         bodies = [{**body, "paramObject": param} for param in param_objects]
     severity = _find_severity(binding)
@@ -174,10 +174,7 @@ def _import_binding(
             kinds = tuple(resource.qualified_kind for resource in resources if resource.level == level)
             rule = Rule(build_rule_code(name), name, severity, summary)
             scope = PolicyScope(level, kinds)
-            yield (
-                doc,
-                Policy(rule, scope, "cel", policy_body, {}, "{message}", "", "default", False, (), doc.name),
-            )
+            yield Policy(rule, scope, "cel", policy_body, {}, "{message}", "", "default", False, (), doc.name)
 
 
 def _find_severity(binding: TracedDocument) -> Severity:

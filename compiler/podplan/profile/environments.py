@@ -6,7 +6,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, TracedDocument, attribute_to, build_traced_document, root_cursor
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
-from podplan.profile.merge import TracedDiagnostics, merge_values, preserve_null
+from podplan.profile.merge import merge_values, preserve_null
 
 METADATA_FIELDS = ("namespace", "labels", "annotations")
 _NON_SPEC_FIELDS = frozenset({*METADATA_FIELDS, "values"})
@@ -19,7 +19,7 @@ def list_environments(doc: TracedDocument) -> list[str]:
 
 
 def apply_environment(
-    doc: TracedDocument, environment: str, diagnostics: TracedDiagnostics
+    doc: TracedDocument, environment: str, diagnostics: list[Diagnostic]
 ) -> TracedDocument | None:
     """Merge the overlay of one environment into ``doc``; None, with a diagnostic, if it does not exist."""
     environments = root_cursor(doc).get("spec", "environments")
@@ -28,16 +28,16 @@ def apply_environment(
         hint = suggest_or_list(environment, list_environments(doc)) or "; the profile has no environments"
         message = f'there is no environment "{environment}"{hint}'
         reported = environments if environments.exists else root_cursor(doc).get("spec")
-        diagnostics.append((doc, Diagnostic("PROF014", message, reported.path, on_key=environments.exists)))
+        diagnostics.append(Diagnostic("PROF014", message, reported.path, on_key=environments.exists, doc=doc))
         return None
     if not isinstance(overlay.value, dict):
         message = f'the environment "{environment}" is not a map of fields of the spec'
-        diagnostics.append((doc, Diagnostic("PROF001", message, overlay.path)))
+        diagnostics.append(Diagnostic("PROF001", message, overlay.path, doc=doc))
         return None
     for key in _FORBIDDEN_FIELDS:
         if key in overlay.value:
             message = f'an environment may not have "{key}"; only the spec itself may'
-            diagnostics.append((doc, Diagnostic("PROF001", message, (*overlay.path, key), on_key=True)))
+            diagnostics.append(Diagnostic("PROF001", message, (*overlay.path, key), on_key=True, doc=doc))
     patch = _extract_keys(
         overlay,
         [key for key in overlay.value if key not in _NON_SPEC_FIELDS and key not in _FORBIDDEN_FIELDS],
@@ -47,13 +47,13 @@ def apply_environment(
 
 
 def collect_param_values(
-    doc: TracedDocument, environment: str, diagnostics: TracedDiagnostics
+    doc: TracedDocument, environment: str, diagnostics: list[Diagnostic]
 ) -> dict[str, Cursor]:
     """Return the values of params in the overlay of an environment."""
     values_cursor = root_cursor(doc).get("spec", "environments", environment, "values")
     if values_cursor.exists and not isinstance(values_cursor.value, dict):
         message = "values is not a map; write values: {param: value}"
-        diagnostics.append((doc, Diagnostic("PROF001", message, values_cursor.path)))
+        diagnostics.append(Diagnostic("PROF001", message, values_cursor.path, doc=doc))
     return (
         {key: values_cursor.get(key) for key in values_cursor.value}
         if isinstance(values_cursor.value, dict)
@@ -62,7 +62,7 @@ def collect_param_values(
 
 
 def apply_overlay(
-    doc: TracedDocument, spec: Cursor, metadata: Cursor, diagnostics: TracedDiagnostics
+    doc: TracedDocument, spec: Cursor, metadata: Cursor, diagnostics: list[Diagnostic]
 ) -> TracedDocument:
     """Merge a strict overlay into the spec and the metadata of ``doc``."""
     profile = root_cursor(doc)

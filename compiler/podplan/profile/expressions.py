@@ -21,7 +21,7 @@ from podplan.core.limits import (
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-from podplan.profile.merge import CLOSING, OPENING, TracedDiagnostics, preserve_null
+from podplan.profile.merge import CLOSING, OPENING, preserve_null
 from podplan.profile.values import (
     ROOTS,
     Expression,
@@ -96,7 +96,7 @@ class ExpressionBudget:
             raise ExpressionLimitExceeded("expression-results", message)
 
 
-def find_expressions(cursor: Cursor, diagnostics: TracedDiagnostics) -> ExpressionTree:
+def find_expressions(cursor: Cursor, diagnostics: list[Diagnostic]) -> ExpressionTree:
     """Return the expressions at ``cursor`` and below; an invalid one is reported and skipped."""
     sources: set[str] = set()
 
@@ -109,7 +109,7 @@ def find_expressions(cursor: Cursor, diagnostics: TracedDiagnostics) -> Expressi
                     diagnostic = Diagnostic(
                         "PROF010", "a key may not hold an expression", (*path, key), on_key=True
                     )
-                    diagnostics.append((cursor.doc, diagnostic))
+                    diagnostics.append(diagnostic._replace(doc=cursor.doc))
             below = {key: walk_value(entry, (*path, key)) for key, entry in value.items()}
         elif isinstance(value, list):
             below = {index: walk_value(entry, (*path, index)) for index, entry in enumerate(value)}
@@ -127,7 +127,7 @@ def find_expressions(cursor: Cursor, diagnostics: TracedDiagnostics) -> Expressi
                 message = f"a profile may have {MAX_EXPRESSIONS} different expressions at most"
                 raise ExpressionLimitExceeded("expressions", message)
         except ProfileExpressionError as fault:
-            diagnostics.append((cursor.doc, Diagnostic(fault.rule, str(fault), path)))
+            diagnostics.append(Diagnostic(fault.rule, str(fault), path, doc=cursor.doc))
             return None
         return ParsedText(parts)
 
@@ -209,7 +209,7 @@ def evaluate_tree(
     expressions: ExpressionTree,
     scope: ExpressionScope,
     budget: ExpressionBudget,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> Any:
     """Return the traced tree of the value at ``cursor``, with ``expressions`` evaluated."""
     if expressions is None:
@@ -218,7 +218,7 @@ def evaluate_tree(
         try:
             return evaluate_text(cursor, expressions, scope, budget)
         except ProfileExpressionError as fault:
-            diagnostics.append((cursor.doc, Diagnostic(fault.rule, str(fault), cursor.path)))
+            diagnostics.append(Diagnostic(fault.rule, str(fault), cursor.path, doc=cursor.doc))
             return preserve_null(cursor)
     if isinstance(cursor.value, dict):
         fields = {

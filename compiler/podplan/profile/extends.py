@@ -16,7 +16,7 @@ from podplan.core.provenance import (
     trace_to_source,
 )
 from podplan.core.typing import Any
-from podplan.profile.merge import OPENING, TracedDiagnostics, merge_values, preserve_null
+from podplan.profile.merge import OPENING, merge_values, preserve_null
 
 BaseLoader = Callable[[str, TracedDocument], "TracedDocument | Diagnostic"]
 EXTENDABLE_KINDS = ("JobProfileBase", "JobProfile")
@@ -24,7 +24,7 @@ _INHERITED_METADATA = ("namespace", "labels", "annotations")
 
 
 def merge_bases(
-    profile: TracedDocument, load_base: BaseLoader, diagnostics: TracedDiagnostics
+    profile: TracedDocument, load_base: BaseLoader, diagnostics: list[Diagnostic]
 ) -> TracedDocument:
     """Merge ``profile`` over its base profiles; return the profile itself if it extends nothing.
 
@@ -38,7 +38,7 @@ def merge_bases(
 class _BaseMerger:
     """Merges base profiles; one that is reached on two paths is merged once."""
 
-    def __init__(self, load_base: BaseLoader, diagnostics: TracedDiagnostics) -> None:
+    def __init__(self, load_base: BaseLoader, diagnostics: list[Diagnostic]) -> None:
         self.load_base = load_base
         self.diagnostics = diagnostics
         self.merged_documents: dict[tuple[Any, ...], TracedDocument] = {}
@@ -57,7 +57,7 @@ class _BaseMerger:
             return doc
         if not isinstance(references.value, list):
             message = "extends is not a list of files; write extends: [FILE]"
-            self.diagnostics.append((doc, Diagnostic("PROF001", message, references.path)))
+            self.diagnostics.append(Diagnostic("PROF001", message, references.path, doc=doc))
             return doc
         self.base_count += len(references.value)
         if self.base_count > MAX_BASES:
@@ -65,7 +65,7 @@ class _BaseMerger:
                 f"a profile may extend {MAX_BASES} bases at most, counting those of its bases; merge some"
             )
             self.diagnostics.append(
-                (doc, Diagnostic("PROF017", limit_exceeded("bases", message), references.path))
+                Diagnostic("PROF017", limit_exceeded("bases", message), references.path, doc=doc)
             )
             return doc
         merged: TracedDocument | None = None
@@ -80,7 +80,7 @@ class _BaseMerger:
                     "counted anew at each base that is laid over others; merge some"
                 )
                 self.diagnostics.append(
-                    (doc, Diagnostic("PROF017", limit_exceeded("base-nodes", message), references.path))
+                    Diagnostic("PROF017", limit_exceeded("base-nodes", message), references.path, doc=doc)
                 )
                 return doc
         return doc if merged is None else overlay_profile(merged, doc, self.diagnostics)
@@ -94,7 +94,7 @@ class _BaseMerger:
         base = self.load_base(reference, entry.doc)
         if isinstance(base, Diagnostic):
             reported_path = base.path or entry.path
-            self.diagnostics.append((entry.doc, base._replace(path=reported_path)))
+            self.diagnostics.append(base._replace(path=reported_path, doc=entry.doc))
             return None
         kind = base.data.get("kind") if isinstance(base.data, dict) else None
         if kind not in EXTENDABLE_KINDS:
@@ -114,12 +114,12 @@ class _BaseMerger:
         return self.merge_document(base, chain)
 
     def _report(self, entry: Cursor, rule: str, message: str) -> TracedDocument | None:
-        self.diagnostics.append((entry.doc, Diagnostic(rule, message, entry.path)))
+        self.diagnostics.append(Diagnostic(rule, message, entry.path, doc=entry.doc))
         return None
 
 
 def overlay_profile(
-    base: TracedDocument, over: TracedDocument, diagnostics: TracedDiagnostics
+    base: TracedDocument, over: TracedDocument, diagnostics: list[Diagnostic]
 ) -> TracedDocument:
     """Merge two profiles: their specs, and the metadata except for the name."""
     lower, upper = root_cursor(base), root_cursor(over)
@@ -131,7 +131,7 @@ def overlay_profile(
     return build_traced_document(attribute_to(upper, tree), over.name)
 
 
-def _merge_metadata(base: Cursor, over: Cursor, diagnostics: TracedDiagnostics) -> Any:
+def _merge_metadata(base: Cursor, over: Cursor, diagnostics: list[Diagnostic]) -> Any:
     if not isinstance(base.value, dict) or not (isinstance(over.value, dict) or not over.exists):
         return over
     inherited = build_traced_document(
@@ -145,7 +145,7 @@ def _merge_metadata(base: Cursor, over: Cursor, diagnostics: TracedDiagnostics) 
     )
 
 
-def _merge_spec(base: Cursor, over: Cursor, diagnostics: TracedDiagnostics) -> Any:
+def _merge_spec(base: Cursor, over: Cursor, diagnostics: list[Diagnostic]) -> Any:
     return merge_values(base, over, diagnostics) if over.exists else preserve_null(base)
 
 

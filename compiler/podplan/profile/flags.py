@@ -23,7 +23,7 @@ from podplan.core.suggestions import suggest_or_list
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NoReturn
 from podplan.profile.environments import METADATA_FIELDS, apply_overlay
-from podplan.profile.merge import KEYED_LISTS, FieldArea, TracedDiagnostics, is_expression
+from podplan.profile.merge import KEYED_LISTS, FieldArea, is_expression
 from podplan.schema import validate_against
 from podplan.yaml.scalars import Scalar, resolve_plain
 
@@ -38,7 +38,7 @@ class _InvalidFlag(Exception):
 
 
 def apply_set_flags(
-    doc: TracedDocument, sets: Mapping[str, str], diagnostics: TracedDiagnostics
+    doc: TracedDocument, sets: Mapping[str, str], diagnostics: list[Diagnostic]
 ) -> tuple[TracedDocument, dict[str, Cursor]]:
     """Return ``doc`` with the flags merged, and the values that they set for params.
 
@@ -63,7 +63,7 @@ def apply_set_flags(
             else:
                 _set_path(spec, steps, attribute_to(flag, _parse_field_value(doc, steps, text)))
         except _InvalidFlag as refusal:
-            diagnostics.append((doc, Diagnostic("PROF015", f"{flag.name}: {refusal}", ("spec",))))
+            diagnostics.append(Diagnostic("PROF015", f"{flag.name}: {refusal}", ("spec",), doc=doc))
     overlay = build_traced_document(
         attribute_to(
             Flag("--set"), {"spec": _convert_keyed_lists(spec), "metadata": metadata, "params": params}
@@ -78,15 +78,15 @@ def apply_set_flags(
     return result, {name: overlay_root.get("params", name) for name in params}
 
 
-def _problems_of_form(overlay: TracedDocument) -> TracedDiagnostics:
+def _problems_of_form(overlay: TracedDocument) -> list[Diagnostic]:
     """Validate flags as an overlay, as in a file: a flag may have an invalid value."""
     fields = {**overlay.data["spec"], **overlay.data["metadata"]}
-    found: TracedDiagnostics = []
+    found: list[Diagnostic] = []
     for problem in validate_against("JobProfile", {"spec": {"environments": {"set": fields}}}):
         path = problem.path[len(_AS_ENVIRONMENT) :]
         if path and problem.path[: len(_AS_ENVIRONMENT)] == _AS_ENVIRONMENT:
             part = "metadata" if path[0] in METADATA_FIELDS else "spec"
-            found.append((overlay, Diagnostic("PROF001", problem.message, (part, *path))))
+            found.append(Diagnostic("PROF001", problem.message, (part, *path), doc=overlay))
     return found
 
 

@@ -11,7 +11,7 @@ from podplan.core.limits import MAX_INSTANCES, limit_exceeded
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-from podplan.profile.merge import OPENING, TracedDiagnostics
+from podplan.profile.merge import OPENING
 
 DEFAULT_MAX_INSTANCES = 8
 _MAX_VALUE_LENGTH = 40
@@ -37,7 +37,7 @@ class MatrixInstance(NamedTuple):
 SINGLE_INSTANCE = MatrixInstance("", {})
 
 
-def expand_matrix(doc: TracedDocument, diagnostics: TracedDiagnostics) -> list[MatrixInstance]:
+def expand_matrix(doc: TracedDocument, diagnostics: list[Diagnostic]) -> list[MatrixInstance]:
     """Return the instances of a profile in the order of its axes, then those that ``include`` adds.
 
     A profile without a matrix has one instance, with the id "". If the matrix is invalid, the result is empty
@@ -46,15 +46,15 @@ def expand_matrix(doc: TracedDocument, diagnostics: TracedDiagnostics) -> list[M
     matrix = root_cursor(doc).get("spec", "matrix")
     if not matrix.exists:
         return [SINGLE_INSTANCE]
-    matrix_diagnostics: TracedDiagnostics = []
+    matrix_diagnostics: list[Diagnostic] = []
     matrix_instances = _combine_axes(matrix, matrix_diagnostics)
     diagnostics.extend(matrix_diagnostics)
     return [] if matrix_diagnostics else matrix_instances
 
 
-def _combine_axes(matrix: Cursor, diagnostics: TracedDiagnostics) -> list[MatrixInstance]:
+def _combine_axes(matrix: Cursor, diagnostics: list[Diagnostic]) -> list[MatrixInstance]:
     def report(rule: str, message: str, cursor: Cursor, on_key: bool = False) -> None:
-        diagnostics.append((cursor.doc, Diagnostic(rule, message, cursor.path, on_key)))
+        diagnostics.append(Diagnostic(rule, message, cursor.path, on_key, doc=cursor.doc))
 
     if not matrix.get("axes").exists:
         report("PROF011", "a matrix needs axes; write axes: {name: [values]}", matrix, True)

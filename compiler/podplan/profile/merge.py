@@ -7,11 +7,9 @@ null deletes. A change of type is an error. docs/profile.md states the rules.
 from __future__ import annotations
 
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import Cursor, TracedDocument, attribute_to, copy_traced
+from podplan.core.provenance import Cursor, attribute_to, copy_traced
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any, NamedTuple
-
-TracedDiagnostics = list[tuple[TracedDocument, Diagnostic]]
 
 KEYED_LISTS = frozenset({"roles", "data", "ports"})
 OPENING, CLOSING = "${{", "}}"
@@ -73,7 +71,7 @@ SPEC_AREA = FieldArea()
 def merge_values(
     base: Cursor,
     over: Cursor,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
     *,
     strict: bool = False,
     area: FieldArea = SPEC_AREA,
@@ -97,7 +95,7 @@ def merge_values(
         return _merge_entries(base, over, diagnostics, strict, area)
     type_change = _describe_type_change(base, over, area)
     if type_change:
-        diagnostics.append((over.doc, Diagnostic("PROF003", type_change, over.path)))
+        diagnostics.append(Diagnostic("PROF003", type_change, over.path, doc=over.doc))
         return base
     return copy_traced(over, overridden=(base,))
 
@@ -108,7 +106,7 @@ def preserve_null(cursor: Cursor) -> Any:
 
 
 def _merge_map(
-    base: Cursor, over: Cursor, diagnostics: TracedDiagnostics, strict: bool, area: FieldArea
+    base: Cursor, over: Cursor, diagnostics: list[Diagnostic], strict: bool, area: FieldArea
 ) -> Any:
     base_fields = base.value or {}
     result: dict[str, Any] = {}
@@ -131,7 +129,7 @@ def _merge_key(
     key: str,
     base: Cursor,
     over: Cursor,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
     strict: bool,
     area: FieldArea,
 ) -> None:
@@ -141,11 +139,11 @@ def _merge_key(
         result[key] = attribute_to(over, None, overridden=(base,))
     elif not base.exists:
         message = f'null deletes "{key}", but there is nothing to delete; remove the line'
-        diagnostics.append((over.doc, Diagnostic("PROF004", message, over.path, on_key=True)))
+        diagnostics.append(Diagnostic("PROF004", message, over.path, on_key=True, doc=over.doc))
 
 
 def _merge_entries(
-    base: Cursor, over: Cursor, diagnostics: TracedDiagnostics, strict: bool, area: FieldArea
+    base: Cursor, over: Cursor, diagnostics: list[Diagnostic], strict: bool, area: FieldArea
 ) -> Any:
     field = area.fields[0]
     base_names = [name for name in map(_find_entry_name, base.entries()) if name is not None]
@@ -156,17 +154,17 @@ def _merge_entries(
         name = _find_entry_name(entry)
         if name is None:
             message = f'an entry of "{field}" has no name, by which such lists are merged; give it one'
-            diagnostics.append((over.doc, Diagnostic("PROF001", message, entry.path)))
+            diagnostics.append(Diagnostic("PROF001", message, entry.path, doc=over.doc))
         elif name in patches:
             message = f'"{field}" has two entries named "{name}"; merge them into one'
-            diagnostics.append((over.doc, Diagnostic("PROF001", message, (*entry.path, "name"))))
+            diagnostics.append(Diagnostic("PROF001", message, (*entry.path, "name"), doc=over.doc))
         elif strict and name not in known_names:
             unknown_count += 1
             hint = suggest_or_list(name, base_names) if unknown_count <= _MAX_SUGGESTIONS else ""
             message = f'"{field}" has no entry named "{name}" to overlay{hint}'
             instruction = "an environment changes what the spec has; add the entry to the spec first"
             diagnostics.append(
-                (over.doc, Diagnostic("PROF004", message, (*entry.path, "name"), help=instruction))
+                Diagnostic("PROF004", message, (*entry.path, "name"), help=instruction, doc=over.doc)
             )
         else:
             patches[name] = entry

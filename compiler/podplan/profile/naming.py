@@ -17,7 +17,6 @@ from podplan.profile.expressions import (
     find_expressions,
 )
 from podplan.profile.matrix import MatrixInstance
-from podplan.profile.merge import TracedDiagnostics
 from podplan.profile.values import ProfileExpressionError, to_text
 
 NO_SUFFIX, CONTENT_HASH = "none", "contentHash"
@@ -30,7 +29,7 @@ def build_name(
     build_content: Callable[[], Any],
     scope: ExpressionScope,
     budget: ExpressionBudget,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> Traced | None:
     """Return the traced name of an instance; None if the name stays as written.
 
@@ -56,7 +55,7 @@ def _build_suffix(
     build_content: Callable[[], Any],
     scope: ExpressionScope,
     budget: ExpressionBudget,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> tuple[str, tuple[Cursor, ...]]:
     if not suffix_cursor.exists:
         return instance.label, tuple(instance.values.values())
@@ -70,12 +69,12 @@ def _build_suffix(
             message = (
                 f"naming.suffix is {NO_SUFFIX}, {CONTENT_HASH} or an expression such as ${{{{ params.run }}}}"
             )
-            diagnostics.append((suffix_cursor.doc, Diagnostic("PROF001", message, suffix_cursor.path)))
+            diagnostics.append(Diagnostic("PROF001", message, suffix_cursor.path, doc=suffix_cursor.doc))
         return "", ()
     try:
         text = to_text(evaluate_text(suffix_cursor, expressions, scope, budget).value)
     except ProfileExpressionError as fault:
-        diagnostics.append((suffix_cursor.doc, Diagnostic(fault.rule, str(fault), suffix_cursor.path)))
+        diagnostics.append(Diagnostic(fault.rule, str(fault), suffix_cursor.path, doc=suffix_cursor.doc))
         return "", ()
     if not _DNS_LABEL.fullmatch(text):
         message = (
@@ -83,7 +82,7 @@ def _build_suffix(
             "dashes, "
             "with a letter or digit at both ends"
         )
-        diagnostics.append((suffix_cursor.doc, Diagnostic("PROF013", message, suffix_cursor.path)))
+        diagnostics.append(Diagnostic("PROF013", message, suffix_cursor.path, doc=suffix_cursor.doc))
         return "", ()
     return text, (suffix_cursor,)
 
@@ -102,7 +101,7 @@ def compute_content_hash(spec: Any) -> str:
 
 
 def require_distinct_names(
-    named_instances: list[tuple[MatrixInstance, Any]], doc: TracedDocument, diagnostics: TracedDiagnostics
+    named_instances: list[tuple[MatrixInstance, Any]], doc: TracedDocument, diagnostics: list[Diagnostic]
 ) -> None:
     """Report two instances of one profile under one environment that have the same name.
 
@@ -117,4 +116,4 @@ def require_distinct_names(
                 f'two instances, {other.id} and {instance.id}, have the name "{text}"; '
                 "leave naming.suffix out, or make it differ"
             )
-            diagnostics.append((doc, Diagnostic("PROF013", message, name_cursor.path)))
+            diagnostics.append(Diagnostic("PROF013", message, name_cursor.path, doc=doc))

@@ -49,7 +49,11 @@ def _iter_matrix_numbers(overlay: Any, params: Mapping[str, Any], path: Path) ->
     matrix = get_mapping(overlay, "matrix")
     for name, values in get_mapping(matrix, "axes").items():
         for index, value in enumerate(values if isinstance(values, list) else ()):
-            yield from _iter_value_numbers(params.get(name), value, (*path, "matrix", "axes", name, index))
+            value_path: Path = (*path, "matrix", "axes", name, index)
+            if name in params:
+                yield from _iter_value_numbers(params[name], value, value_path)
+            elif not isinstance(value, str):
+                yield value_path  # an expression writes it as the number that it is
     for key in ("include", "exclude"):
         rows = matrix.get(key)
         for index, entry in enumerate(rows if isinstance(rows, list) else ()):

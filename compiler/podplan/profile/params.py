@@ -11,7 +11,7 @@ from podplan.core.suggestions import suggest_or_list
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple, NoReturn
 from podplan.kubernetes.accessors import PYTHON_TYPES
-from podplan.profile.merge import OPENING, TracedDiagnostics
+from podplan.profile.merge import OPENING
 from podplan.schema.walker import decide_validity
 
 # Allowed keywords of a declaration. References are not allowed: a param is self-contained.
@@ -48,14 +48,16 @@ class ParamValues(NamedTuple):
     missing: tuple[str, ...]
 
 
-def read_params(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str, Param] | None:
+def read_params(doc: TracedDocument, diagnostics: list[Diagnostic]) -> dict[str, Param] | None:
     """Return the params of a profile by name; None, with diagnostics, if a declaration is invalid."""
     params = root_cursor(doc).get("spec", "params")
     if not params.exists:
         return {}
     if not isinstance(params.value, dict):
         diagnostics.append(
-            (doc, Diagnostic("PROF001", "params is not a map; write params: {name: {type: …}}", params.path))
+            Diagnostic(
+                "PROF001", "params is not a map; write params: {name: {type: …}}", params.path, doc=doc
+            )
         )
         return None
     diagnostic_count = len(diagnostics)
@@ -63,17 +65,19 @@ def read_params(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str
     return result if len(diagnostics) == diagnostic_count else None
 
 
-def _read_param(name: str, declaration: Cursor, diagnostics: TracedDiagnostics) -> Param:
+def _read_param(name: str, declaration: Cursor, diagnostics: list[Diagnostic]) -> Param:
     if declaration.exists and not isinstance(declaration.value, dict):
         message = f'the param "{name}" is not a map; write {name}: {{type: …, default: …}}'
-        diagnostics.append((declaration.doc, Diagnostic("PROF007", message, declaration.path)))
+        diagnostics.append(Diagnostic("PROF007", message, declaration.path, doc=declaration.doc))
         return Param(declaration, None)
     schema = declaration.value_or({})
     unknown_keyword = _find_unknown_keyword(declaration)
     if unknown_keyword:
         keyword_path, message = unknown_keyword
         diagnostics.append(
-            (declaration.doc, Diagnostic("PROF007", f'param "{name}": {message}', keyword_path, on_key=True))
+            Diagnostic(
+                "PROF007", f'param "{name}": {message}', keyword_path, on_key=True, doc=declaration.doc
+            )
         )
         return Param(declaration, None)
     if _is_plain_schema(schema):
@@ -92,7 +96,7 @@ def _is_plain_schema(schema: Mapping[str, Any]) -> bool:
 
 
 def _build_validator(
-    name: str, declaration: Cursor, schema: dict[str, Any], diagnostics: TracedDiagnostics
+    name: str, declaration: Cursor, schema: dict[str, Any], diagnostics: list[Diagnostic]
 ) -> Any:
     import jsonschema_rs
 
@@ -107,13 +111,13 @@ def _build_validator(
         error_path = tuple(error.instance_path)
         message = f'the schema of the param "{name}" cannot be used: {_truncate_text(error.message)}'
         diagnostics.append(
-            (declaration.doc, Diagnostic("PROF007", message, (*declaration.path, *error_path)))
+            Diagnostic("PROF007", message, (*declaration.path, *error_path), doc=declaration.doc)
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         message = (
             f'the schema of the param "{name}" cannot be used: {_truncate_text(str(error).splitlines()[0])}'
         )
-        diagnostics.append((declaration.doc, Diagnostic("PROF007", message, declaration.path)))
+        diagnostics.append(Diagnostic("PROF007", message, declaration.path, doc=declaration.doc))
     return None
 
 
@@ -137,7 +141,7 @@ def _find_unknown_keyword(schema: Cursor) -> tuple[tuple[str | int, ...], str] |
 
 
 def choose_values(
-    params: Mapping[str, Param], layers: list[dict[str, Cursor]], diagnostics: TracedDiagnostics
+    params: Mapping[str, Param], layers: list[dict[str, Cursor]], diagnostics: list[Diagnostic]
 ) -> ParamValues:
     """Return the value of each param: that of the last layer that sets it, else its default.
 
@@ -151,7 +155,7 @@ def choose_values(
             else:
                 hint = suggest_or_list(name, params) or "; the profile has no params"
                 message = f'there is no param "{name}"{hint}'
-                diagnostics.append((cursor.doc, Diagnostic("PROF006", message, cursor.path, on_key=True)))
+                diagnostics.append(Diagnostic("PROF006", message, cursor.path, on_key=True, doc=cursor.doc))
     for name, param in params.items():
         if (
             name not in given
@@ -164,10 +168,10 @@ def choose_values(
     return ParamValues(given, tuple(name for name in params if name not in given))
 
 
-def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: TracedDiagnostics) -> None:
+def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: list[Diagnostic]) -> None:
     if _contains_expression(cursor.value):
         message = f'the value of the param "{name}" may not hold an expression; expressions read params'
-        diagnostics.append((cursor.doc, Diagnostic("PROF010", message, cursor.path)))
+        diagnostics.append(Diagnostic("PROF010", message, cursor.path, doc=cursor.doc))
         return
     schema = param.declaration.value or {}
     if param.is_plain and decide_validity(schema, cursor.value):
@@ -176,7 +180,7 @@ def _validate_value(name: str, param: Param, cursor: Cursor, diagnostics: Traced
     for error in validator.iter_errors(cursor.value):
         value_path = (*cursor.path, *error.instance_path)
         explanation = _describe_error(name, error, schema)
-        diagnostics.append((cursor.doc, Diagnostic("PROF006", explanation, value_path)))
+        diagnostics.append(Diagnostic("PROF006", explanation, value_path, doc=cursor.doc))
         return
 
 

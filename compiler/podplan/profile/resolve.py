@@ -29,7 +29,7 @@ from podplan.profile.expressions import (
     evaluate_tree,
     find_expressions,
 )
-from podplan.profile.merge import OPENING, TracedDiagnostics, preserve_null
+from podplan.profile.merge import OPENING, preserve_null
 
 # The fields of a spec that these steps consume.
 RESOLUTION_FIELDS = ("extends", "params", "environments", "matrix", "naming")
@@ -69,7 +69,7 @@ class Resolution(NamedTuple):
     """
 
     variants: tuple[Variant, ...]
-    diagnostics: tuple[tuple[TracedDocument, Diagnostic], ...]
+    diagnostics: tuple[Diagnostic, ...]
     environments: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -90,10 +90,10 @@ def resolve_profile(
     that some environment sets. A profile without environments is always resolved as written. ``sets`` are the
     ``--set`` flags. Invalid profiles are reported; no exception is raised.
     """
-    diagnostics: TracedDiagnostics = []
+    diagnostics: list[Diagnostic] = []
     if not isinstance(profile.data, dict) or not isinstance(profile.data.get("spec"), dict):
-        spec_diagnostics = ((profile, Diagnostic("PROF001", "a profile needs a spec, which is a map")),)
-        return Resolution((), spec_diagnostics, failed=("",))
+        no_spec = Diagnostic("PROF001", "a profile needs a spec, which is a map", doc=profile)
+        return Resolution((), (no_spec,), failed=("",))
     merged = profile
     if "extends" in profile.data["spec"]:
         from podplan.profile.extends import merge_bases
@@ -126,7 +126,7 @@ def _resolve_variants(
     inventory: TracedDocument | None,
     environments: Literal["all", "each"] | tuple[str, ...] | None,
     sets: Mapping[str, str],
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> tuple[list[Variant], list[str]]:
     """Return the variants, and the names of the environments without one."""
     if not isinstance(root_cursor(merged).get("spec").value, dict):
@@ -146,7 +146,7 @@ def _resolve_variants(
         if remaining <= 0 and len(results) < len(requested):
             message = limit_exceeded("instances", f"there are more than {MAX_INSTANCES} instances; use fewer")
             diagnostics.append(
-                (merged, Diagnostic("PROF017", message, ("spec", "environments"), on_key=True))
+                Diagnostic("PROF017", message, ("spec", "environments"), on_key=True, doc=merged)
             )
             return [], requested
     variants = [variant for under in results for variant in under.variants]
@@ -166,7 +166,7 @@ class _EnvironmentResult(NamedTuple):
     """The variants of a profile under one environment; ``missing`` are its params without a value."""
 
     variants: list[Variant]
-    diagnostics: TracedDiagnostics
+    diagnostics: list[Diagnostic]
     missing: tuple[str, ...] = ()
 
 
@@ -178,7 +178,7 @@ def _resolve_environment(
     budget: ExpressionBudget,
     remaining: int,
 ) -> _EnvironmentResult:
-    diagnostics: TracedDiagnostics = []
+    diagnostics: list[Diagnostic] = []
     doc, layers = merged, list[dict[str, Cursor]]()
     if environment:
         from podplan.profile.environments import apply_environment, collect_param_values
@@ -207,19 +207,19 @@ def _resolve_environment(
     return _resolve_instances(doc, environment, layers, expressions, inventory, budget, remaining)
 
 
-def _find_all_expressions(doc: TracedDocument, diagnostics: TracedDiagnostics) -> dict[str, ExpressionTree]:
+def _find_all_expressions(doc: TracedDocument, diagnostics: list[Diagnostic]) -> dict[str, ExpressionTree]:
     """Find the expressions in each field of the spec, and in the metadata under the key ""."""
     profile = root_cursor(doc)
     for path in (("metadata", "name"), ("spec", "job")):
         cursor = profile.get(*path)
         if isinstance(cursor.value, str) and OPENING in cursor.value:
             message = f"{'.'.join(path)} may not hold an expression; write it out"
-            diagnostics.append((doc, Diagnostic("PROF010", message, cursor.path)))
+            diagnostics.append(Diagnostic("PROF010", message, cursor.path, doc=doc))
     expressions: dict[str, ExpressionTree] = {"": find_expressions(profile.get("metadata"), diagnostics)}
     for key in profile.get("spec").value:
         if OPENING in key:
             diagnostic = Diagnostic("PROF010", "a key may not hold an expression", ("spec", key), on_key=True)
-            diagnostics.append((doc, diagnostic))
+            diagnostics.append(diagnostic._replace(doc=doc))
         if key not in RESOLUTION_FIELDS:
             expressions[key] = find_expressions(profile.get("spec", key), diagnostics)
     return expressions
@@ -238,7 +238,7 @@ def _resolve_instances(
     from podplan.profile.naming import require_distinct_names
     from podplan.profile.params import choose_values, diagnose_missing_value, read_params
 
-    diagnostics: TracedDiagnostics = []
+    diagnostics: list[Diagnostic] = []
     params = read_params(doc, diagnostics)
     matrix_instances = expand_matrix(doc, diagnostics)
     parts = {**doc.data["spec"], "": doc.data.get("metadata")}
@@ -250,7 +250,7 @@ def _resolve_instances(
         message = limit_exceeded(
             limit, f"the matrix makes {len(matrix_instances)} instances, too many; use fewer values"
         )
-        diagnostics.append((doc, Diagnostic("PROF017", message, ("spec", "matrix"), on_key=True)))
+        diagnostics.append(Diagnostic("PROF017", message, ("spec", "matrix"), on_key=True, doc=doc))
     if diagnostics or params is None:
         return _EnvironmentResult([], diagnostics)
     matrix_keys = frozenset(key for instance in matrix_instances for key in instance.values)
@@ -258,15 +258,15 @@ def _resolve_instances(
     variants: list[Variant] = []
     named_instances: list[tuple[Any, Any]] = []
 
-    def resolved(instance: Any, spent: ExpressionBudget, own: TracedDiagnostics) -> TracedDocument | None:
+    def resolved(instance: Any, spent: ExpressionBudget, own: list[Diagnostic]) -> TracedDocument | None:
         matrix_params = {key: cursor for key, cursor in instance.values.items() if key in params}
         for key in matrix_params:
             if layers and key in layers[-1] and layers[-1][key].doc.name == "--set":
                 message = f'this has no effect: the matrix sets the param "{key}" in each instance'
-                own.append((layers[-1][key].doc, Diagnostic("PROF015", message, layers[-1][key].path)))
+                own.append(Diagnostic("PROF015", message, layers[-1][key].path, doc=layers[-1][key].doc))
         values = choose_values(params, [*layers, matrix_params], own)
         missing_params.update(dict.fromkeys(values.missing))
-        own.extend((doc, diagnose_missing_value(name)) for name in values.missing)
+        own.extend(diagnose_missing_value(name)._replace(doc=doc) for name in values.missing)
         if own:
             return None
         return _resolve_instance(
@@ -285,7 +285,7 @@ def _resolve_instances(
 
     is_kept = budget.keeps(built_values)
     for instance in matrix_instances:
-        instance_diagnostics: TracedDiagnostics = []
+        instance_diagnostics: list[Diagnostic] = []
         document = resolved(instance, budget, instance_diagnostics)
         if document is not None and not instance_diagnostics:
             matrix_values = {key: cursor.value for key, cursor in instance.values.items()}
@@ -340,7 +340,7 @@ def _resolve_instance(
     scope: ExpressionScope,
     instance: Any,
     budget: ExpressionBudget,
-    diagnostics: TracedDiagnostics,
+    diagnostics: list[Diagnostic],
 ) -> TracedDocument:
     """Return the profile of one instance: expressions evaluated, its name set, and consumed fields
     removed."""
@@ -391,31 +391,28 @@ def _add_metadata(scope: ExpressionScope, metadata: Any) -> ExpressionScope:
 
 
 def _require_distinct_ids(
-    variants: list[Variant], merged: TracedDocument, diagnostics: TracedDiagnostics
+    variants: list[Variant], merged: TracedDocument, diagnostics: list[Diagnostic]
 ) -> list[Variant]:
     """Return the variants, unless an environment has the name of a matrix instance."""
     result = {variant.id: variant for variant in reversed(variants)}
     if len(result) == len(variants):
         return variants
     message = "an environment has the name of a matrix instance; rename the environment"
-    diagnostics.append((merged, Diagnostic("PROF013", message, ("spec", "environments"), on_key=True)))
+    diagnostics.append(Diagnostic("PROF013", message, ("spec", "environments"), on_key=True, doc=merged))
     return []
 
 
-def _deduplicate(
-    diagnostics: TracedDiagnostics, profile: TracedDocument
-) -> tuple[tuple[TracedDocument, Diagnostic], ...]:
+def _deduplicate(diagnostics: list[Diagnostic], profile: TracedDocument) -> tuple[Diagnostic, ...]:
     """Return each diagnostic once, even if many instances have it; those of flags are moved to the
     profile."""
-    result: dict[tuple[Any, ...], tuple[TracedDocument, Diagnostic]] = {}
-    for doc, diagnostic in diagnostics:
-        last_step = trace_to_source(doc, diagnostic.path)[-1]
+    result: dict[tuple[Any, ...], Diagnostic] = {}
+    for diagnostic in diagnostics:
+        assert diagnostic.doc is not None
+        last_step = trace_to_source(diagnostic.doc, diagnostic.path)[-1]
         source = last_step.doc.source
         if source is None and last_step.origin is not None and last_step.origin.flag is not None:
             message = f"{last_step.origin.flag.name}: {diagnostic.message}"
-            doc, diagnostic = profile, diagnostic._replace(message=message, path=("spec",), on_key=False)
+            diagnostic = diagnostic._replace(message=message, path=("spec",), on_key=False, doc=profile)
         document_key = (source.file, source.index) if source is not None else ()
-        result.setdefault(
-            (document_key, last_step.path, diagnostic.rule, diagnostic.message), (doc, diagnostic)
-        )
+        result.setdefault((document_key, last_step.path, diagnostic.rule, diagnostic.message), diagnostic)
     return tuple(result.values())

@@ -165,7 +165,7 @@ def plan_from_source(
 
 
 def _find_first_error(plan: JobPlan) -> str:
-    """What keeps a profile from being compiled; "" where nothing does."""
+    """Return the first error of a profile that does not compile, or ""."""
     for diagnostic in plan.diagnostics:
         if BUILTIN_RULES[diagnostic.rule].severity is Severity.ERROR:
             from podplan.lint.redaction import build_document_redactor

@@ -96,7 +96,7 @@ def _format_properties(data: Mapping[str, Any]) -> str:
 
 
 def _format_aliases(data: Mapping[str, Any]) -> str:
-    """The former names, which people may look for."""
+    """Format the former names of a rule, for which users may search."""
     aliases = ", ".join(f"`{alias}`" for alias in data.get("aliases", ()))
     return f"\n\nFormer name, still accepted: {aliases}." if aliases else ""
 

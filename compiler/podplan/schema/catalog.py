@@ -39,7 +39,7 @@ def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
     version without schemas.
     """
     if name not in list_schema_names():
-        raise LookupError(f"there is no schema {name}; there are {', '.join(list_schema_names())}")
+        raise LookupError(f"unknown schema {name}; the schemas are {', '.join(list_schema_names())}")
     if name in LIST_KINDS:
         schema = build_list_schema(LIST_KINDS[name], with_items=True)
     elif name in KINDS_BY_NAME:

@@ -51,7 +51,7 @@ def build_validator(schema: Any) -> Any:
         raise UnusableSchema(f'unknown keyword "{keyword}"{suggest_phrase(keyword, KEYWORDS)}', path)
     for path, reference in _iter_references(schema, ()):
         if not reference.startswith("#"):
-            raise UnusableSchema(f'"{reference}" is not in this schema; write what it says below $defs', path)
+            raise UnusableSchema(f'"{reference}" is not in this schema; define it below $defs', path)
     try:
         compiled = jsonschema_rs.Draft202012Validator(
             schema, pattern_options=jsonschema_rs.RegexOptions(), retriever=refuse
@@ -63,7 +63,7 @@ def build_validator(schema: Any) -> Any:
     schema_ids = {id(one) for one in _iter_subschemas(schema)}
     for path, reference in _iter_references(schema, ()):
         if id(find_reference_target(schema, reference)) not in schema_ids:
-            raise UnusableSchema(f'"{reference}" leads to no schema; write what it says below $defs', path)
+            raise UnusableSchema(f'"{reference}" does not refer to a schema; define it below $defs', path)
     return compiled
 
 

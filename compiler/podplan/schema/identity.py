@@ -59,8 +59,10 @@ def identify_kind(data: Mapping[str, Any]) -> tuple[str, list[Diagnostic]]:
     renamed_kind = find_current_kind(declared_kind)
     intended_kind = renamed_kind or {kind.lower(): kind for kind in names}.get(declared_kind.lower(), "")
     if intended_kind:
-        message = f'kind "{declared_kind}" is called "{intended_kind}"; as written, the API server refuses it'
-        help = f"write kind: {intended_kind}" + (", or let podplan migrate do it" if renamed_kind else "")
+        message = (
+            f'kind "{declared_kind}" is called "{intended_kind}"; the API server rejects the written name'
+        )
+        help = f"write kind: {intended_kind}" + (", or run podplan migrate" if renamed_kind else "")
         return intended_kind, [Diagnostic("SCHEMA011", message, ("kind",), help=help)]
     message = f'{family.api_version} has no kind "{declared_kind}"{suggest_phrase(declared_kind, names)}'
     return "", [Diagnostic("SCHEMA010", message, ("kind",), help=kinds_help)]
@@ -87,8 +89,8 @@ def identify_dialect(known: GroupVersionKind, spec: Any) -> tuple[str, list[Diag
     if present_fields:
         order = list(spec)
         first, second = sorted(present_fields.values(), key=lambda fields: order.index(fields[0]))
-        message = f'"{second[0]}" and "{first[0]}" belong to two forms of {kind} that exclude each other'
-        related = tuple((("spec", field), f'"{field}" is of the other form') for field in first)
+        message = f'"{second[0]}" and "{first[0]}" belong to two dialects of {kind} that exclude each other'
+        related = tuple((("spec", field), f'"{field}" belongs to the other dialect') for field in first)
         return "", [
             Diagnostic("SCHEMA009", message, ("spec", second[0]), True, f"write {dialect_fields}", related)
         ]

@@ -31,9 +31,7 @@ from podplan.schema.schema_paths import Schema, follow_reference
 MAX_REPORTED = 100
 MAX_LISTED = 8
 
-_DROPPED_FIELD_HELP = (
-    "the API server drops fields that it does not know; kubectl refuses them, other clients stay silent"
-)
+_DROPPED_FIELD_HELP = "the API server drops unknown fields; kubectl rejects them, other clients do not warn"
 
 
 class _ReportedDiagnostic(NamedTuple):
@@ -111,7 +109,10 @@ def _explain_old_spelling(diagnostic: Diagnostic, kind: str) -> Diagnostic:
         None
         if "." in old_spelling.current_name
         else DocumentFix(
-            f'call it "{old_spelling.current_name}"', "rename", diagnostic.path, old_spelling.current_name
+            f'rename it to "{old_spelling.current_name}"',
+            "rename",
+            diagnostic.path,
+            old_spelling.current_name,
         )
     )
     return diagnostic._replace(rule="SCHEMA011", message=message, help=_DROPPED_FIELD_HELP, fix=rename)
@@ -269,17 +270,17 @@ def _diagnose_exclusive_fields(schema_error: SchemaError) -> Diagnostic:
     *others, last = schema_error.expected
     quoted = f"{', '.join(format_value(name) for name in others)} and {format_value(last)}"
     related = tuple(((*schema_error.path, name), f"{format_value(name)} is here") for name in others)
-    message = f"{quoted} may not stand together in {format_label(schema_error.path)}; keep one of them"
+    message = f"{quoted} exclude each other in {format_label(schema_error.path)}; keep one of them"
     return Diagnostic("SCHEMA009", message, (*schema_error.path, last), on_key=True, related=related)
 
 
 def _diagnose_not_json(schema_error: SchemaError) -> Diagnostic:
-    message = "the document holds text that is not Unicode, or a key that is not a string"
+    message = "the document contains text that is not Unicode, or a key that is not a string"
     return Diagnostic("SCHEMA006", message, schema_error.path)
 
 
 def _diagnose_misplaced_field(schema_error: SchemaError) -> Diagnostic:
-    error_message = schema_error.parent_schema.get("errorMessage", "may not stand here")
+    error_message = schema_error.parent_schema.get("errorMessage", "is not allowed here")
     return Diagnostic(
         "SCHEMA009", f"{format_label(schema_error.path)} {error_message}", schema_error.path, on_key=True
     )

@@ -9,7 +9,7 @@ from podplan.core.typing import Any
 _PLACEHOLDER = compile_lazily(r"\$\(|\$\{|\{\{")
 _VALUE_RULES = frozenset({"SCHEMA002", "SCHEMA004", "SCHEMA006"})
 _HELP = (
-    "this looks like a placeholder; check the manifest once it is filled in, or leave it out with --exclude"
+    "this looks like a placeholder; check the manifest after it is filled in, or exclude it with --exclude"
 )
 
 

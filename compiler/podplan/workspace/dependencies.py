@@ -45,7 +45,7 @@ def record_dependencies() -> Iterator[DependencyRecord]:
 
 
 def restart_recording() -> DependencyRecord | None:
-    """In a worker process: start a new record if the parent records, and return it."""
+    """In a worker process: replace the record of the parent, if it records, by a new one; return that."""
     if not _active_records:
         return None
     _active_records[:] = [DependencyRecord()]

@@ -1,8 +1,8 @@
-"""YAML text -> plain data with the place of every part. The only reader of YAML.
+"""Parses YAML text into plain data with the position of every part; the only YAML parser.
 
-Values are what Kubernetes reads (``scalars``); the parser is libyaml's, the same that go-yaml was
-ported from, so both split a text into the same scalars. Nothing is raised for bad input: what is wrong
-becomes a ``Fault``, and the documents that can be read are read. Only a bound that is reached raises.
+Values are what Kubernetes reads (``scalars``); the parser is libyaml, which go-yaml was ported from, so both
+split a text into the same scalars. Invalid input raises nothing: errors become a ``Diagnostic``, and
+valid documents are parsed. Only an exceeded limit raises.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ __all__ = [
     "redact_source",
 ]
 
-# A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
+# A line that begins a document; YAML allows it nowhere inside one, not even in a block scalar.
 _DOCUMENT_MARKER = compile_lazily(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
 
 
 class SourceFile(NamedTuple):
-    """A file as read. ``hints`` are implicit types (YAML010), which a later stage may report or not.
+    """A parsed file. ``hints`` are implicit types (YAML010), which a later stage may report.
 
-    ``text`` is the whole text, a byte order mark included. Faults and hints are in order of place.
-    Of a file that ``holds_secret``, no line may be shown, and no fault or hint quotes a value.
+    ``text`` is the whole text, including a byte order mark. Diagnostics and hints are sorted by position. If
+    a file ``has_secret``, none of its lines may be shown, and no diagnostic or hint quotes a value.
     """
 
     file: str
@@ -58,9 +58,10 @@ class SourceFile(NamedTuple):
 
 
 def parse_yaml(content: bytes, file: str) -> SourceFile:
-    """Read all documents of a file. Raises LimitExceeded and nothing else.
+    """Parse all documents of a file. Raises LimitExceeded: if it exceeds a limit; nothing else is raised.
 
-    A document that is not YAML becomes a fault, and reading goes on at the next line that is ``---``.
+    A document with a syntax error becomes a diagnostic, and parsing continues at the next line that is
+    ``---``.
     """
     if len(content) > MAX_FILE_BYTES:
         message = f"larger than {MAX_FILE_BYTES:,} bytes; split the file"
@@ -94,7 +95,7 @@ def _parse_text(text: str, file: str) -> SourceFile:
 
 
 def _hide_secrets(source: SourceFile) -> SourceFile:
-    """``source`` without secrets in its faults and hints."""
+    """Return ``source`` without secrets in its diagnostics and hints."""
     has_secret = _has_secret(source)
     if not (source.diagnostics or source.hints):
         return source._replace(has_secret=True) if has_secret else source
@@ -116,7 +117,7 @@ def _hide_secrets(source: SourceFile) -> SourceFile:
 
 
 def find_secret_spans(source: SourceFile) -> list[tuple[int, int]]:
-    """Where the text of a file holds secrets: offsets in order, the end exclusive."""
+    """Return where the text of a file contains secrets: offsets in order, the end exclusive."""
     if not may_hold_secret(source.text):
         return []
     from podplan.yaml.secret_spans import locate_secrets
@@ -125,14 +126,14 @@ def find_secret_spans(source: SourceFile) -> list[tuple[int, int]]:
 
 
 def redact_source(source: SourceFile) -> str:
-    """The text of a file with a star for each character of its secrets."""
+    """Return the text of a file with a star for each character of its secrets."""
     from podplan.redaction.redactor import redact_spans
 
     return redact_spans(source.text, find_secret_spans(source))
 
 
 def _overlaps(span: Span, spans: list[tuple[int, int]]) -> bool:
-    """Whether a place has a part in one of ``spans``, which are in order."""
+    """Whether a span overlaps one of ``spans``, which are sorted."""
     start_offset, end_offset = span.start, max(span.end, span.start + 1)
     index = bisect_left(spans, (start_offset, 0))
     return any(
@@ -148,7 +149,7 @@ def _has_secret(source: SourceFile) -> bool:
 
 
 def _in_conflict(file: str, lines: LineIndex) -> SourceFile | None:
-    """A file with merge conflict markers: one fault, and no documents, whichever of them could be read."""
+    """Return a file with merge conflict markers: one diagnostic, and no documents, even if some are valid."""
     conflict = find_conflict(lines.text)
     if conflict is None:
         return None
@@ -160,7 +161,7 @@ def _in_conflict(file: str, lines: LineIndex) -> SourceFile | None:
 
 
 def _parse_segments(file: str, lines: LineIndex) -> SourceFile:
-    """A file with an error of syntax: each part that its --- lines cut is read by itself."""
+    """Parse a file with a syntax error: each part between its --- lines separately."""
     budget = ParseBudget(file)
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
@@ -176,20 +177,20 @@ def _parse_segments(file: str, lines: LineIndex) -> SourceFile:
 
 
 def _split_segments(text: str, base: int) -> Iterator[tuple[int, int]]:
-    """The stretches of a text that its --- lines cut, each of which can be read by itself."""
+    """Yield the ranges of a text between its --- lines, each of which can be parsed separately."""
     cuts = [base, *(match.start() for match in _DOCUMENT_MARKER.finditer(text, base)), len(text)]
     return ((start, end) for start, end in pairwise(cuts) if start < end)
 
 
 def _build_until_error(builder: DocumentBuilder) -> bool:
-    """Run ``builder``; whether an error of syntax ended that, which is among its troubles then."""
+    """Run ``builder``; return whether a syntax error ended it, which is then in its diagnostics."""
     documents, diagnostics = builder.documents, builder.diagnostics
     document_count = len(documents)
     try:
         builder.build()
     except YAMLError as error:
         if "<document start>" in str(error) and len(documents) > document_count:
-            documents.pop()  # it goes on below what was taken for its end
+            documents.pop()  # it continues after its assumed end
             diagnostics.document -= 1
         diagnostics.diagnostics[:] = [
             fault for fault in diagnostics.diagnostics if fault.document_index < diagnostics.document

@@ -1,4 +1,4 @@
-"""What one file has used of the bounds on reading."""
+"""The use of the parser limits by one file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podplan.core.typing import Any
 
 
 class ParseBudget:
-    """Counts what a file uses; every method raises LimitExceeded when its bound is passed."""
+    """Counts what a file uses; every method raises LimitExceeded when its limit is exceeded."""
 
     __slots__ = ("aliases", "characters", "documents", "expanded_nodes", "expanded_text", "file", "nodes")
 
@@ -40,7 +40,7 @@ class ParseBudget:
             raise self.build_error("documents", "documents", MAX_DOCUMENTS, "split the file")
 
     def may_exceed_nodes(self, text: str) -> bool:
-        """Whether the file can have too many nodes with ``text``: in YAML each takes a character."""
+        """Whether the file can have too many nodes with ``text``: each node takes at least a character."""
         self.characters += len(text)
         return self.characters > MAX_NODES
 
@@ -60,8 +60,7 @@ class ParseBudget:
             raise self.build_error("aliases", "aliases", MAX_ALIASES, "write the values out")
 
     def count_expansion(self, value: Any, depth: int) -> None:
-        """Count the nodes and the text that an alias for ``value`` stands for, written out below ``depth``
-        levels."""
+        """Count the nodes and the text that an alias for ``value`` expands to, below ``depth`` levels."""
         stack = [(value, depth + 1)]
         while stack:
             node, level = stack.pop()

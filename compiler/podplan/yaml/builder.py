@@ -1,8 +1,8 @@
-"""The events of libyaml's parser -> plain data as Kubernetes reads it, and the mark of every part.
+"""Builds plain data as Kubernetes reads it from the events of libyaml's parser, with the marks of every part.
 
-One loop without recursion, so that no input can exhaust the stack, and with few calls, because calls
-are what costs. What is rare stands beside it: ``properties`` (anchors, tags, odd scalars) and ``merging``.
-How positions are kept: ``places``.
+One loop without recursion, so that no input can exhaust the stack, and with few calls, which dominate the
+cost. Rare cases are in ``node_properties`` (anchors, tags, odd scalars) and ``merge_keys``. The
+representation of positions is in ``positions``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from podplan.yaml.scalars import SCALAR_WORDS
 
 
 def _count_nodes(get_event: Callable[[], Any], budget: ParseBudget) -> Callable[[], Any]:
-    """The same events, with their keys and values counted."""
+    """Return the same events, counting keys and values."""
 
     def get_counted_event() -> Any:
         event = get_event()
@@ -49,10 +49,10 @@ def _count_nodes(get_event: Callable[[], Any], budget: ParseBudget) -> Callable[
 
 
 class DocumentBuilder:
-    """Adds the documents of a stretch of a text to ``documents``; those before an error of syntax stay there.
+    """Adds the documents of a range of a text to ``documents``; those before a syntax error are kept.
 
-    ``base`` is the offset where the stretch begins, ``index`` that of its first document in the file. What
-    is wrong is in ``troubles``, with offsets in ``text``, which is the stretch.
+    ``base`` is the offset of the range, ``index`` that of its first document in the file. Errors are in
+    ``diagnostics``, with offsets in ``text``, which is the range.
     """
 
     __slots__ = (
@@ -90,8 +90,11 @@ class DocumentBuilder:
         self._key_tables: dict[int, KeyTable] = {}
 
     def build(self) -> None:
-        """Read to the end. Raises yaml.YAMLError where the text is not YAML, and LimitExceeded."""
-        # The stubs of PyYAML leave out what is written in C.
+        """Parse to the end.
+
+        Raises yaml.YAMLError: for a syntax error. Raises LimitExceeded: if a limit is exceeded.
+        """
+        # The stubs of PyYAML lack its C classes.
         get_event: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
         if self.budget.may_exceed_nodes(self.text):
             get_event = _count_nodes(get_event, self.budget)
@@ -116,7 +119,7 @@ class DocumentBuilder:
         key: Any = None
         key_start: Any = 0
         end: Any = None
-        get_event()  # the start of the stream, which says nothing
+        get_event()  # the start of the stream
         while True:
             event = get_event()
             kind = type(event)
@@ -129,7 +132,7 @@ class DocumentBuilder:
                     else:
                         try:
                             key = keys[event.value]
-                            end = None  # the key is as long as its text: one mark less to keep
+                            end = None  # the length of the key gives its end, which saves a mark
                         except OddScalar:
                             key, end = properties.resolve_odd_key(event, data), event.end_mark
                 elif kind is MappingEndEvent:
@@ -246,7 +249,7 @@ class DocumentBuilder:
         self._repeated_positions.clear()
 
     def _skip_collection_key(self, event: Any, get_event: Any, depth: int) -> tuple[str, Any]:
-        """Leave a mapping or list out that stands where a key belongs; its text becomes the key."""
+        """Skip a mapping or list in place of a key; its text becomes the key."""
         start_event, level = event, 1
         while level:
             event = get_event()

@@ -1,6 +1,6 @@
-"""The comments of a file, and the keys and entries of its documents that they may be about.
+"""The comments of a file, and the keys and entries of its documents that they may belong to.
 
-YAML itself drops comments; so they are looked for in the text, between the scalars, where a # is no comment.
+YAML parsers drop comments, so they are searched for in the text between scalars.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ DOCUMENT_MARKER = compile_lazily(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE
 _COMMENT = compile_lazily(r"(?:\A|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
 # The first line of a block scalar, which may end in a comment.
 _BLOCK_HEADER = compile_lazily(r"(?:[&!]\S*\s+)*[|>][^\r\n]*")
-# A dash with its entry on a line below, maybe behind those of the lists around it.
+# A dash whose entry is on a line below, possibly after dashes of enclosing lists.
 _BARE_DASH = compile_lazily(r"((?:-[ \t]+)*)-(?:[ \t]+#|$)")
 
 
 class Comment(NamedTuple):
-    """A comment with its ``#``, its 0-based offset and that of its line; ``alone``: nothing is before it."""
+    """A comment with its ``#``, its 0-based offset and that of its line; ``is_own_line`` if nothing
+    precedes it."""
 
     start: int
     text: str
@@ -34,9 +35,10 @@ class Comment(NamedTuple):
 
 
 class NodeSpan(NamedTuple):
-    """A key with its value, or an entry of a list: 0-based offsets of where it begins and where it ends.
+    """A key with its value, or an entry of a list: the 0-based offsets of its start and end.
 
-    An entry of a block list begins with its dash; ``content`` is behind it, and else the same as ``start``.
+    An entry of a block list begins with its dash; ``content_start`` is after the dash, otherwise equal to
+    ``start``.
     """
 
     start: int
@@ -49,7 +51,8 @@ class NodeSpan(NamedTuple):
 def iter_comments(
     text: str, documents: Iterable[Document], start: int = 0, end: int | None = None
 ) -> Iterator[Comment]:
-    """The comments of a text between two offsets, in order; ``documents`` are those that it holds."""
+    """Yield the comments of a text between two offsets, in order; ``documents`` are those that it
+    contains."""
     scalar_spans = sorted(extent for document in documents for extent in _iter_scalar_spans(document))
     return iter_comments_outside(text, scalar_spans, start, len(text) if end is None else end)
 
@@ -57,7 +60,7 @@ def iter_comments(
 def iter_comments_outside(
     text: str, scalar_spans: list[tuple[int, int]], position: int, end: int
 ) -> Iterator[Comment]:
-    """The same, where the offsets of all scalars are known, in order; see ``scalar_extent``."""
+    """Yield the comments given the sorted spans of all scalars; see ``scalar_content_span``."""
     while match := _COMMENT.search(text, position, end):
         start = match.start()
         index = bisect_right(scalar_spans, (start, start)) - 1
@@ -71,9 +74,10 @@ def iter_comments_outside(
 
 
 def find_markers_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the marker above the content of a document ends, -1 without one, and where the next begins.
+    """Return the end of the marker above the content of a document, -1 without one, and the start of the
+    next.
 
-    Looks at no more than the lines in between, so that all documents of a file cost what the file does.
+    Only the lines in between are read, so that all documents of a file together take linear time.
     """
     marker_start = find_line_start(text, start)
     while marker_start > 0 and not DOCUMENT_MARKER.match(text, marker_start, start):
@@ -83,7 +87,8 @@ def find_markers_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def find_nodes(document: Document) -> list[NodeSpan]:
-    """The keys and entries of a document, in the order of the text; what begins together, outermost first."""
+    """Return the keys and entries of a document, in the order of the text; of those with the same start,
+    outermost first."""
     text = document.text
     node_spans = (_build_node_span(written, document.index, text) for written in document.iter_nodes())
     return sorted(node_spans, key=lambda node: (node.start, len(node.path)))
@@ -95,12 +100,12 @@ def _build_node_span(node: PositionedNode, document: int, text: str) -> NodeSpan
         start = content = node.key_span[0]
     else:
         start = find_dash(content, text)
-    # What stands behind an alias or a merge key has its place elsewhere, and its end may come before.
+    # The content of an alias or a merge key is elsewhere, and its end may come before.
     return NodeSpan(start, content, max(end, start), document, node.path)
 
 
 def find_dash(start: int, text: str) -> int:
-    """Where the dash before an entry of a block list stands; ``start`` for an entry in brackets."""
+    """Return where the dash before an entry of a block list is; ``start`` for an entry in brackets."""
     position = start - 1
     while position >= 0 and text[position] in " \t":
         position -= 1
@@ -108,7 +113,7 @@ def find_dash(start: int, text: str) -> int:
         return position
     if position < 0 or text[position] not in "\r\n":
         return start
-    # The dash may stand on a line above, with nothing but comments in between.
+    # The dash may be on a line above, with only comments in between.
     line_end = position
     while line_end > 0:
         first = find_line_start(text, line_end)
@@ -122,7 +127,7 @@ def find_dash(start: int, text: str) -> int:
 
 
 def _iter_scalar_spans(document: Document) -> Iterator[tuple[int, int]]:
-    """The extents of keys and scalar values."""
+    """Yield the spans of keys and scalar values."""
     text = document.text
     for node in document.iter_nodes():
         if node.key_span is not None:
@@ -132,6 +137,7 @@ def _iter_scalar_spans(document: Document) -> Iterator[tuple[int, int]]:
 
 
 def scalar_content_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where a scalar has no comments: behind the first line of a block scalar, which may end in one."""
+    """Return the part of a scalar without comments: after the first line of a block scalar, which may end
+    in one."""
     header = _BLOCK_HEADER.match(text, start, end)
     return (header.end() if header else start), end

@@ -1,4 +1,4 @@
-"""Markers of an unresolved merge conflict, which git writes into files."""
+"""Markers of unresolved merge conflicts, which git writes into files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Conflict(NamedTuple):
     number: int
 
     def message(self, line: int, end_line: int) -> str:
-        """What is wrong, for the lines of the first and the last marker, and what to do."""
+        """Return the message for the lines of the first and the last marker."""
         lines = f"lines {line} to {end_line}" if end_line > line else f"line {line}"
         if self.number > 1:
             what = f"{self.number:,} unresolved merge conflicts, the first in {lines}"
@@ -31,9 +31,9 @@ class Conflict(NamedTuple):
 
 
 def find_conflict(text: str) -> Conflict | None:
-    """The merge conflict in a text that cannot be parsed; None where there is none.
+    """Return the first merge conflict in a text that does not parse, or None.
 
-    A single marker that somebody forgot to delete counts. ``=======`` alone does not: it underlines titles.
+    A single marker that was not deleted counts. ``=======`` alone does not: it underlines titles.
     """
     found: list[tuple[int, int]] = []
     is_open = False

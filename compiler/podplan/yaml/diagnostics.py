@@ -1,4 +1,4 @@
-"""What is wrong with a text or deserves a hint."""
+"""Errors and hints about a text."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _MAX_KEY_LENGTH = 61
 
 
 class DiagnosticCollector:
-    """The faults and hints of a part of a text as they are met; hints are what YAML010 is about.
+    """Collects the errors and hints of a part of a text; hints are those of YAML010.
 
-    ``document`` is the index of the document at hand; offsets count from ``start`` of the part.
+    ``document`` is the index of the current document; offsets count from ``start`` of the part.
     """
 
     __slots__ = ("_lines", "_start", "diagnostics", "document", "hints")
@@ -25,7 +25,7 @@ class DiagnosticCollector:
         self.hints: list[Diagnostic] = []
 
     def add(self, rule: str, message: str, start: int, end: int, line_offset: int = -1) -> None:
-        """A fault; ``{line}`` in its message becomes the line of ``line_offset``."""
+        """Add an error; ``{line}`` in its message becomes the line of ``line_offset``."""
         if line_offset >= 0:
             line, _ = self._lines.line_and_column(line_offset + self._start)
             message = message.replace("{line}", str(line))
@@ -46,5 +46,5 @@ class DiagnosticCollector:
 
 
 def format_key(key: str) -> str:
-    """``key`` so that it fits into a message of one line, and into one that has a place for ``{line}``."""
+    """Return ``key`` escaped for a message on one line, which may contain ``{line}``."""
     return truncate(key, _MAX_KEY_LENGTH).replace("{line}", "{ line }").replace("\n", "\\n")

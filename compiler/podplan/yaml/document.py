@@ -21,7 +21,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class PositionedNode(NamedTuple):
-    """A part of a document: where it starts and ends, and its key, which an entry of a list has none of.
+    """A part of a document with its span, and the span of its key, None for an entry of a list.
 
     The offsets are 0-based, in code points of the text of the file.
     """
@@ -33,12 +33,12 @@ class PositionedNode(NamedTuple):
 
 
 def count_byte_order_marks(text: str) -> int:
-    """How many byte order marks a text begins with; libyaml counts none of them."""
+    """Count the byte order marks at the start of a text, which libyaml does not count."""
     return len(text) - len(text.lstrip(_BYTE_ORDER_MARK))
 
 
 class LineIndex:
-    """A text, and the line and column of its offsets; byte order marks, up to ``base``, take no column."""
+    """Line and column of offsets in a text; byte order marks, up to ``base``, take no column."""
 
     __slots__ = ("_starts", "base", "text")
 
@@ -48,7 +48,7 @@ class LineIndex:
         self._starts: list[int] = []
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """The 1-based line and column of a 0-based offset."""
+        """Return the 1-based line and column of a 0-based offset."""
         if not self._starts:
             self._starts = [self.base, *_iter_line_starts(self.text)]
         line = max(bisect_right(self._starts, offset), 1)
@@ -59,20 +59,20 @@ class LineIndex:
 
 
 def _iter_line_starts(text: str) -> Iterator[int]:
-    """The offsets where the second line and those after it begin."""
+    """Yield the offsets of the second line and those after it."""
     if "\r" in text:
         return (match.end() for match in LINE_BREAK.finditer(text))
     return accumulate([len(line) + 1 for line in text.split("\n")[:-1]])
 
 
 class Document:
-    """One document of a file: plain data, and where each part of it stands.
+    """One document of a file: plain data, and the position of each part.
 
-    ``index`` counts from 0; documents without any content are not counted, unreadable ones are.
-    Aliases share what they stand for, so the data is to be read and never changed in place.
+    ``index`` counts from 0; empty documents are not counted, invalid ones are. Aliases share their values, so
+    the data must not be changed in place.
 
-    ``place`` is where its value starts and ends (see ``places``), relative to ``base``; with the offset
-    ``start`` begins what belongs to it. ``tables`` holds the keys of its mappings that have merge keys.
+    ``position`` is that of its value (see ``positions``), relative to ``base``; its lines begin at ``start``.
+    ``key_tables`` has the keys of its mappings with merge keys.
     """
 
     __slots__ = ("_base", "_key_tables", "_lines", "_position", "_start", "data", "file", "index")
@@ -107,13 +107,13 @@ class Document:
 
     @property
     def header(self) -> list[str]:
-        """The comment lines between the start of the document and its content, without line breaks."""
+        """Return the comment lines between the start of the document and its content, without line breaks."""
         end = find_offsets(*self._position, self._base, self.text)[0]
         lines = (line.strip() for line in LINE_BREAK.split(self.text[self._start : end]))
         return [line for line in lines if line.startswith("#")]
 
     def has_path(self, path: Path) -> bool:
-        """Whether something, if only a null, is written at ``path``."""
+        """Whether a value, possibly null, is written at ``path``."""
         value = self.data
         for step in path:
             if isinstance(value, dict):
@@ -125,11 +125,11 @@ class Document:
         return True
 
     def span(self, path: Path, on_key: bool = False) -> Span:
-        """Where the value at ``path`` stands, or with ``on_key`` its key.
+        """Return the span of the value at ``path``, or with ``on_key`` that of its key.
 
-        What is not written gives the place of the nearest ancestor that is. An alias is its own place;
-        what is below it stands where its anchor is. A block ends with its last value, without the
-        blank lines and comments that may follow.
+        A missing value has the span of its nearest existing ancestor. An alias has its own span; values below
+        it have those at its anchor. A block ends with its last value, without blank lines and comments after
+        it.
         """
         entry, is_exact = self._find_nearest(path)
         return (on_key and is_exact and self._key_span(entry)) or self._lines.build_span(
@@ -137,7 +137,8 @@ class Document:
         )
 
     def text_span(self, path: Path, value: str, wanted: tuple[int, int]) -> Span | None:
-        """Where the range ``wanted`` of the string ``value`` at ``path`` stands; None if unknown."""
+        """Return the span of the range ``wanted`` of the string ``value`` at ``path``; None if it is
+        unknown."""
         here, whole = self._find_nearest(path)
         if not whole:
             return None
@@ -148,13 +149,14 @@ class Document:
         return self._lines.build_span(*found) if found is not None else None
 
     def key_span(self, path: Path) -> Span | None:
-        """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
+        """Return the span of the key of the value at ``path``, or of its nearest existing ancestor, or
+        None."""
         return self._key_span(self._find_nearest(path)[0])
 
     def iter_nodes(self) -> Iterator[PositionedNode]:
-        """All below the top, in the order of the data; what holds something comes before what it holds.
+        """Yield all nodes below the top, in the order of the data, parents before children.
 
-        Each is found from what holds it, and not from the top: a document costs what its parts do.
+        Each is found from its parent, and not from the top, so that the walk takes linear time.
         """
         stack = [self._iter_children(self.data, self._position[0], ())]
         while stack:
@@ -168,7 +170,7 @@ class Document:
                 stack.append(self._iter_children(node.value, position, node.path))
 
     def _iter_children(self, data: Any, position: Any, path: Path) -> Iterator[tuple[PositionedNode, Any]]:
-        """The entries of a map or list whose place is known, each with its own place."""
+        """Yield the entries of a mapping or list at a known position, with their positions."""
         text = self.text
         entries: Any = (
             data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
@@ -185,16 +187,17 @@ class Document:
             yield PositionedNode((*path, step), value, key_span, span), entry_position.start
 
     def merged_keys(self, path: Path) -> frozenset[str]:
-        """The keys of the mapping at ``path`` that come through merge keys; none if no mapping is there."""
+        """Return the keys of the mapping at ``path`` that come from merge keys; empty if it is no mapping."""
         entry, is_exact = self._find_nearest(path)
         return find_merged_keys(entry.start, self._key_tables) if is_exact else frozenset()
 
     def span_between(self, start: int, end: int) -> Span:
-        """The stretch of the text between two offsets (0-based, in code points)."""
+        """Return the span between two offsets (0-based, in code points)."""
         return self._lines.build_span(start, end)
 
     def _find_nearest(self, path: Path) -> tuple[EntryPosition, bool]:
-        """What is written at ``path``, or the nearest ancestor that is, and whether it is the whole path."""
+        """Return the entry at ``path``, or at its nearest existing ancestor, and whether it is the whole
+        path."""
         nearest = EntryPosition(None, None, *self._position)
         for step in path:
             child = find_entry(nearest.start, step, self._key_tables)

@@ -1,4 +1,4 @@
-"""The merge key ``<<``, in the order of go-yaml: what comes later wins."""
+"""The merge key ``<<``, in the order of go-yaml: later values win."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def resolve_merge_keys(data: dict[Any, Any], positions: list[Any], diagnostics: 
 def _warn_overridden(
     merge_key: MergeKey, overridden: list[tuple[int, str]], diagnostics: DiagnosticCollector
 ) -> None:
-    """A merge key changes keys above it, given by offset, although YAML itself says that they stay."""
+    """Warn that a merge key replaces keys above it, given by offset, although YAML says that they stay."""
     first_offset, name = overridden[0]
     more = f" and {len(overridden) - 1} more above it" if len(overridden) > 1 else ""
     message = (
@@ -48,6 +48,6 @@ def _warn_overridden(
 
 
 def replace_bad_source(event: Any, diagnostics: DiagnosticCollector) -> dict[str, Any]:
-    """What is merged instead of the scalar or list at ``event``, which is noted: nothing."""
+    """Return an empty mapping in place of an invalid source of a merge key, and report it."""
     diagnostics.add_at(event, "YAML012", _BAD_SOURCE_MESSAGE)
     return {}

@@ -1,7 +1,4 @@
-"""What may stand before a scalar or a collection, or instead of it: anchors, tags and aliases.
-
-And the closer look at a scalar that is odd: what deserves a fault or a hint.
-"""
+"""Properties of nodes: anchors, tags and aliases; and scalars that need an error or a hint."""
 
 from __future__ import annotations
 
@@ -13,20 +10,20 @@ from podplan.yaml.diagnostics import DiagnosticCollector
 from podplan.yaml.plain_scalars import is_not_json
 from podplan.yaml.positions import MergeKey
 
-# Where an anchor or a tag may stand; each begins with one character, which the search goes for first.
+# Where an anchor or a tag may be; each pattern begins with one character, for a fast search.
 _ANCHOR_START = compile_lazily(r"&(?<![^\s\[{,:\ufeff]&)(?=[^\s&])")
 _TAG_START = compile_lazily(r"!(?<![^\s\[{,:\ufeff]!)(?!=)")
 
 
 def may_have_properties(text: str) -> bool:
-    """Whether there may be an anchor or a tag in a text."""
+    """Whether a text may contain an anchor or a tag."""
     return bool(("&" in text and _ANCHOR_START.search(text)) or ("!" in text and _TAG_START.search(text)))
 
 
 class NodeProperties:
-    """The anchors of one document, and its scalars that deserve a hint (``odd``).
+    """The anchors of one document, and its scalars with a hint.
 
-    ``merging`` are the mappings with merge keys that are not complete, the innermost last.
+    ``odd_scalars`` get a hint; ``open_merges`` are the mappings with incomplete merge keys, innermost last.
     """
 
     __slots__ = ("_anchors", "_budget", "_diagnostics", "odd_scalars", "open_merges")
@@ -39,15 +36,15 @@ class NodeProperties:
         self._anchors: dict[str, tuple[Any, list[Any] | None, str | None]] = {}
 
     def start_document(self) -> None:
-        """Begin the next document, which knows no anchors of those before."""
+        """Begin the next document, without the anchors of earlier ones."""
         self._anchors.clear()
 
     def add_anchor(self, name: str, value: Any, positions: list[Any]) -> None:
-        """Note what collection an anchor stands for."""
+        """Record the collection of an anchor."""
         self._anchors[name] = (value, positions, None)
 
     def resolve_odd_value(self, event: Any) -> Any:
-        """The value of a plain scalar that JSON does not have, or that deserves a hint."""
+        """Return the value of a plain scalar that JSON does not have, or that gets a hint."""
         value = scalars.resolve_plain(event.value)
         if is_not_json(value):
             self._diagnostics.add_at(
@@ -58,13 +55,14 @@ class NodeProperties:
         return value
 
     def _make_merge_key(self, event: Any, data: Any) -> MergeKey:
-        """The merge key at ``event``; ``data`` is the mapping that has it."""
+        """Return the merge key at ``event``; ``data`` is its mapping."""
         if not (self.open_merges and self.open_merges[-1] is data):
             self.open_merges.append(data)
         return MergeKey(event.start_mark.index)
 
     def resolve_odd_key(self, event: Any, data: Any) -> Any:
-        """The key, in ``data``, of a plain scalar that is none or another, or the merge key."""
+        """Return the key, in ``data``, of a plain scalar that is no valid key or reads differently, or the
+        merge key."""
         if event.value == "<<":
             return self._make_merge_key(event, data)
         if (key := scalars.resolve_plain_key(event.value)) is not None:
@@ -76,7 +74,7 @@ class NodeProperties:
         return event.value or "null"
 
     def resolve_key(self, event: Any, data: Any) -> Any:
-        """The key, in ``data``, of a scalar that has an anchor or a tag."""
+        """Return the key, in ``data``, of a scalar with an anchor or a tag."""
         tag = event.tag
         key: Any = None
         if event.value == "<<" and (
@@ -97,7 +95,7 @@ class NodeProperties:
         return key
 
     def resolve_alias_key(self, event: Any) -> str:
-        """The key that an alias stands for."""
+        """Return the key for an alias."""
         anchor = self._anchors.get(event.anchor)
         if anchor is None:
             self._diagnostics.add_at(event, "YAML006", _explain_undefined_anchor(event.anchor))
@@ -110,7 +108,7 @@ class NodeProperties:
         return f"*{event.anchor}"
 
     def resolve_scalar(self, event: Any) -> Any:
-        """The value of a scalar that has an anchor or a tag."""
+        """Return the value of a scalar with an anchor or a tag."""
         tag = event.tag
         if tag == "!" or (tag is None and not event.implicit[0]):
             value, key = event.value, event.value
@@ -134,7 +132,7 @@ class NodeProperties:
         return self.resolve_odd_value(event) if is_not_json(value) else value
 
     def check_collection_tag(self, event: Any, is_map: bool) -> None:
-        """Note a tag that Kubernetes ignores."""
+        """Report a tag that Kubernetes ignores."""
         if event.tag not in ("!", scalars.TAG_PREFIX + ("map" if is_map else "seq")):
             collection = "mapping" if is_map else "list"
             message = (
@@ -143,7 +141,7 @@ class NodeProperties:
             self._diagnostics.add_at(event, "YAML004", message)
 
     def resolve_alias(self, event: Any, data: Any, stack: list[Any]) -> tuple[Any, list[Any] | None]:
-        """The value and the places that an alias stands for; {} where it stands for nothing."""
+        """Return the value and the positions of an alias; {} if it is invalid."""
         self._budget.count_alias()
         anchor = self._anchors.get(event.anchor)
         if anchor is None:

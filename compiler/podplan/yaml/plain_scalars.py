@@ -1,5 +1,4 @@
-"""Plain scalars as values and as keys, each worked out once for all files; what is odd about one is left to
-others."""
+"""Plain scalars as values and as keys, cached for all files; odd ones are resolved elsewhere."""
 
 from __future__ import annotations
 
@@ -9,15 +8,15 @@ from podplan.yaml import scalars
 _INFINITIES = (float("inf"), float("-inf"))
 _MAX_CACHED = 4096
 _MAX_CACHED_LENGTH = 64
-FIRST_NON_NUMBER = ":"  # what is not less begins with none of "+-.0123456789"
+FIRST_NON_NUMBER = ":"  # numbers begin with a smaller character, one of "+-.0123456789"
 
 
 class OddScalar(Exception):
-    """A plain scalar or key that needs a closer look."""
+    """Raised for a plain scalar or key that is not a usual one."""
 
 
 class ScalarValues(dict[str, Any]):
-    """Plain scalars -> values; raises Odd for what deserves a fault or a hint. Not all are kept."""
+    """Cache of the values of plain scalars; raises OddScalar for those with an error or a hint."""
 
     def __missing__(self, text: str) -> Any:
         value = scalars.resolve_plain(text)
@@ -28,7 +27,7 @@ class ScalarValues(dict[str, Any]):
 
 
 class ScalarKeys(dict[str, str]):
-    """Plain keys that mean what is written, in one line; raises Odd for all others. Not all are kept."""
+    """Cache of plain keys that mean what is written, on one line; raises OddScalar for others."""
 
     def __missing__(self, text: str) -> str:
         if text == "<<" or scalars.resolve_plain_key(text) != text or text.split() != [text]:
@@ -38,7 +37,7 @@ class ScalarKeys(dict[str, str]):
 
 
 def _cache_scalar(cache: dict[str, Any], text: str, value: Any) -> None:
-    """Note what a short scalar means. When they are too many all are forgotten: what is usual comes again."""
+    """Cache the meaning of a short scalar. A full cache is cleared: frequent scalars come again."""
     if len(text) <= _MAX_CACHED_LENGTH:
         if len(cache) >= _MAX_CACHED:
             cache.clear()

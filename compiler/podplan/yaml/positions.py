@@ -1,13 +1,13 @@
-"""Where the parts of a document stand in its text.
+"""The positions of the parts of a document in its text.
 
-Of each part the marks of libyaml's parser are kept: to ask every one of them for its offset would cost more.
-Those of a collection are one list, its *places*: ``start, end, is_mapping``, then a tuple for each entry:
-``(key, key start, key end, value start, value end)`` in a mapping, ``(value start, value end)`` in a list.
-The end of a key that is written as it is read may be None: its length tells. A value that is a collection has
-its own places as value start and None as value end; an alias has an ``Alias``. ``end`` is False for block
-collections: libyaml lets their end overshoot.
+The marks of libyaml's parser are kept as they are, because asking each for its offset would cost more. The
+*positions* of a collection are one list: ``start, end, is_mapping``, then a tuple for each entry: ``(key, key
+start, key end, value start, value end)`` in a mapping, ``(value start, value end)`` in a list. The end of a
+key that is written literally may be None: its length gives it. A value that is a collection has its own
+positions as value start and None as value end; an alias has an ``AliasPosition``. ``end`` is False for block
+collections, because libyaml reports an end that is too late.
 
-Offsets, which all others get, are 0-based and in code points.
+All public offsets are 0-based and in code points.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from collections.abc import Iterator
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 
-HEADER_LENGTH = 3  # the length of what stands before the entries in a list of places
+HEADER_LENGTH = 3  # the length of the header before the entries
 
 LINE_BREAK = compile_lazily(r"\r\n?|\n")
-_INITIAL_REACH = 256  # how far one looks for the start of a line at first
+_INITIAL_REACH = 256  # distance of the first search for the start of a line
 _BLOCK_SCALAR = compile_lazily(r"(?:[&!]\S*\s+)*[|>]")
 
 KeyTable = dict[str, tuple[Any, ...]]
 
 
 class AliasPosition(NamedTuple):
-    """The place of ``*name``: its own marks, and the places of the collection that it stands for."""
+    """The position of ``*name``: its own marks, and the positions of its collection."""
 
     start: Any
     end: Any
@@ -35,7 +35,7 @@ class AliasPosition(NamedTuple):
 
 
 class MergeKey:
-    """One occurrence of the key ``<<``; it stands in the data until the mapping is complete."""
+    """One occurrence of the key ``<<``, which is in the data until the mapping is complete."""
 
     __slots__ = ("start",)
 
@@ -44,7 +44,7 @@ class MergeKey:
 
 
 class EntryPosition(NamedTuple):
-    """One entry of a collection: the offsets of its key (None in a list), and where its value stands."""
+    """One entry of a collection: the offsets of its key (None in a list), and the position of its value."""
 
     key_start: Any
     key_end: Any
@@ -53,9 +53,9 @@ class EntryPosition(NamedTuple):
 
 
 def find_entry(position: Any, step: str | int, key_tables: dict[int, KeyTable]) -> EntryPosition | None:
-    """The entry that ``step`` leads to, through an alias if there is one, or None.
+    """Return the entry for ``step``, through an alias if there is one, or None.
 
-    ``tables`` keeps the keys of the mappings that were asked before.
+    ``key_tables`` caches the keys of mappings.
     """
     if isinstance(position, AliasPosition):
         position = position.target
@@ -77,9 +77,9 @@ def _find_key_end(key: str, start: Any, end: Any) -> Any:
 
 
 def build_key_table(positions: list[Any], key_tables: dict[int, KeyTable]) -> KeyTable:
-    """Each key of a mapping -> its entry in the places that hold it, merged keys included.
+    """Return the entries of a mapping by key, including those of merge keys.
 
-    A mapping with merge keys is asked for when it is complete, so that chains of them do not recurse.
+    It is called for a mapping with merge keys when that is complete, so that chains of them do not recurse.
     """
     key_table = key_tables.get(id(positions))
     if key_table is None:
@@ -95,7 +95,7 @@ def build_key_table(positions: list[Any], key_tables: dict[int, KeyTable]) -> Ke
 
 
 def find_merged_keys(position: Any, key_tables: dict[int, KeyTable]) -> frozenset[str]:
-    """The keys of a mapping that come through its merge keys."""
+    """Return the keys of a mapping that come from its merge keys."""
     if isinstance(position, AliasPosition):
         position = position.target
     if not isinstance(position, list) or not position[2]:
@@ -107,7 +107,7 @@ def find_merged_keys(position: Any, key_tables: dict[int, KeyTable]) -> frozense
 
 
 def _find_merge_sources(position: Any) -> list[list[Any]]:
-    """The places of the mappings that a merge key takes, the strongest last."""
+    """Return the positions of the mappings that a merge key includes; the last one takes precedence."""
     if isinstance(position, AliasPosition):
         position = position.target
     if not isinstance(position, list):
@@ -123,7 +123,7 @@ def _find_merge_sources(position: Any) -> list[list[Any]]:
 
 
 def iter_repeated_keys(positions: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Each key of a mapping that stands there before: the key, its start and end, and the first start."""
+    """Yield each repeated key of a mapping: the key, its start and end, and the start of the first."""
     first_starts: dict[str, Any] = {}
     for key, start, end, _, _ in positions[HEADER_LENGTH:]:
         if isinstance(key, MergeKey):
@@ -135,9 +135,9 @@ def iter_repeated_keys(positions: list[Any]) -> Iterator[tuple[str, Any, Any, An
 
 
 def find_offsets(position: Any, end: Any, base: int, text: str) -> tuple[int, int]:
-    """Where a value starts and ends in ``text``, its places being relative to ``base``.
+    """Return where a value starts and ends in ``text``, for positions relative to ``base``.
 
-    A block ends with its last value, without the blank lines and comments that may follow.
+    A block ends with its last value, without blank lines and comments after it.
     """
     first_mark = (
         position[0]
@@ -158,7 +158,7 @@ def find_offsets(position: Any, end: Any, base: int, text: str) -> tuple[int, in
 
 
 def find_line_start(text: str, offset: int) -> int:
-    """Where the line of an offset begins; what is before that line is not looked at."""
+    """Return the start of the line of an offset, without reading earlier lines."""
     reach = _INITIAL_REACH
     while True:
         search_start = max(offset - reach, 0)
@@ -169,7 +169,7 @@ def find_line_start(text: str, offset: int) -> int:
 
 
 def find_scalar_end(text: str, start: int, end: int) -> int:
-    """Where a scalar ends, without the blank lines that end a block scalar."""
+    """Return where a scalar ends, without the blank lines at the end of a block scalar."""
     if text[end - 1 : end] not in ("\n", "\r", " ", "\t") or not _BLOCK_SCALAR.match(text, start, end):
         return end
     content_end = start + len(text[start:end].rstrip())

@@ -1,4 +1,4 @@
-"""Where a range of a scalar's value stands in the text that it was read from."""
+"""Maps a range of a scalar's value to the text that it was parsed from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SINGLE_ESCAPE = compile_lazily(r"''")
 
 
 class _Segment(NamedTuple):
-    """A part of the value and the part of the text that it comes from; an escape is one character of it."""
+    """A part of the value and its source text; an escape is one character of it."""
 
     value: int
     text: int
@@ -25,7 +25,7 @@ class _Segment(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line of a scalar without its indentation, and the offset where it begins."""
+    """A line of a scalar without its indentation, and the offset of its start."""
 
     offset: int
     text: str
@@ -34,9 +34,9 @@ class _Line(NamedTuple):
 def range_in_text(
     text: str, place: tuple[int, int], value: str, wanted: tuple[int, int]
 ) -> tuple[int, int] | None:
-    """The offsets in ``text`` for the range ``wanted`` of ``value``, a scalar that stands at ``place``.
+    """Return the offsets in ``text`` of the range ``wanted`` of ``value``, a scalar at ``place``.
 
-    None where the text and the value do not agree, as for an alias, or what only a full parser could decide.
+    None if text and value do not match, as for an alias, or if only a full parser could decide.
     """
     segments = _segments(text, *place, value)
     if not segments or not 0 <= wanted[0] <= wanted[1] <= len(value):
@@ -46,7 +46,7 @@ def range_in_text(
 
 
 def _offset(segments: list[_Segment], at: int) -> int:
-    """The offset in the text for one in the value; a line break that is folded is the end of its line."""
+    """Map an offset in the value to the text; a folded line break is the end of its line."""
     segment = segments[max(bisect_right(segments, (at, 1 << 62)) - 1, 0)]
     return segment.text + min(max(at - segment.value, 0), segment.length)
 
@@ -73,7 +73,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
 
 
 def _indented(text: str, start: int, end: int, value: str) -> list[_Line]:
-    """The lines of a block scalar; what its first line is indented by, and not its value, is indentation."""
+    """Return the lines of a block scalar without the indentation, which its first line determines."""
     lines = list(_lines(text, start, end))
     first = next((line.text for line in lines if line.text.strip(" ")), "")
     indent = max(_leading(first) - _leading(value.lstrip("\n")), 0)
@@ -85,7 +85,7 @@ def _leading(text: str) -> int:
 
 
 def _stripped(text: str, start: int, end: int) -> list[_Line]:
-    """The lines of a plain or quoted scalar, without the blanks around its line breaks."""
+    """Return the lines of a plain or quoted scalar, without the blanks around its line breaks."""
     lines = list(_lines(text, start, end))
     for number, (offset, line) in enumerate(lines):
         kept = line.lstrip(" \t") if number else line
@@ -97,7 +97,8 @@ def _stripped(text: str, start: int, end: int) -> list[_Line]:
 def _matched(
     lines: list[_Line], style: str, value: str, escape: re.Pattern[str] | None = None
 ) -> list[_Segment] | None:
-    """The part of the value that each line is, with blank lines and folds between; None where one is not."""
+    """Match the lines with parts of the value, with blank lines and folds in between; None if one does not
+    match."""
     segments: list[_Segment] = []
     at, blank, before = 0, 0, ""
     for number, line in enumerate(lines):
@@ -119,7 +120,7 @@ def _matched(
 
 
 def _between(style: str, blank: int, before: str, line: str, *, first: bool, number: int) -> str:
-    """What the value has between two lines with so many blank ones between them."""
+    """Return the part of the value between two lines with ``blank`` blank ones between them."""
     if first and (style in ("|", ">") or not number):
         return "\n" * blank
     indented = style == ">" and (before[:1] in (" ", "\t") or line[:1] in (" ", "\t"))
@@ -131,7 +132,7 @@ def _between(style: str, blank: int, before: str, line: str, *, first: bool, num
 
 
 def _pieces(line: _Line, escape: re.Pattern[str] | None) -> Iterator[_Line]:
-    """The parts of a line around its escapes, each of which is an empty one."""
+    """Yield the parts of a line around its escapes, each of which is an empty part."""
     at = 0
     for found in escape.finditer(line.text) if escape else ():
         if found.start() > at:

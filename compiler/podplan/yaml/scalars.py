@@ -1,8 +1,7 @@
-"""What a scalar of YAML means to Kubernetes.
+"""The meaning of a YAML scalar in Kubernetes.
 
-Every value here is the JSON value that sigs.k8s.io/yaml hands to the API server, which is neither what
-YAML 1.1 nor what YAML 1.2 libraries read (dependencies §1.3). ``fixtures/yaml/scalars.jsonl`` holds
-4,090 answers of the real thing.
+Every value is the JSON value that sigs.k8s.io/yaml passes to the API server, which differs from both YAML 1.1
+and YAML 1.2 libraries. ``fixtures/yaml/scalars.jsonl`` has 4,090 recorded answers.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Scalar = str | int | float | bool | None
 TAG_PREFIX = "tag:yaml.org,2002:"
 _SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "binary"})
 
-# Only these, and what begins like a number, can be anything but text.
+# Only these, and text that begins like a number, can be anything but a string.
 SCALAR_WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"], True),
@@ -32,22 +31,22 @@ _INTEGER = compile_lazily(
     r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))"
 )
 _BASES = (2, 8, 16, 8, 10)
-_SIGN_AFTER_PREFIX = compile_lazily(r"0b([-+][01]{1,64})")  # an oddity of go-yaml: 0b+1 is 1
+_SIGN_AFTER_PREFIX = compile_lazily(r"0b([-+][01]{1,64})")  # go-yaml reads 0b+1 as 1
 _FLOAT = compile_lazily(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _MAX_SHOWN_LENGTH = 40  # of a scalar, in a hint
 _MAX_TAG_LENGTH = 41  # in a message
-_MAX_DECIMALS = 19  # that surely fit into 64 bits are fewer than these
+_MAX_DECIMALS = 19  # numbers with fewer digits certainly fit into 64 bits
 _MAX_DIGITS = 64  # of a 64-bit integer, in base 2
 
 
 def resolve_plain(text: str) -> Scalar:
-    """The value of the plain scalar ``text``; .inf and .nan give floats, which JSON cannot hold."""
+    """Return the value of the plain scalar ``text``; .inf and .nan are floats, which JSON does not have."""
     value = _decode_plain(text)
     return _to_json_number(value) if isinstance(value, float) else value
 
 
 def resolve_plain_key(text: str) -> str | None:
-    """The JSON key that the plain scalar ``text`` becomes; None for null and what Kubernetes refuses."""
+    """Return the JSON key of the plain scalar ``text``; None for null and values that Kubernetes rejects."""
     value = _decode_plain(text)
     if isinstance(value, str):
         return value
@@ -59,10 +58,10 @@ def resolve_plain_key(text: str) -> str | None:
 
 
 def resolve_tagged(tag: str, text: str) -> Scalar:
-    """The value of ``text`` under the resolved tag ``tag``.
+    """Return the value of ``text`` with the resolved tag ``tag``.
 
-    Raises ValueError with a sentence for a tag that Kubernetes ignores or refuses, and for a text that
-    is not of the tag's type.
+    Raises ValueError: with a sentence, for a tag that Kubernetes ignores or rejects, and a text that is not
+    of its type.
     """
     tag_name = tag.removeprefix(TAG_PREFIX)
     if tag_name == tag or tag_name not in _SCALAR_TAGS:
@@ -86,7 +85,7 @@ def resolve_tagged(tag: str, text: str) -> Scalar:
 
 
 def format_tag(tag: str) -> str:
-    """``tag`` as people write it, cut where it is too long for a message."""
+    """Return ``tag`` as it is written, truncated for a message."""
     tag = "!!" + tag.removeprefix(TAG_PREFIX) if tag.startswith(TAG_PREFIX) else tag
     return truncate(tag, _MAX_TAG_LENGTH)
 
@@ -95,11 +94,11 @@ _FILE_MODE = compile_lazily(r"0[0-7]{3}")
 
 
 def explain_implicit_type(text: str) -> str:
-    """A sentence for a plain scalar that Kubernetes reads as something else than it looks, else ""."""
+    """Return a sentence if Kubernetes reads a plain scalar differently than it looks, else ""."""
     if text.isdecimal() and text[0] != "0":
         return ""
     value = resolve_plain(text)
-    # 0755 and the like are modes of files, which people mean as octal digits.
+    # 0755 and the like are file modes, which are meant as octal digits.
     if isinstance(value, str) or value is None or _FILE_MODE.fullmatch(text):
         return ""
     lowered = text.lower()
@@ -141,7 +140,7 @@ def _is_octal(text: str, value: float) -> bool:
 
 
 def _decode_plain(text: str) -> Scalar:
-    """go-yaml's reading, before JSON: floats stay floats."""
+    """Return the value as go-yaml reads it, before JSON: floats stay floats."""
     start = text[:1]
     if text in SCALAR_WORDS:
         return SCALAR_WORDS[text]
@@ -171,7 +170,7 @@ def _parse_integer(plain: str) -> int | None:
 
 
 def _parse_float(plain: str, text: str) -> float | str:
-    """The float ``plain``, or ``text`` where it is none or too large for one."""
+    """Return the float ``plain``, or ``text`` if it is none or too large for one."""
     if not _FLOAT.fullmatch(plain):
         return text
     value = float(plain)
@@ -179,7 +178,7 @@ def _parse_float(plain: str, text: str) -> float | str:
 
 
 def _to_json_number(value: float) -> int | float:
-    """The number that is left when ``value`` went through JSON as Go writes it: 1.0 comes out as 1."""
+    """Return the number after a round trip through Go's JSON: 1.0 becomes 1."""
     if not value.is_integer() or abs(value) >= 1e21:
         return value
     if abs(value) < 2**53:
@@ -190,7 +189,7 @@ def _to_json_number(value: float) -> int | float:
 
 
 def _format_float_key(value: float) -> str:
-    """``value`` as a key: Go's shortest %g of the number rounded to 32 bits."""
+    """Format ``value`` as a key: Go's shortest %g of the number rounded to 32 bits."""
     try:
         (narrow,) = struct.unpack("f", struct.pack("f", value))
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Where the text of a file holds secrets."""
+"""Locates secrets in the text of a file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _COMMENT = compile_lazily(r"(?:(?<=\s)|\A)#[^\r\n]*")
 
 
 def locate_secrets(text: str, documents: Iterable[Document], is_broken: bool) -> list[Offsets]:
-    """The offsets of the secrets in a text, in order, the end exclusive, wherever the text repeats them.
+    """Return the offsets of the secrets in a text, in order, the end exclusive, including repetitions.
 
-    ``documents`` are what could be read of it; where it is broken, that is not all.
+    ``documents`` are the valid ones; with ``is_broken`` there may be others.
     """
     spans: list[Offsets] = []
     values: set[str] = set()
@@ -44,7 +44,7 @@ def _locate_in_document(document: Document) -> Iterator[Offsets]:
         span = document.span(path)
         source_text = document.text[span.start : span.end]
         if "" in secret_parts or not _contains_parts(source_text, secret_parts):
-            yield span.start, span.end  # all of it, as a part that is written otherwise cannot be found
+            yield span.start, span.end  # the whole value: a part that is escaped cannot be located
         else:
             yield from (
                 (span.start + at, span.start + end)
@@ -53,7 +53,7 @@ def _locate_in_document(document: Document) -> Iterator[Offsets]:
 
 
 def _contains_parts(source_text: str, parts: list[str]) -> bool:
-    """Whether a text has parts of the value that it was read from as they are; of very many, nobody asks."""
+    """Whether a text contains parts of its value literally; false for very many parts."""
     return len(parts) <= _MAX_PARTS and all(part in source_text for part in parts)
 
 

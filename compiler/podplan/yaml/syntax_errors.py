@@ -1,4 +1,4 @@
-"""What is wrong with a text that is not YAML: libyaml's reason, in words that say what to write."""
+"""Explains syntax errors: libyaml's reason, with what to write instead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.yaml.positions import find_line_start
 
-# All that YAML allows in a stream, the other way round.
+# Every character that YAML does not allow.
 _FORBIDDEN_CHARACTER = compile_lazily("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEMPLATE = compile_lazily(r"""(?:^|[\s:,\[{-])(\$?\{\{.*?(?:\}\}|$))""")
 _INDENTATION = compile_lazily(r"[ \t]*")
@@ -25,7 +25,7 @@ class SyntaxDiagnostic(NamedTuple):
 
 
 def explain_syntax_error(error: YAMLError, text: str) -> SyntaxDiagnostic:
-    """Why the parser gave up on ``text``, and where somebody should look first."""
+    """Explain why the parser failed on ``text``, and return the most likely position."""
     if isinstance(error, ReaderError):
         return find_forbidden_character(text)
     problem = str(getattr(error, "problem", None) or "")
@@ -40,7 +40,7 @@ def explain_syntax_error(error: YAMLError, text: str) -> SyntaxDiagnostic:
 
 
 def find_forbidden_character(text: str) -> SyntaxDiagnostic:
-    """The first character of ``text`` that YAML does not allow."""
+    """Return the first character of ``text`` that YAML does not allow."""
     match = _FORBIDDEN_CHARACTER.search(text)
     offset = match.start() if match else 0
     code = f"U+{ord(text[offset]):04X}" if match else "a character"
@@ -53,7 +53,7 @@ def _mark_offset(mark: Any, default: int, text: str) -> int:
 
 
 def _find_line(text: str, offset: int) -> tuple[int, int]:
-    """Where the line at offset ``at`` begins and ends."""
+    """Return where the line at ``offset`` begins and ends."""
     start = find_line_start(text, offset)
     ends = [end for end in (text.find("\n", offset), text.find("\r", offset)) if end >= 0]
     return start, min(ends, default=len(text))
@@ -73,7 +73,7 @@ def _explain_tab(problem: str, offset: int, text: str) -> SyntaxDiagnostic | Non
 
 
 def _explain_template(error_offset: int, context_offset: int, text: str) -> SyntaxDiagnostic | None:
-    """An unquoted ``{{`` or ``${{`` in a line that took part in the error."""
+    """Explain an unquoted ``{{`` or ``${{`` on a line of the error."""
     for offset in dict.fromkeys((context_offset, error_offset)):
         start, end = _find_line(text, offset)
         match = _TEMPLATE.search(text[start:end])

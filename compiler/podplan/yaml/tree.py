@@ -1,7 +1,7 @@
-"""A document as it is written: styles, anchors, aliases and comments, for what writes it anew.
+"""The concrete syntax tree of a document: styles, anchors, aliases and comments, for rewriting it.
 
-Data and places are in ``Document``; here is what they leave out, from the same parser. Only for texts without
-faults.
+Data and positions are in ``Document``; this module has what that omits, from the same parser. Only for texts
+without syntax errors.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _PREFIX = compile_lazily(r"(?:[&!]\S*(?:\s+|\Z))*")
 
 
 class CstNode(NamedTuple):
-    """A value as it is written. ``start`` and ``end`` are 0-based offsets; a block ends with its last entry.
+    """A value as written. ``start`` and ``end`` are 0-based offsets; a block ends with its last entry.
 
     ``prefix`` is its anchor and tag. ``style`` is that of a scalar: ', ", | or >, and "" for a plain one;
-    ``value`` is its text, or the name of an alias. ``flow``: in brackets. ``column`` is the 0-based column of
-    the entries of a block, and for a scalar in one, of that block. ``opening`` and ``closing`` are lines of
-    comments before the first entry and after the last, "" for a blank line.
+    ``value`` is its text, or the name of an alias. ``is_flow``: in brackets. ``column`` is the 0-based column
+    of the entries of a block, and for a scalar in one, of that block. ``leading_comments`` and
+    ``trailing_comments`` are lines before the first entry and after the last, "" for a blank line.
     """
 
     node_type: Literal["scalar", "alias", "map", "list"]
@@ -52,9 +52,10 @@ class CstNode(NamedTuple):
 
 
 class CstEntry(NamedTuple):
-    """An entry of a map (with ``key``) or list; ``start`` is the offset of its key or dash.
+    """An entry of a mapping (with ``key``) or list; ``start`` is the offset of its key or dash.
 
-    ``above`` and ``below`` are lines of comments, "" for a blank one; ``beside`` ends the line of the key.
+    ``comments_above`` and ``comments_below`` are lines, "" for a blank one; ``line_comment`` ends the line of
+    the key.
     """
 
     key: CstNode | None
@@ -66,9 +67,10 @@ class CstEntry(NamedTuple):
 
 
 def parse_cst(text: str) -> list[CstNode]:
-    """The documents of a text that has no faults, without comments; those without content are left out."""
+    """Parse the documents of a text without syntax errors; empty documents are skipped, comments are
+    attached later."""
     base = count_byte_order_marks(text)
-    # The stubs of PyYAML leave out what is written in C.
+    # The stubs of PyYAML lack its C classes.
     get_event = cyaml.CParser(text[base:]).get_event  # type: ignore[attr-defined]
     roots: list[CstNode] = []
     stack: list[tuple[Any, list[CstNode]]] = []
@@ -136,7 +138,7 @@ def _find_line_start(text: str, offset: int) -> int:
 
 
 def iter_scalar_spans(text: str, node: CstNode) -> Iterator[tuple[int, int]]:
-    """Where the scalars below a tree stand, keys included, in order."""
+    """Yield the ranges of the scalars of a tree, including keys, in order."""
     if node.node_type == "scalar":
         yield scalar_content_span(text, node.start, node.end)
     for entry in node.entries:

@@ -1,6 +1,6 @@
-"""A tree as YAML text that people edit: two blanks for a level, brackets kept where they fit in the line.
+"""Writes a tree as YAML for people: two blanks per level, flow collections are kept if they fit.
 
-What stands in the data is not looked at but for its spelling: booleans, nulls and quotes.
+Of the data only the spelling is changed: booleans, nulls and quotes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ WIDTH = 110
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 _NEEDS_NO_ESCAPE = re.compile(r"[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\"\\]*")
 
-Line = str | None  # None for a blank line that may go
+Line = str | None  # None for an optional blank line
 
 
 class FormatStyle(NamedTuple):
-    """How lists are indented below their key, whether words are spelled anew, and how wide lines may be."""
+    """Indentation of lists below their key, whether scalars are normalized, and the maximum line width."""
 
     list_indent: str = "  "
     normalizes_scalars: bool = True
@@ -32,12 +32,12 @@ DEFAULT_STYLE = FormatStyle()
 
 
 def format_tree(tree: CstNode, text: str, style: FormatStyle = DEFAULT_STYLE, indent: str = "") -> list[str]:
-    """The lines of a map or list that is not empty; ``text`` is what it was read from."""
+    """Format a mapping or list that is not empty as lines; ``text`` is what it was parsed from."""
     return _collapse_blanks(_format_block(tree, indent, text, style))
 
 
 def format_entry_lines(leaf: CstEntry, text: str, style: FormatStyle, indent: str) -> list[str]:
-    """The lines of one entry of a map, with its comments."""
+    """Format one entry of a mapping as lines, with its comments."""
     return _collapse_blanks(list(_format_entry(leaf, indent, text, style)))
 
 
@@ -82,7 +82,7 @@ def _format_entry(leaf: CstEntry, indent: str, text: str, style: FormatStyle) ->
 
 
 def _hoist_comments(leaf: CstEntry) -> CstEntry:
-    """An entry of a list with the comments above its first field, for there is no room behind a dash."""
+    """Move the comments above the first field of a list entry above its dash, where there is space."""
     value = leaf.value
     if leaf.key is not None or value.is_flow or not value.entries:
         return leaf
@@ -97,7 +97,7 @@ def _hoist_comments(leaf: CstEntry) -> CstEntry:
 def _format_nested(
     leaf: CstEntry, head: str, indent: str, text: str, style: FormatStyle, trailing_comment: str
 ) -> Iterator[Line]:
-    """An entry with a block, which begins in the same line behind a dash."""
+    """Format an entry with a block, which begins on the same line after a dash."""
     value = leaf.value
     inner_indent = indent + (
         style.list_indent if leaf.key is not None and value.node_type == "list" else "  "
@@ -117,7 +117,7 @@ def _append_words(head: str, words: str) -> str:
 
 
 def _format_flow(tree: CstNode, text: str, style: FormatStyle) -> str | None:
-    """A value in one line; None for a block, and for what has several lines."""
+    """Format a value on one line; None for a block, and for a value with several lines."""
     if tree.node_type in ("scalar", "alias"):
         lines = _format_scalar(tree, text, style)
         return lines[0] if len(lines) == 1 else None
@@ -134,24 +134,24 @@ def _format_flow(tree: CstNode, text: str, style: FormatStyle) -> str | None:
 
 
 def _format_key(key: CstNode, text: str) -> str:
-    """A key, with quotes only where it needs them."""
+    """Format a key, with quotes only if it needs them."""
     if key.node_type == "alias":
         return f"*{key.value} "
     if key.start < 0:
         return key.value
     written_text = text[key.start : key.end]
-    if _LINE_BREAK.search(written_text):  # which only a key in braces may have
+    if _LINE_BREAK.search(written_text):  # only possible for a key in braces
         return _append_words(key.prefix, format_scalar(key.value)).lstrip()
     return format_scalar(key.value) if key.style and not key.prefix else written_text
 
 
 def _format_scalar(tree: CstNode, text: str, style: FormatStyle) -> list[str]:
-    """A scalar or an alias as the lines that it takes, the first behind its key, without their indents."""
+    """Format a scalar or an alias as lines without indentation, the first to follow its key."""
     if tree.node_type == "alias":
         return [f"*{tree.value}"]
-    if tree.start < 0:  # not written before
+    if tree.start < 0:  # new
         return [tree.value]
-    if tree.style in ("|", ">"):  # nothing but blanks
+    if tree.style in ("|", ">"):  # only blanks
         return [_append_words(tree.prefix, emit_document(tree.value).rstrip("\n")).lstrip()]
     lines = [line.strip(" \t") for line in _LINE_BREAK.split(text[tree.start : tree.end])]
     if len(lines) > 1 or not style.normalizes_scalars or "!" in tree.prefix:
@@ -168,7 +168,7 @@ def _format_scalar(tree: CstNode, text: str, style: FormatStyle) -> list[str]:
 def _format_long_text(
     tree: CstNode, head: str, indent: str, text: str, trailing_comment: str
 ) -> Iterator[Line]:
-    """A text of several lines below | or >."""
+    """Format a text of several lines below | or >."""
     lines = _format_literal(tree) if tree.style == "|" else _format_folded(tree, text)
     opening, *rest = lines
     yield f"{_append_words(head, tree.prefix)} {opening}{trailing_comment}"
@@ -186,7 +186,7 @@ def _format_literal(tree: CstNode) -> list[str]:
 
 
 def _format_folded(tree: CstNode, text: str) -> list[str]:
-    """The lines as they are written, for what is folded cannot be told from the value."""
+    """Return the lines of a folded scalar as written, because its value does not determine them."""
     written_text = text[tree.start : tree.end].removeprefix(tree.prefix).lstrip()
     opening, *lines = _LINE_BREAK.split(written_text)
     header = opening.partition("#")[0].strip()

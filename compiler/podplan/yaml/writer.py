@@ -1,10 +1,9 @@
-"""Plain data -> YAML text. The only writer of YAML.
+"""Writes plain data as YAML text; the only YAML writer for data.
 
-Block style, keys in the order given, lists at the indentation of their key, as kubectl prints. Stock
-dumpers write strings that Kubernetes reads as something else (docs/evidence/yaml-text.md#quoting-of-strings),
-so every
-string is double-quoted that is not surely a word; no anchors, no folded lines. Text that can be seen is
-written as it is, and what cannot be seen as an escape.
+Block style, keys in the order given, lists at the indentation of their key, as kubectl prints. Other writers
+emit strings that Kubernetes reads as something else (docs/evidence/yaml-text.md#quoting-of-strings), so every
+string that is not certainly a word is double-quoted; no anchors, no folded lines. Visible characters are
+written literally, invisible ones as escapes.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ from podplan.yaml.scalars import resolve_plain
 _WORD = compile_lazily(
     r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.ASCII | re.IGNORECASE
 )
-# Beyond ASCII: controls, spaces, soft hyphens, joiners and directions, line breaks, marks of byte order,
-# private use; and what the writer escapes itself, as kubectl does: all beyond the basic plane. A fixed list,
-# because what Python takes for printable differs between its versions.
+# Invisible characters beyond ASCII: controls, spaces, soft hyphens, joiners and directions, line breaks, byte
+# order marks, private use; and everything beyond the basic plane, which the writer escapes itself, as kubectl
+# does. A fixed list, because Python versions differ in which characters are printable.
 _INVISIBLE = (
     r"\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5"
     r"\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef"
     r"\ufeff\uffa0\ufff0-\uffff"
 )
 _TO_ESCAPE = compile_lazily(f"[{_INVISIBLE}]")
-# Lines of text that can be seen, none of them ending in a space, the first not blank and not indented.
+# Lines of visible text, none of them ending in a space, the first neither blank nor indented.
 _VISIBLE = rf"[^\x00-\x20{_INVISIBLE}\U00010000-\U0010ffff]"
 _LITERAL = compile_lazily(rf"{_VISIBLE}(?: *{_VISIBLE})*(?:\n(?: *{_VISIBLE})*)*")
-# What a plain scalar may look like, in a flow collection too: words, paths, flags, images.
+# The valid forms of a plain scalar, also in a flow collection: words, paths, flags, images.
 _PLAIN_LETTER = r"(?:[A-Za-z0-9_./@=+%-]|:(?=[A-Za-z0-9_./-]))"
 _PLAIN_TEXT = compile_lazily(rf"(?:--?|[/.]{{1,3}})?[A-Za-z]{_PLAIN_LETTER}*(?: {_PLAIN_LETTER}+)*")
 _AMOUNT = compile_lazily(r"[0-9]+(?:\.[0-9]+)?(?:[KMGTP]i|[mMGT])|(?:[0-9]+[dhms])+")
@@ -61,22 +60,25 @@ Emit = Callable[[Event], None]
 
 
 def emit_documents(documents: Iterable[Any], header: str | None = None) -> str:
-    """The YAML text of ``documents``, with ``---`` between them.
+    """Return the YAML text of ``documents``, with ``---`` between them.
 
-    ``header`` becomes comment lines at the top. Errors as for ``emit_document``.
+    ``header`` becomes comment lines at the top. Raises as ``emit_document`` does.
     """
     return _format_header(header) + "---\n".join(emit_document(data) for data in documents)
 
 
 def emit_document(data: Any, header: str | None = None) -> str:
-    """The YAML text of one document of dicts with string keys, lists, strings, numbers, bools and None.
+    """Return the YAML text of one document of dicts with string keys, lists, strings, numbers, bools and
+    None.
 
-    ``header`` becomes comment lines above it. Raises TypeError for any other type, ValueError for a
-    number that JSON cannot hold and LimitExceeded for data that is nested too deeply or contains itself, and
-    for a text that would fill the memory, as aliases of a long one do.
+    ``header`` becomes comment lines above it.
+
+    Raises TypeError: for any other type. Raises ValueError: for a number that JSON does not have. Raises
+    LimitExceeded: for data that is nested too deeply or contains itself, and for a text that is too long, as
+    with many aliases.
     """
     stream = _LimitedStream()
-    # The stubs of PyYAML leave out what is written in C.
+    # The stubs of PyYAML lack its C classes.
     emitter = cyaml.CEmitter(stream, width=_UNLIMITED, allow_unicode=True)  # type: ignore[attr-defined]
     emit: Emit = emitter.emit
     emit(StreamStartEvent())
@@ -87,7 +89,7 @@ def emit_document(data: Any, header: str | None = None) -> str:
         _emit_value(emit, data, 0)
     emit(DocumentEndEvent(explicit=False))
     emit(StreamEndEvent())
-    # All that is not ASCII is in double quotes, or in a literal that has nothing to escape.
+    # Text beyond ASCII is in double quotes, or in a literal without escapes.
     text = stream.getvalue()
     if not text.isascii():
         text = _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
@@ -95,7 +97,7 @@ def emit_document(data: Any, header: str | None = None) -> str:
 
 
 class _LimitedStream(io.StringIO):
-    """What the emitter writes to, a few kilobytes at a time."""
+    """The output of the emitter, a few kilobytes at a time."""
 
     def write(self, text: str) -> int:
         if self.tell() + len(text) > MAX_DOCUMENT_TEXT:
@@ -151,7 +153,7 @@ def _build_string_event(text: str) -> ScalarEvent:
 
 
 def _format_plain(value: Any) -> str:
-    """A number, bool or None in the spelling that every YAML reader takes for the same value."""
+    """Format a number, bool or None in the spelling that every YAML parser reads as the same value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -164,12 +166,12 @@ def _format_plain(value: Any) -> str:
     if text in ("inf", "-inf", "nan"):
         raise ValueError(f"JSON has no {text}")
     mantissa, _, exponent = text.partition("e")
-    # YAML 1.1 readers know an exponent only with a point before it and a sign in it.
+    # YAML 1.1 parsers require a point before the exponent, and a sign in it.
     return text if not exponent or "." in mantissa else f"{mantissa}.0e{exponent}"
 
 
 def format_scalar(value: Any) -> str:
-    """A scalar on one line, for people: a string is plain where every reader takes it for the same string."""
+    """Format a scalar on one line: a string is plain if every parser reads it as the same string."""
     if not isinstance(value, str):
         return emit_document([value]).removeprefix("- ").rstrip("\n")
     if _is_plain(value):

@@ -1,1 +1,1 @@
-"""ToyJob of toys.example.com: replica types as a map, and no more than Pods."""
+"""ToyJob of toys.example.com: replica types as a map, lowered only to Pods."""

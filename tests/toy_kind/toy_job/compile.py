@@ -1,4 +1,4 @@
-"""A profile as a ToyJob."""
+"""Compiles a profile to a ToyJob."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podplan.kinds.common.template import build_pod_template
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a ToyJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a ToyJob as a traced tree, and the diagnostics of the profile."""
     spec = profile.get("spec")
     diagnostics: list[Diagnostic] = []
     types = {role.name: _build_type(role, inventory, diagnostics) for role in parse_free_roles(spec)}

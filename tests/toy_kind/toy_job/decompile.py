@@ -8,7 +8,7 @@ from podplan.kinds.common.decompile_template import decompile_pod_template
 
 
 def decompile(spec: Fields) -> Fields:
-    """The fields of the shortest profile that comes near to ``spec``."""
+    """Return the fields of the shortest profile that compiles to about ``spec``."""
     types = as_mapping(spec.get("toyReplicaSpecs"))
     return build_role_fields([_decompile_type(name, as_mapping(entry)) for name, entry in types.items()])
 

@@ -1,4 +1,4 @@
-"""ToyJob: a Pod for each replica, from the template of its type."""
+"""Lowers ToyJob: a Pod for each replica, from the template of its type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POD = Behavior(
 
 
 def lower(cr: Cursor, _references: References, _options: LoweringOptions) -> list[ReplicaGroup]:
-    """The Pods of a ToyJob."""
+    """Lower a ToyJob to Pods."""
     types = cr.get("spec", "toyReplicaSpecs").fields()
     return [_build_pods(cr, name, entry) for name, entry in types.items()]
 

@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about ToyJob."""
+"""The KindSpec of ToyJob."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from podplan.workspace.files import OutsideRoot, expand_paths, file_contains_any
 from podplan.yaml import SourceFile
 
 if TYPE_CHECKING:
-    from podplan.profile.merge import TracedDiagnostics
+    from podplan.core.findings import Diagnostic
 
 # Argo CD skips files that contain this text (its user guide: directory).
 SKIP_MARKER = "+argocd:skip-file-rendering"
@@ -177,7 +177,7 @@ def _is_render_of(item: ClassifiedDocument, profiles: set[str]) -> bool:
 
 
 def _build_profile(profile_item: ClassifiedDocument, place: JobSource, reader: Loader) -> ApplicationProfile:
-    faults: TracedDiagnostics = []
+    faults: list[Diagnostic] = []
     merged = _merge_bases(profile_item.doc, reader, faults)
     spec = merged.data.get("spec")
     spec = spec if isinstance(spec, dict) else {}
@@ -192,7 +192,7 @@ def _build_profile(profile_item: ClassifiedDocument, place: JobSource, reader: L
     )
 
 
-def _merge_bases(doc: TracedDocument, reader: Loader, faults: TracedDiagnostics) -> TracedDocument:
+def _merge_bases(doc: TracedDocument, reader: Loader, faults: list[Diagnostic]) -> TracedDocument:
     """Merge ``doc`` over its base profiles; errors are reported when it is compiled."""
     if not isinstance(doc.data.get("spec"), dict) or "extends" not in doc.data["spec"]:
         return doc

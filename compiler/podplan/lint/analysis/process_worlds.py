@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from podplan.core.typing import NamedTuple
 from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.colossalai import ColossalAICommand
 from podplan.launchers.deepspeed import DeepSpeedCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
@@ -51,6 +52,8 @@ def iter_worlds(job: LoweredJob) -> Iterator[ProcessWorld]:
         elif isinstance(parsed, DeepSpeedCommand) and line is not None and not line.is_custom:
             counts = _count_by_hostfile(job, line.command_line)
             arguments = line.command_line.command_line.arguments
+        elif isinstance(parsed, ColossalAICommand):
+            counts = _count_by_colossalai(job, parsed)
         if counts is not None and min(counts) > 0:
             yield ProcessWorld(launch, *counts, arguments)
 
@@ -68,6 +71,15 @@ def _count_by_accelerate(parsed: AccelerateCommand) -> tuple[int, int] | None:
     if not parsed.processes or not parsed.machines or parsed.processes % parsed.machines:
         return None
     return parsed.machines, parsed.processes // parsed.machines
+
+
+def _count_by_colossalai(job: LoweredJob, parsed: ColossalAICommand) -> tuple[int, int] | None:
+    """All hosts of the hostfile, each with the processes that the line asks for."""
+    limits = (parsed.include, parsed.exclude, parsed.nodes)
+    if not parsed.command_line.is_certain or parsed.hosts or any(limits):
+        return None
+    nodes = sum(each.replicas for each in read_hostfile(job))
+    return (nodes, parsed.processes) if nodes and parsed.processes else None
 
 
 def _count_by_hostfile(job: LoweredJob, parsed: DeepSpeedCommand) -> tuple[int, int] | None:

@@ -27,9 +27,9 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 # What must fit into a DNS label of 63 characters, and what becomes of it where it does not.
 LENGTH_CONSEQUENCES = {
-    "Service": "a Service of that name is refused, and the replicas do not find each other",
-    "Pod": "the host name of the Pod is cut off there, and is that of other replicas too",
-    "TensorBoard": "what the TensorBoard is served by cannot have that name",
+    "Service": "the API server rejects the Service, and the replicas cannot find each other",
+    "Pod": "the host name of the Pod is truncated and equals that of other replicas",
+    "TensorBoard": "the Service of the TensorBoard cannot have that name",
 }
 
 

@@ -70,7 +70,7 @@ def script_in_worker_folder(subject: Target, _: Mapping[str, Any]) -> Iterator[V
     where = (
         of_workers.doc,
         (*at, "workingDir"),
-        "the working directory of the workers, which does not count",
+        "the ignored working directory of the workers",
     )
     place: Path = (*path, "workingDir") if given else path
     yield Violation(place, values, [where], doc=group.doc, group=group)
@@ -174,9 +174,9 @@ def _iter_torchrun_errors(line: ColossalAILine) -> Iterator[tuple[Word, str]]:
             yield error.word, error.message
     for name, option in options.items():
         if name in TORCHRUN_OPTIONS_GIVEN and name not in ("master_addr", "master_port"):
-            yield option.flag, f"colossalai run gives --{name} itself, and torchrun takes the one from here"
+            yield option.flag, f"colossalai run passes --{name} itself, but torchrun uses this one"
         elif name in ("no_python", "module"):
-            yield option.flag, f"--{name} does not go with the script that colossalai run starts"
+            yield option.flag, f"--{name} is incompatible with the script that colossalai run starts"
     isolating_option = next((name for name in ("standalone", "rdzv_backend") if name in options), None)
     at_localhost = torchrun.standalone or (
         torchrun.backend == "c10d" and "rdzv_endpoint" not in torchrun.value_origins

@@ -31,6 +31,7 @@ def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
     job = subject.job
     if is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
+    yield from _endless_in_success_rule(job)
     for group in job.pods:
         yield from _endless_init(group)
         if (
@@ -38,6 +39,31 @@ def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
             and get_mapping(group.doc.data, "spec").get("shareProcessNamespace") is not True
         ):
             yield from _endless_app(group)
+
+
+def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
+    """A server among the replicas that a success rule waits for, where no rule leaves servers out."""
+    rules = get_entries(spec_of(job), "successRules") if has_trait(job, "success-rules") else []
+    servers = {}
+    for group in job.pods if rules else ():
+        main = find_training_container(group)
+        endless = endings.endless(process_of(main[1])) if main is not None else None
+        if main is not None and endless is not None and not endless.after_training:
+            servers[group.replica_type] = (group.doc, below(main[0], endless.words[0].place), endless.text)
+    if not servers or not all(
+        servers.keys() & rule.keys() and rule.keys() - servers.keys() for _, rule in rules
+    ):
+        return
+    for at, rule in rules:
+        name = next(name for name in rule if name in servers)
+        doc, place, text = servers[name]
+        values = {
+            "what": f'the success rule waits for "{name}", which never ends ("{text}"), so that the job keeps'
+            " its GPUs when the others have finished",
+            "instead": f"remove {name} from the rule; cleanUpPolicy ends it with the job",
+        }
+        related = [(doc, place, "what never ends")]
+        yield Violation(("spec", "successRules", at, name), values, related, doc=job.cr)
 
 
 def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:

@@ -34,6 +34,11 @@ _UNSUPPORTED_WITH_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_ran
 _PROGRAM_WITH_OPTIONS = compile_lazily(
     r"python[0-9.]*|(?:ba|da|k|z|a)?sh|env|nohup|timeout|nice|numactl|taskset|stdbuf|accelerate"
 )
+# Modules whose command line takes only the options that it knows, or a command as its first argument.
+_STRICT_MODULES = compile_lazily(
+    r"lm_eval(?:\.__main__)?|vllm\.entrypoints\..+|sglang\.launch_server|lmms_eval(?:\.__main__)?|pytest"
+    r"|torch\.distributed\.(?:run|launch)|accelerate\.commands\..+|http\.server|lightning\.pytorch\.cli"
+)
 _POD_LOCAL_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate")
 # What a command names that reaches other hosts.
 _REMOTE_COMMAND = compile_lazily(
@@ -52,7 +57,7 @@ def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     for name, option in line.command_line.command_line.options.items():
         if not line.is_custom and name in _CONTROLLER_OPTIONS and option.flag.path[2:3] == ("otherArgs",):
             message = (
-                f"{option.flag.text.partition('=')[0]} is given by the controller; write"
+                f"{option.flag.text.partition('=')[0]} is set by the controller; write"
                 f" {_CONTROLLER_OPTIONS[name]}"
             )
             yield Violation(line.locate_word(option.flag), {"what": message})
@@ -75,7 +80,7 @@ def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         and script.path[2:3] == ("otherArgs",)
         and script not in joined
     ):
-        message = f"deepspeed takes {script.text} for the script, since it belongs to no option"
+        message = f"deepspeed treats {script.text} as the script, because it belongs to no option"
         yield Violation(line.locate_word(script), {"what": message})
     for path, message in _iter_unknown_hosts(target.job, line):
         yield Violation(path, {"what": message})
@@ -110,14 +115,15 @@ def hostname_needed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 @check(aliases=("local-rank-of-program",))
 def program_gets_local_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """``run.exec`` of a program that ends at ``--local_rank``, its first argument; value ``program``."""
+    """A program or a module that ends at ``--local_rank``, its first argument; value ``program``."""
     line = find_deepspeed_line(target.job)
-    if line is None or line.is_custom or "no_python" not in line.command_line.flags:
+    if line is None or line.is_custom or "no_local_rank" in line.command_line.flags:
         return
-    program = line.command_line.command_line.script
+    program, flags = line.command_line.command_line.script, line.command_line.flags
     if get_mapping(spec_of(target.job), "config").get("localRank") is False or program is None:
         return
-    if program.is_known and _PROGRAM_WITH_OPTIONS.fullmatch(program.text.rpartition("/")[2]):
+    refuses = "no_python" in flags and _PROGRAM_WITH_OPTIONS.fullmatch(program.text.rpartition("/")[2])
+    if program.is_known and (refuses or ("module" in flags and _STRICT_MODULES.fullmatch(program.text))):
         yield Violation(line.locate_word(program), {"program": program.text})
 
 

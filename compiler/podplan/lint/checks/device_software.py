@@ -32,6 +32,11 @@ _OTHER_VENDOR = (
     ("ROCm", compile_lazily(r"rocm\d*"), ("nvidia.com/",)),
     ("CUDA", compile_lazily(r"cuda\d*|cu1[0-9]{2}"), ("amd.com/", "hygon.com/", "huawei.com/")),
 )
+# Public images whose tags name what they have for GPUs: without such a word they are built for the CPU.
+_CPU_BY_DEFAULT = compile_lazily(
+    r"(?:docker\.io/|index\.docker\.io/)?(?:tensorflow/tensorflow|rayproject/ray(?:-ml)?|bitnami/(?:pytorch|tensorflow))"
+    r"|(?:quay\.io/|docker\.io/)?jupyter/(?:pytorch|tensorflow)-notebook"
+)
 _CPU_WHEEL = compile_lazily(
     r"(?:https?://)?download\.pytorch\.org/whl/(?:nightly/)?cpu/?"
     r"|(?:torch\w*==[\w.]+\+cpu|tensorflow-cpu|jax\[cpu\])(?:[=<>~!].*)?"
@@ -96,6 +101,9 @@ def _describe_image(image: str, resource: str) -> str:
     name_parts, tag_parts = _TAG_PARTS.findall(name.lower()), _TAG_PARTS.findall(tag.lower())
     parts = [*name_parts, *tag_parts]
     is_cpu = ("cpu" in tag_parts and "offload" not in parts) or name_parts[-1:] == ["cpu"]
+    is_cpu = is_cpu or bool(
+        _CPU_BY_DEFAULT.fullmatch(image.partition("@")[0].removesuffix(f":{tag}")) and tag
+    )
     if is_cpu and not any(_ON_GPUS.fullmatch(part) for part in parts):
         return f"the image {image.rpartition('/')[2]} is a CPU build"
     vendors = [one for one in _OTHER_VENDOR if any(one[1].fullmatch(part) for part in parts)]

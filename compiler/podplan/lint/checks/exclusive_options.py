@@ -2,7 +2,9 @@
 
 Sources: training_args.py (fp16 and bf16), trainer.py (fsdp and deepspeed) and utils/quantization_config.py (4
 and 8 bits) in https://github.com/huggingface/transformers/tree/main/src/transformers,
-https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (fp16 and bf16).
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (fp16 and bf16),
+https://github.com/hpcaitech/ColossalAI/blob/main/colossalai/booster/plugin/hybrid_parallel_plugin.py and
+https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/pipe/engine.py (ZeRO in a pipeline).
 """
 
 from __future__ import annotations
@@ -10,13 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.script_options import Placed, of_program
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _PAIRS = (("fp16", "bf16"), ("load_in_4bit", "load_in_8bit"), ("fsdp", "deepspeed"))
 _WITH_VALUE = frozenset(("fsdp", "deepspeed"))
+# A stage of ZeRO that splits gradients, and stages of a pipeline that accumulates them.
+_ZERO = frozenset(("zero", "zero_stage"))
+_PIPELINE = frozenset(
+    ("pp", "pp_size", "pipeline_model_parallel_size", "pipeline_parallel_size", "pipe_parallel_size")
+)
 
 
 @check()
@@ -32,6 +39,18 @@ def exclusive_options(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
                 values = {"one": first.option.name, "other": second.option.name}
                 related = [(first.doc, first.path, "the other option")]
                 yield Violation(second.path, values, related, doc=second.doc, group=launch.group)
+        yield from _iter_zero_in_pipeline(list(of_program(target.job, launch)), launch)
+
+
+def _iter_zero_in_pipeline(options: list[Placed], launch: ContainerLaunch) -> Iterator[Violation]:
+    if any(placed.option.last == "no_pipeline_parallel" and placed.option.is_on for placed in options):
+        return
+    stages = [one for one in options if one.option.last in _ZERO and one.option.value in ("2", "3")]
+    pipelines = [one for one in options if one.option.last in _PIPELINE and (one.option.number or 1) > 1]
+    for stage, pipeline in zip(stages[:1], pipelines[:1], strict=False):
+        one, other = (f"{placed.option.name}={placed.option.value}" for placed in (pipeline, stage))
+        related = [(pipeline.doc, pipeline.path, "the stages of the pipeline")]
+        yield Violation(stage.path, {"one": one, "other": other}, related, doc=stage.doc, group=launch.group)
 
 
 def _is_on(placed: Placed) -> bool:

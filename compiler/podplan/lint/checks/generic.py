@@ -48,7 +48,7 @@ _SHELL_SPELLING = compile_lazily(
 )
 _SIMILAR_VARIABLE = compile_lazily(r"(?:replicas?|services?|rank|type)[.\[].*")
 _KNOWN_FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
-_NO_SERVICE = "the job has no spec.service, so its replicas have neither host nor port"
+_NO_SERVICE = "the job has no spec.service, so its replicas have no host and no port"
 # Fields of a container in which variables are replaced.
 _REPLACED_FIELDS = ("command", "args", "env")
 
@@ -87,9 +87,7 @@ def no_success_rule(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
         return
     for index, rule in get_entries(spec, "successRules"):
         if not any(rule.values()):
-            yield Violation(
-                ("spec", "successRules", index), {**example, "what": "this rule names no replica"}
-            )
+            yield Violation(("spec", "successRules", index), {**example, "what": "the rule lists no replica"})
 
 
 @check()
@@ -161,7 +159,7 @@ def _iter_literal_texts(job: LoweredJob, container: Mapping[str, Any]) -> Iterat
 def _build_values(variables: list[str], reason: str) -> dict[str, str]:
     """The values of a hit: variables of one text that nobody replaces, and the reason of them all."""
     distinct = list(dict.fromkeys(variables))
-    verb = "stays as it is" if len(distinct) == 1 else "stay as they are"
+    verb = "is not replaced" if len(distinct) == 1 else "are not replaced"
     instead = ""
     if reason == _NO_SERVICE:
         ports = dict.fromkeys(found["name"] for text in distinct for found in _PORT_PATTERN.finditer(text))
@@ -211,7 +209,7 @@ def _explain_unreplaced(job: LoweredJob, inner: str, names: frozenset[str]) -> s
             else f"spec.service has no port {port['name']}; it has {port_names or 'none with a name'}"
         )
     if inner not in names and _SIMILAR_VARIABLE.fullmatch(inner):
-        return f"the controller knows {_KNOWN_FORMS}"
+        return f"the controller replaces {_KNOWN_FORMS}"
     return ""
 
 

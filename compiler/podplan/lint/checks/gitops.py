@@ -61,9 +61,9 @@ def hook_runs_again(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
     if not get_text(metadata, "name"):
         condition = "under a new name"
     elif "BeforeHookCreation" in policies:
-        condition = "after the last one is deleted"
+        condition = "after the previous one is deleted"
     elif "HookSucceeded" in policies:
-        condition = "once the last one succeeded and was deleted"
+        condition = "after the previous one succeeded and was deleted"
     else:
         return
     yield Violation(
@@ -79,13 +79,11 @@ def replaced_on_sync(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
     set_options = [f"{name}=true" for name in ("Force", "Replace") if options.get(name) == "true"]
     if set_options:
         is_forced = "Force=true" in set_options
-        when = (
-            "at each change, and makes it again" if is_forced else "where it cannot be replaced in its place"
-        )
+        when = "at each change and recreates it" if is_forced else "if it cannot replace it in place"
         values = {"job": job, "option": " and ".join(set_options), "tool": TOOL_NAMES["argocd"], "when": when}
         yield Violation(get_annotation_path(ARGOCD_SYNC_OPTIONS), values)
     if get_annotations(target.data).get(FORCE_ANNOTATION, "").lower() == "enabled":
-        when = "where a change of it is refused, and makes it again"
+        when = "if a change of it is rejected, and recreates it"
         values = {"job": job, "option": "force: enabled", "tool": TOOL_NAMES["flux"], "when": when}
         yield Violation(get_annotation_path(FORCE_ANNOTATION), values)
 

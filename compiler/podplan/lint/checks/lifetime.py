@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
+from podplan.launchers import endings
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods_and_gpus,
@@ -29,12 +31,17 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.pod_hosts import get_job_name
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.checks.restarts import is_launched_by_torchrun
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 _STAGE_LABELS = frozenset(("stage", "env", "environment", "tier", "purpose"))
 _PRODUCTION = frozenset(("production", "prod", "prd", "live", "release"))
+# Jobs that are called so only try something.
+_TRIES = compile_lazily(r"(?:^|[-.])(?:smoke|tests?|debug|sanity|try|hello|probe|check)(?:[-.]|$)")
 ELASTIC_PATH: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.
 ELASTIC_FIELDS = {
@@ -241,9 +248,22 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
     is_limited = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None or any(
         get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds") is not None for group in holders
     )
-    if number > 1 and together and not is_limited:
+    if number > 1 and together and not is_limited and not _ends_with_launcher(job):
         held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
+
+
+def _ends_with_launcher(job: LoweredJob) -> bool:
+    """Whether the launcher ends by itself in debug mode, and the clean-up of the job the workers with it."""
+    clean_up = find_clean_up(job)
+    if not has_trait(job, "launcher-replica") or clean_up is None or leaves_replicas(job, clean_up):
+        return False
+    launchers = [group for group in job.pods if group.replica_type == "launcher"]
+    found = [find_training_container(group) for group in launchers]
+    return bool(found) and all(
+        one is not None and process_of(one[1]).name == "sleep" and endings.endless(process_of(one[1])) is None
+        for one in found
+    )
 
 
 @check(params=object_schema({"hours": COUNT}))
@@ -281,6 +301,19 @@ def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iter
         if seconds is not None:
             path = (*replica_spec.path, "template", "spec", "activeDeadlineSeconds")
             yield Violation(path, {"seconds": seconds, "type": replica_spec.type})
+
+
+@check(params=object_schema({"seconds": COUNT}))
+def deadline_too_short(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A deadline of less than ``params["seconds"]`` in a job with GPUs. Values: ``seconds``, ``gpus``."""
+    job = target.job
+    deadline = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
+    if not isinstance(deadline, int) or is_mode_enabled(job, "debug") or _TRIES.search(get_job_name(job)):
+        return
+    _, gpu_count = count_pods_and_gpus(find_gpu_pods(job))
+    if gpu_count and 0 < deadline < params["seconds"]:
+        values = {"seconds": deadline, "gpus": format_count(gpu_count, "GPU")}
+        yield Violation(("spec", "runPolicy", "activeDeadlineSeconds"), values)
 
 
 @check()

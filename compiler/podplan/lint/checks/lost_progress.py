@@ -33,6 +33,24 @@ _REFUSES_RESUME = compile_lazily(
     r"no_(?:auto_?)?resume|(?:ignore|reset|delete|clear|discard)_(?:ckpt|checkpoint|old_checkpoint)s?"
 )
 _REFUSED = frozenset(("false", "no", "0", "off", "never"))  # null and none are the defaults of many configs
+# Options for the steps between two checkpoints, and for the steps of the whole training, in the same unit.
+_INTERVALS = (
+    (
+        (
+            "save_interval",
+            "save_steps",
+            "save_every",
+            "checkpoint_interval",
+            "ckpt_interval",
+            "checkpoint_every",
+        ),
+        ("train_iters", "max_steps", "max_iters", "max_train_steps", "total_steps", "num_train_steps"),
+    ),
+    (
+        ("save_epochs", "save_every_n_epochs", "save_every_epochs", "checkpoint_epochs"),
+        ("epochs", "num_epochs", "max_epochs", "num_train_epochs"),
+    ),
+)
 _SAVES_NOTHING = compile_lazily(r"save_strategy|evaluation_only|eval_only|only_eval|test_only")
 
 
@@ -109,6 +127,7 @@ def _by_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[Plac
     options = [one.option for one in placed]
     if any(_SAVES_NOTHING.fullmatch(one.last) and (one.value == "no" or one.is_on) for one in options):
         return
+    yield from _saves_too_late(placed)
     if any(_RESUMES.fullmatch(one.last) and not one.is_off for one in options):
         return  # it says itself from where it goes on
     for at, one in zip(placed, options, strict=True):
@@ -118,6 +137,19 @@ def _by_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[Plac
             yield at, f"{_shown(one)} starts the training without a checkpoint"
         elif _REFUSES_RESUME.fullmatch(one.last) and one.is_on:
             yield at, f"{one.name} starts the training without a checkpoint"
+
+
+def _saves_too_late(placed: list[Placed]) -> Iterator[tuple[Placed, str]]:
+    """The interval of checkpoints, where the training ends before the first one is due."""
+    for interval_names, length_names in _INTERVALS:
+        intervals = [one for one in placed if one.option.last in interval_names]
+        lengths = [one for one in placed if one.option.last in length_names]
+        if len(intervals) != 1 or len(lengths) != 1:
+            continue
+        interval, length = intervals[0].option, lengths[0].option
+        if interval.number is not None and length.number is not None and interval.number > length.number:
+            shown = f"{_shown(length)} ends before the first checkpoint of {_shown(interval)}"
+            yield intervals[0], shown
 
 
 def _shown(one: Given) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.horovodrun import HorovodrunCommand
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
@@ -91,6 +92,23 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 pluralize(slot_count, "slot"),
             )
             path = launch.locate_word(options["np"].word)
+            yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
+    yield from _iter_horovod_slots(target.job)
+
+
+def _iter_horovod_slots(job: LoweredJob) -> Iterator[Violation]:
+    """The same of horovodrun, which has no way to start more processes than slots."""
+    for launch in find_launches(job):
+        facts, options = launch.invocation.parsed, launch.invocation.options
+        if not isinstance(facts, HorovodrunCommand) or facts.processes is None or not facts.hosts:
+            continue
+        slots = [host.rpartition(":")[2] for host in facts.hosts.split(",")]
+        is_counted = all(slot.isdecimal() and len(slot) < 6 for slot in slots)
+        if is_counted and sum(map(int, slots)) < facts.processes:
+            shown = pluralize(sum(map(int, slots)), "slot")
+            related = (launch.group.doc, launch.locate_word(options["hosts"].word), shown)
+            path = launch.locate_word(options["num_proc"].word)
+            values = {"processes": facts.processes, "slots": shown}
             yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
 
 

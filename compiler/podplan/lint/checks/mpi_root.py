@@ -62,11 +62,11 @@ def _fault(pair: tuple[str, str], variables: EnvVariables) -> Fault | None:
     given = [name for name in pair if name in variables]
     for name in given:
         if variables[name] not in (None, "1"):
-            return Fault(f'{name} is "{variables[name]}", and only 1 counts', name, name)
+            return Fault(f'{name} is "{variables[name]}", but only 1 counts', name, name)
     if not given:
         return None
     missing = pair[1] if given[0] == pair[0] else pair[0]
-    return Fault(f"{given[0]} is set and {missing} is not", given[0], missing)
+    return Fault(f"{given[0]} is set but {missing} is not", given[0], missing)
 
 
 def _may_be_root(launch: ContainerLaunch) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes import accessors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
@@ -18,8 +19,8 @@ from podplan.lint.analysis.jobs import (
     namespace_of,
     spec_of,
 )
+from podplan.lint.analysis.resources import count_accelerators, list_containers, list_resources
 from podplan.lint.analysis.resources import find_resource_path as place_of
-from podplan.lint.analysis.resources import list_resources
 from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -36,6 +37,7 @@ NODE_INTERFACE = compile_lazily(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*"
 _PORT_OPTION_TEXT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
 PORT_OPTION = compile_lazily(rf"{_PORT_OPTION_TEXT}(?:=(.*))?")
 PORT_IN_SHELL = compile_lazily(rf"\s{_PORT_OPTION_TEXT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
+GPUS_OF_NODE = 8
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 ANTI_AFFINITY_ADVICE = (
     f"separate the Pods with a required podAntiAffinity by {HOSTNAME_LABEL}, and have a node for each"
@@ -59,6 +61,7 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
     elif (
         count_pods(job) < 2
         or _has_host_anti_affinity(spec)
+        or _takes_whole_node(group)
         or (has_isolated_replicas(job) and not declared_ports)
     ):
         return
@@ -87,6 +90,13 @@ def _list_declared_ports(spec: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(str(port) for port in ports if port is not None))
 
 
+def _takes_whole_node(group: ReplicaGroup) -> bool:
+    """Whether a Pod has as many GPUs as nodes usually have, so that no other with GPUs runs beside it."""
+    return any(
+        count_accelerators(container).number >= GPUS_OF_NODE for _, container in list_containers(group)
+    )
+
+
 def _has_host_anti_affinity(spec: Mapping[str, Any]) -> bool:
     """Whether Pods may not share a node: required anti-affinity by host name."""
     anti_affinity = get_mapping(get_mapping(spec, "affinity"), "podAntiAffinity")
@@ -96,19 +106,25 @@ def _has_host_anti_affinity(spec: Mapping[str, Any]) -> bool:
 
 @check()
 def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Pod in the network of the node that cannot resolve the names of Services.
+    """A Pod that cannot resolve the names of Services.
 
-    Values: ``policy``, ``service``, one of the names that are not found.
+    Values: ``what`` is so, ``service``, one of the names that are not found, and the policy ``instead``.
     """
     group, job = target.group, target.job
     spec = get_mapping(target.data, "spec")
-    if group is None or spec.get("hostNetwork") is not True or count_pods(job) < 2:
+    if group is None or count_pods(job) < 2:
         return
     services = [one for one in job.groups if one.doc.data["kind"] == "Service"]
     policy = get_text(spec, "dnsPolicy") or "ClusterFirst"
-    if services and policy in ("ClusterFirst", "Default"):
+    has_host_network = spec.get("hostNetwork") is True
+    if services and policy in (("ClusterFirst", "Default") if has_host_network else ("Default",)):
         path: Path = ("spec", "dnsPolicy" if "dnsPolicy" in spec else "hostNetwork")
-        yield Violation(path, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
+        values = {
+            "what": f"{'hostNetwork with ' if has_host_network else ''}the dnsPolicy {policy}",
+            "service": services[0].doc.data["metadata"]["name"],
+            "instead": "ClusterFirstWithHostNet" if has_host_network else "ClusterFirst",
+        }
+        yield Violation(path, values)
 
 
 @check()

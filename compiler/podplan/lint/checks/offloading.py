@@ -44,7 +44,7 @@ def offload_beyond_memory(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
         if where is None or offload is None or any(_SMALLER.search(text) for text in texts):
             continue
         limit = quantities.parse_quantity(get_resource_entries(where.container, "limits").get("memory"))
-        model, billions = _find_model(options)
+        model, billions = find_model(options)
         if limit is None or model is None:
             continue
         needs = int(billions * _BYTES * 1e9 / world.nodes) * quantities.UNITS_PER_ONE
@@ -69,7 +69,7 @@ def _is_offload(placed: Placed) -> bool:
     return option.last in _FSDP_OFFLOADS and option.is_on
 
 
-def _find_model(options: list[Placed]) -> tuple[Placed | None, float]:
+def find_model(options: list[Placed]) -> tuple[Placed | None, float]:
     """The option that names the model, and how many billions of parameters its name says."""
     for placed in options:
         value = (placed.option.value or "").lower()

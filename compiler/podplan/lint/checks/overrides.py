@@ -53,7 +53,7 @@ def equals_inherited(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     """A value that is the same as the one that it replaces; value ``field``."""
     for doc in find_contributing_documents(target.doc):
         for overlay_place, inherited_place in _find_equal_values(doc):
-            related = [(inherited_place.doc, inherited_place.path, "the same stands here already")]
+            related = [(inherited_place.doc, inherited_place.path, "the same value is already set here")]
             field = ".".join(str(step) for step in overlay_place.path if step != "spec")
             change = ("remove", overlay_place.path, None)
             yield Violation(
@@ -105,7 +105,7 @@ def override_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
     for number, entry in get_entries(get_mapping(target.doc.data, "spec"), "override"):
         if not get_mapping(entry, "spec"):
             yield Violation(
-                ("spec", "override", number), {"what": "this override has an empty spec, and changes nothing"}
+                ("spec", "override", number), {"what": "the override has an empty spec and has no effect"}
             )
     for path, origin in cr.origins.items():
         override_place = origin.sources[0] if origin.sources else None
@@ -114,12 +114,12 @@ def override_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
         previous = value_at(origin.overridden[0].doc.data, origin.overridden[0].path)
         value = value_at(cr.data, path)
         if not isinstance(value, dict) and str(previous) == str(value):
-            message = f"{'.'.join(map(str, path[1:]))} is {value} without this override too"
+            message = f"{'.'.join(map(str, path[1:]))} is already {value} without this override"
             losing_place = origin.overridden[0]
             yield Violation(
                 override_place.path,
                 {"what": message},
-                [(losing_place.doc, losing_place.path, "it comes from here")],
+                [(losing_place.doc, losing_place.path, "the value comes from here")],
             )
 
 

@@ -32,6 +32,8 @@ _SIZE_OPTIONS = {
     "context_parallel_degree": "context",
     "cp_size": "context",
 }
+# The same in examples of ColossalAI, where the option for the plugin says that the model is split.
+_SHORT_SIZE_OPTIONS = {"tp": "tensor", "pp": "pipeline"}
 # Sizes of the model and of the batch, as Megatron calls them.
 _MODEL_OPTION_TEXT = """
     num_layers num_attention_heads num_query_groups hidden_size ffn_hidden_size global_batch_size
@@ -108,10 +110,14 @@ def _read_sizes(target: Target, world: ProcessWorld) -> dict[str, Sizes]:
     """The sizes by what stands before the last dot of their options; none that are split in other ways."""
     found: dict[str, Sizes] = {}
     uneven = set[str]()
-    for placed in of_program(target.job, world.launch):
+    options = list(of_program(target.job, world.launch))
+    last_parts = {placed.option.last for placed in options}
+    is_short = "plugin" in last_parts or last_parts.issuperset(_SHORT_SIZE_OPTIONS)
+    names = {**_SIZE_OPTIONS, **_SHORT_SIZE_OPTIONS} if is_short else _SIZE_OPTIONS
+    for placed in options:
         option = placed.option
         prefix = option.key.removesuffix(option.last)
-        name = _SIZE_OPTIONS.get(option.last, option.last if option.last in _MODEL_OPTIONS else "")
+        name = names.get(option.last, option.last if option.last in _MODEL_OPTIONS else "")
         if name and option.number is not None:
             found.setdefault(prefix, {})[name] = option.number, placed
         elif any(mark in option.last for mark in _UNEVEN):

@@ -13,10 +13,12 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_hosts import is_loopback
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
+_PORT_OPTIONS = ("rdzv_endpoint", "master_port")
 _EFFECT = {
     "livenessProbe": "the kubelet repeatedly kills the working container",
     "readinessProbe": "the Pod never becomes ready",
@@ -97,6 +99,35 @@ def probe_without_server(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     for probe, port, place in _asked(target.data):
         if probe != "readinessProbe" and place[1] != "exec" and port not in named:
             yield Violation(place, {"probe": probe, "port": port})
+
+
+@check()
+def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A probe in all replicas of a port at which only the first one listens. Values: ``probe``, ``port``,
+    ``effect``."""
+    group = target.group
+    if group is None or group.replicas < 2 or is_mode_enabled(target.job, "debug"):
+        return
+    ports: dict[str, Path] = {}
+    for launch in find_launches(target.job):
+        facts = launch.torchrun
+        if (
+            launch.group is not group
+            or launch.path != target.base_path
+            or facts is None
+            or facts.port is None
+        ):
+            continue
+        if facts.standalone or facts.host is None or is_loopback(facts.host):
+            continue
+        name = next((name for name in _PORT_OPTIONS if name in launch.invocation.options), "")
+        word = facts.find_option_word(name, launch.invocation.program_word)
+        ports[str(facts.port)] = launch.locate_word(word)
+    for probe, port, place in _asked(target.data):
+        if port in ports and place[1] != "exec":
+            values = {"probe": probe, "port": port, "effect": _EFFECT[probe]}
+            related = [(group.doc, ports[port], "the port of the rendezvous")]
+            yield Violation(place, values, related)
 
 
 def _is_training(launch: ContainerLaunch) -> bool:

@@ -50,7 +50,7 @@ def unknown_rendezvous_backend(target: Target, _: Mapping[str, Any]) -> Iterator
             continue
         hint = suggest_phrase(backend.name.lower(), RENDEZVOUS_BACKENDS)
         if backend.name.lower() in _PROCESS_GROUPS:
-            hint = f"; {backend.name} is a backend of process groups, which the script chooses"
+            hint = f"; {backend.name} is a backend of process groups, which the script selects"
         values = {"by": backend.launcher, "backend": backend.name, "hint": hint}
         yield Violation(backend.path, values, doc=backend.doc, group=backend.group)
 
@@ -106,7 +106,7 @@ def _find_non_etcd_endpoint(job: LoweredJob, facts: TorchrunCommand) -> str:
     """Where torchrun looks for etcd and finds none; "" where there may be one."""
     host = facts.host
     if host is None:
-        return "" if "rdzv_endpoint" in facts.value_origins else "localhost:2379, for no endpoint is given"
+        return "" if "rdzv_endpoint" in facts.value_origins else "localhost:2379, because no endpoint is set"
     if pod_hosts.is_loopback(host):
         return host
     host_pod = pod_hosts.find_pod(job, host)

@@ -13,6 +13,8 @@ from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.exit_status import is_training
+from podplan.launchers.processes import Process
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods,
@@ -34,6 +36,8 @@ _REQUEUE = compile_lazily(
     re.IGNORECASE,
 )
 LONGEST_NAME, LONGEST_CODE = 60, 4
+_STOP_SIGNALS = frozenset(("TERM", "SIGTERM", "15", "INT", "SIGINT", "2"))
+_TRAPPED_EXIT = compile_lazily(r"(?:\A|[\s;&|{])exit\s+([1-9]\d{0,2})\b")
 
 
 @check(params=object_schema({"default": COUNT}))
@@ -186,7 +190,12 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
         name, value = get_text(entry, "name"), get_text(entry, "value")
         if _asks_for_restart(name) and value.isdecimal() and len(value) < LONGEST_CODE:
             yield name, int(value), ("env", number, "value")
-    for _, process in programs_of(container):
+    after_training = False
+    for command, process in programs_of(container):
+        yield from _trapped_codes(process)
+        if after_training and command is not None and command.operator_before == "||":
+            yield from _alternative_codes(process)
+        after_training = is_training(process)
         for word, after in zip(process.words, (*process.words[1:], None), strict=False):
             name, equals, value = word.text.partition("=")
             if not _asks_for_restart(name):
@@ -194,6 +203,22 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
             value = value if equals else after.text if after is not None else ""
             if value.isdecimal() and len(value) < LONGEST_CODE:
                 yield name, int(value), word.place
+
+
+def _trapped_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
+    """The status with which a trap ends the shell on the signal of a preemption."""
+    words = process.words
+    if process.name != "trap" or not _STOP_SIGNALS.intersection(word.text for word in words[2:]):
+        return
+    for match in _TRAPPED_EXIT.finditer(words[1].text):
+        yield "the exit status of the trap", int(match[1]), words[1].place
+
+
+def _alternative_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
+    """The status with which a shell ends whatever that of a training was: ``|| exit 1``."""
+    for word in process.words[1:2] if process.name == "exit" else ():
+        if word.text.isdecimal() and len(word.text) < LONGEST_CODE and int(word.text):
+            yield 'the exit status behind "||"', int(word.text), word.place
 
 
 def _asks_for_restart(name: str) -> bool:

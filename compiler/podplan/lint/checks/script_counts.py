@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.lint.analysis.jobs import (
+    count_gpus,
     format_count,
     has_isolated_replicas,
+    has_trait,
     is_mode_enabled,
     list_replica_places,
 )
-from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.script_options import Placed, of_program
 from podplan.lint.checks.registration import check
@@ -55,10 +57,34 @@ def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         return
     pods = sum(group.replicas for group in job.pods)
     for launch in launches:
-        for placed, what in _iter_counts(list(of_program(job, launch))):
+        options = list(of_program(job, launch))
+        if not launch.invocation.is_conditional and not has_trait(job, "self-launched"):
+            yield from _find_other_world(target, options, launch, pods)
+        for placed, what in _iter_counts(options):
             is_certain = placed.option.last in _TRAINER_NODES and not launch.invocation.is_conditional
             if is_certain and what == "nodes" and placed.option.number != pods:
                 yield _build_violation(target, placed, what, f"the job has {format_count(pods, 'Pod')}")
+
+
+def _find_other_world(
+    target: Target, options: list[Placed], launch: ContainerLaunch, pods: int
+) -> Iterator[Violation]:
+    """A world size beside a rank for each Pod: so many Pods, or so many processes of all of them."""
+    by_name = {placed.option.last: placed for placed in options}
+    world, rank = by_name.get("world_size"), by_name.get("rank") or by_name.get("node_rank")
+    if world is None or rank is None or world.option.number is None or pods < 2:
+        return
+    # In the ImageNet example of PyTorch the world size counts the nodes then.
+    counts_nodes = "multiprocessing_distributed" in by_name
+    is_alone = "LOCAL_RANK" in launch.invocation.variables
+    processes = pods * (1 if counts_nodes or is_alone else max(count_gpus(launch.group), 1))
+    if world.option.number not in (pods, processes):
+        yield _build_violation(
+            target,
+            world,
+            "nodes" if counts_nodes else "processes",
+            f"the job has {format_count(pods, 'Pod')}",
+        )
 
 
 def _iter_counts(options: list[Placed]) -> Iterator[tuple[Placed, str]]:

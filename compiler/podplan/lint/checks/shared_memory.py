@@ -208,28 +208,51 @@ def _list_sized_shm(job: LoweredJob) -> list[SizedShm]:
 def _iter_pod_shm(group: ReplicaGroup) -> Iterator[SizedShm]:
     training_container = find_training_container(group)
     mount = _find_shm_mount(group, training_container[1]) if training_container is not None else None
-    if training_container is None or mount is None or not mount.is_in_memory:
+    if training_container is not None and mount is not None and mount.is_in_memory:
+        yield SizedShm(group, mount, *_find_memory_limit(group, training_container[0]))
+
+
+def _iter_memory_volumes(group: ReplicaGroup) -> Iterator[tuple[ShmMount, str, int | None, Path]]:
+    """The volumes in memory that the training container mounts, with their places there and the limit."""
+    training_container = find_training_container(group)
+    volumes = {
+        get_text(volume, "name"): ShmMount(("spec", "volumes", number), volume)
+        for number, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
+    }
+    if training_container is None:
         return
+    for _, mount in get_entries(training_container[1], "volumeMounts"):
+        found = volumes.get(get_text(mount, "name"))
+        if found is not None and found.is_in_memory:
+            where = get_text(mount, "mountPath").rstrip("/")
+            yield found, where, *_find_memory_limit(group, training_container[0])
+
+
+def _find_memory_limit(group: ReplicaGroup, training_path: Path) -> tuple[int | None, Path]:
+    """The memory limit of a Pod, None where a container has none, and where it is written."""
     pod_limit = quantities.parse_quantity(
         resource_entries(get_mapping(group.doc.data, "spec"), "limits").get("memory")
     )
     if pod_limit is not None:
-        yield SizedShm(group, mount, pod_limit, ("spec", "resources", "limits", "memory"))
-        return
+        return pod_limit, ("spec", "resources", "limits", "memory")
     limits = [
         quantities.parse_quantity(resource_entries(c, "limits").get("memory"))
         for _, c in list_containers(group)
     ]
     total_limit = sum(limit or 0 for limit in limits) if None not in limits else None
-    yield SizedShm(group, mount, total_limit, (*training_container[0], "resources", "limits", "memory"))
+    return total_limit, (*training_path, "resources", "limits", "memory")
 
 
 @check()
 def shm_over_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A size of /dev/shm beyond the memory limit. Values: ``size``, ``memory``."""
-    for group, mount, memory_limit, limit_path in _iter_sized_shm(target):
-        if memory_limit is not None and mount.size_limit is not None and mount.size_limit > memory_limit:
-            yield _build_violation(group, mount, memory_limit, limit_path)
+    """A volume in memory beyond the memory limit. Values: ``volume``, ``size``, ``memory``."""
+    for group in target.job.pods:
+        if group is not target.group:
+            continue
+        for mount, where, memory_limit, limit_path in _iter_memory_volumes(group):
+            if memory_limit is not None and mount.size_limit is not None and mount.size_limit > memory_limit:
+                violation = _build_violation(group, mount, memory_limit, limit_path)
+                yield violation._replace(values={**violation.values, "volume": where})
 
 
 @check(params=object_schema({"percent": {"type": "integer", "minimum": 1, "maximum": 100}}))

@@ -19,7 +19,7 @@ from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.grace_period import DEFAULT_GRACE
-from podplan.lint.checks.registration import check
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import Target, Violation
 
 # Options and variables by which a program saves its state when it is told to end.
@@ -59,6 +59,46 @@ def signal_kept_by_shell(subject: Target, _: Mapping[str, Any]) -> Iterator[Viol
         }
         yield Violation(found.process.place, values, related=[(subject.doc, place, reason.label)])
         return
+
+
+@check(params=object_schema({"seconds": COUNT}))
+def signal_without_grace(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A program that saves its state on SIGTERM in less than ``params["seconds"]`` seconds.
+
+    Values: ``reason``, ``grace``.
+    """
+    if is_mode_enabled(subject.job, "debug"):
+        return
+    spec = get_mapping(subject.doc.data, "spec")
+    grace = spec.get("terminationGracePeriodSeconds")
+    if not isinstance(grace, int) or grace >= params["seconds"]:
+        return
+    found = next(_iter_handlers(subject), None)
+    if found is not None:
+        place = found.place if found.place[:1] == ("spec",) else below(subject.base_path, found.place)
+        related = [(subject.doc, place, found.label)]
+        path: Path = ("spec", "terminationGracePeriodSeconds")
+        yield Violation(
+            path, {"reason": found.said, "grace": grace}, related, doc=subject.doc, group=subject.group
+        )
+
+
+def _iter_handlers(subject: Target) -> Iterator[Reason]:
+    """What says that a container handles SIGTERM: an option, a variable, a trap."""
+    for command, process in steps(process_of(subject.data)):
+        for word in process.words[1:]:
+            name, equals, value = word.text.partition("=")
+            is_on = not equals or value.lower() not in _OFF
+            if name.startswith("-") and is_on and _HANDLES.search(name.lower()):
+                yield Reason(f"{name} saves its state then", "what handles SIGTERM", word.place)
+        signals = {word.text.removeprefix("SIG") for word in process.words[2:]}
+        is_trap = command is not None and process.name == "trap" and not signals.isdisjoint(("TERM", "15"))
+        if is_trap and process.words[1].text not in ("", "-"):
+            yield Reason("its shell traps SIGTERM", "what handles SIGTERM", process.words[1].place)
+    for number, entry in get_entries(subject.data, "env"):
+        name = get_text(entry, "name")
+        if _HANDLES.search(name.lower()) and get_text(entry, "value").lower() not in _OFF:
+            yield Reason(f"{name} relies on it", "what handles SIGTERM", ("env", number, "value"))
 
 
 def _reason(found: Unsignalled, process: Process, subject: Target, spec: Mapping[str, Any]) -> Reason | None:

@@ -53,7 +53,7 @@ def _find_controller_source(
     """What the controller takes an option from, "" where it does not give it, and where that is written."""
     field = _CONFIG_FIELDS.get(name, "")
     if field in config:
-        return f"{field}: {config[field]}", [(("spec", "torchrunConfig", field), "it is set here")]
+        return f"{field}: {config[field]}", [(("spec", "torchrunConfig", field), "the field that sets it")]
     if name == "nnodes":
         replica_places = [(path, label) for _, path, label in list_replica_places(job)]
         return f"the {format_count(count_pods(job), 'replica')}", replica_places

@@ -71,22 +71,22 @@ def _missing(apps: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, tuple[Path
         mounts = {
             get_text(mount, "mountPath").rstrip("/") for _, mount in get_entries(app, "volumeMounts")
         } - {""}
-        for path, value in _texts(app):
+        for path, value in list_texts(app):
             for found in _PATH_IN_TEXT.findall(value):
-                folders = _folders(found)
+                folders = list_folders(found)
                 if mounts.isdisjoint(folders):
                     for folder in folders:
                         missing.setdefault(folder, ((*base, *path), found))
     return missing
 
 
-def _folders(path: str) -> list[str]:
+def list_folders(path: str) -> list[str]:
     """A path and the folders above it, up to DEEPEST steps from the root."""
     steps = path.strip("/").split("/")[:DEEPEST]
     return [path, *("/" + "/".join(steps[:end]) for end in range(1, len(steps)))]
 
 
-def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def list_texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for key in ("command", "args"):
         for at, value in get_texts(container, key):
             yield (key, at), value

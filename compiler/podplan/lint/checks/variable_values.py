@@ -3,6 +3,8 @@
 Sources: https://docs.pytorch.org/docs/stable/notes/cuda.html#environment-variables (option:value,…),
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html,
 https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug,
+https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html,
+https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (CUDA_DEVICE_MAX_CONNECTIONS),
 https://www.openmp.org/spec-html/5.0/openmpse50.html (a positive number, or a list of them).
 """
 
@@ -12,10 +14,12 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import get_entries, get_text
-from podplan.lint.analysis.jobs import has_isolated_replicas
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.jobs import has_isolated_replicas, spec_of
+from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.script_options import Placed, of_program
 from podplan.lint.checks.registration import check
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 
 class ValueForm(NamedTuple):
@@ -49,6 +53,8 @@ FORMS = {
 _PATTERNS = {name: compile_lazily(form.pattern) for name, form in FORMS.items()}
 _LOOPBACK = frozenset(("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"))
 _LONGEST = 300  # characters of a value
+_WATCHDOG = frozenset(("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING"))
+_BLOCKING_WAIT = frozenset(("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT"))
 
 
 @check()
@@ -70,3 +76,45 @@ def variable_value(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             effect = "the Pods cannot connect to each other"
             expected = "an interface of the Pod network, such as eth0"
             yield Violation(("env", at, "value"), {**values, "expected": expected, "effect": effect})
+        elif name in _WATCHDOG and value == "0" and not is_alone and _waits_forever(target):
+            effect = "when one process dies the others wait for it and keep their GPUs"
+            expected = "1 or 3 in a job without a deadline"
+            yield Violation(("env", at, "value"), {**values, "expected": expected, "effect": effect})
+        elif name == "CUDA_DEVICE_MAX_CONNECTIONS" and value != "1":
+            option = _find_sequence_parallel(job)
+            if option is not None:
+                effect = (
+                    "Megatron stops while it reads its arguments, unless the GPUs are of Blackwell or later"
+                )
+                expected = f"1 with {option.option.name}"
+                related = [(option.doc, option.path, "what needs it")]
+                yield Violation(
+                    ("env", at, "value"), {**values, "expected": expected, "effect": effect}, related
+                )
+
+
+def _waits_forever(target: Target) -> bool:
+    """Whether nothing ends the processes of a job that wait for one that has died."""
+    names = {
+        get_text(entry, "name")
+        for _, entry in get_entries(target.data, "env")
+        if get_text(entry, "value") == "1"
+    }
+    has_deadline = any(
+        "activeDeadlineSeconds" in section
+        for section in (
+            get_mapping(spec_of(target.job), "runPolicy"),
+            get_mapping(target.doc.data, "spec"),
+        )
+    )
+    return target.job.cr is not None and not has_deadline and _BLOCKING_WAIT.isdisjoint(names)
+
+
+def _find_sequence_parallel(job: LoweredJob) -> Placed | None:
+    """The option for the sequence parallelism of Megatron, where its tensors are split."""
+    for launch in find_launches(job):
+        options = {placed.option.last: placed for placed in of_program(job, launch)}
+        switch, size = options.get("sequence_parallel"), options.get("tensor_model_parallel_size")
+        if switch is not None and size is not None and switch.option.is_on and (size.option.number or 1) > 1:
+            return switch
+    return None

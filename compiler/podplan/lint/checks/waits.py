@@ -19,7 +19,17 @@ from podplan.launchers import processes
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
-from podplan.lint.analysis.jobs import count_gpus, format_count, get_replica_specs, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import (
+    count_gpus,
+    count_pods,
+    find_clean_up,
+    find_pod_group,
+    format_count,
+    get_replica_specs,
+    is_mode_enabled,
+    leaves_replicas,
+    spec_of,
+)
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import find_pod, is_loopback, strip_cluster_domain
 from podplan.lint.analysis.processes import process_of
@@ -43,6 +53,7 @@ _ASK_PORT = ("nc", "ncat", "netcat", "telnet")
 _URL = compile_lazily(r"[a-z]+://(?:[^/@]*@)?([\w.-]+)")
 _SERVICE_HOST = compile_lazily(r"\$\(service\.(?P<type>[a-z0-9-]+)\[(?P<index>\d{1,9})\]\.host\)")
 _DEV_TCP = compile_lazily(r"/dev/tcp/([\w.-]+)/")
+_HOST_NAME = compile_lazily(r"(?<![\w.-])[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?(?![\w-])")
 ENOUGH_RETRIES = 3
 _WAITING_COMMAND = compile_lazily(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
@@ -64,11 +75,38 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             if path[1] == "initContainers" and not has_gpus:
                 continue
             for asks, text_range, asked in _iter_endless_waits(value):
+                if _comes_surely(job, group, value):
+                    continue
                 cause = (
-                    "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never comes"
+                    "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never starts"
                 )
                 values = {"asks": asks, "cause": cause}
                 yield Violation(TextPath(path, text_range), values, doc=group.doc, group=group)
+
+
+def _comes_surely(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
+    """Whether the replicas that a script names start with those that wait, or the job ends.
+
+    A gang is scheduled as one, the Pods pull the same images, and a failure of theirs ends the job.
+    """
+    gang, clean_up = find_pod_group(job), find_clean_up(job)
+    if gang is None or clean_up is None or leaves_replicas(job, clean_up):
+        return False
+    if get_mapping(gang.doc.data, "spec").get("minMember") != count_pods(job):
+        return False
+    names = [*_HOST_NAME.findall(text), *(match[0] for match in _SERVICE_HOST.finditer(text))]
+    found = [pod for pod in (_replica(job, name) for name in dict.fromkeys(names)) if pod is not None]
+    own_images = _list_images(group)
+    rules = [rule for _, rule in get_entries(spec_of(job), "failureRules")]
+    return bool(found) and all(
+        _list_images(other) <= own_images and {other.replica_type: [index]} in rules for other, index in found
+    )
+
+
+def _list_images(group: ReplicaGroup) -> set[str]:
+    spec = get_mapping(group.doc.data, "spec")
+    keys = ("initContainers", "containers")
+    return {get_text(one, "image") for key in keys for _, one in get_entries(spec, key)}
 
 
 def _iter_endless_waits(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:

@@ -103,7 +103,7 @@ def _search_values(trial: AdoptionTrial) -> dict[str, Any]:
 
 
 def _only_hides(id_: str, candidate: ClusterDiff) -> bool:
-    """Whether fewer Services are predicted, and those do not exist either."""
+    """Whether the option ``service.per`` only predicts fewer Services, which do not exist either."""
     return id_ == "service.per" and any(one.kind == "Service" for one in candidate.matches.missing_objects)
 
 

@@ -51,7 +51,7 @@ def _asked(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
 
 
 def _quotas(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
-    """Return the quotas in the inventories of jobs; earlier jobs take precedence."""
+    """Return the quotas in the inventories of jobs; those of later jobs take precedence."""
     inventories = {id(job.inventory): job.inventory for job in jobs if job.inventory is not None}
     found: dict[tuple[str, str], int] = {}
     for inventory in inventories.values():

@@ -237,7 +237,10 @@ class Tree:
                 return None
 
     def inventory(self, path: str) -> str | None:
-        """Return the text of the inventory for the jobs of a file. Raises UsageError: if it is ambiguous."""
+        """Return the text of the inventory for the jobs of a file, None if there is none or several.
+
+        Raises UsageError: if the configured inventory file has none.
+        """
         with self.files.place():
             doc = self._reader.find_unique_inventory(
                 TracedDocument(self.files.names[path], {}), self.settings.inventory_path

@@ -52,7 +52,7 @@ def _compile_item(item: ClassifiedDocument, settings: PipelineSettings, reader: 
         )
     except UsageError as error:  # the same for both texts
         return CompileOutcome((), (("", str(error)),))
-    crs, diagnostics = [], [problem for _, problem in resolution.diagnostics]
+    crs, diagnostics = [], list(resolution.diagnostics)
     for variant in resolution.variants:
         compiled = compile_profile(variant.doc, variant.inventory)
         crs.append((variant.id, _serialize_canonically(compiled.cr)))

@@ -23,14 +23,12 @@ from podplan.yaml import SourceFile, parse_yaml
 from podplan.yaml.writer import emit_documents
 
 
-def run_examples(
-    policies: Iterable[Policy], faults: Iterable[tuple[TracedDocument, Diagnostic]], version: str
-) -> SuiteOutcome:
+def run_examples(policies: Iterable[Policy], faults: Iterable[Diagnostic], version: str) -> SuiteOutcome:
     """Run the examples of the policies of a repository, for a Kubernetes ``version``.
 
     ``faults`` are diagnostics of policies that could not be loaded; each is a failure.
     """
-    failures = [_build_policy_failure(doc, problem) for doc, problem in faults]
+    failures = [_build_failure(one.doc, one, one.rule) for one in faults if one.doc is not None]
     covered_items: list[CoveredItem] = []
     test_count = len(failures)
     for parts in _group_by_code(policies):
@@ -186,10 +184,6 @@ def _iter_unexpected(
 
 def _format_pointers(pointers: Sequence[str]) -> str:
     return ", ".join(one or "the top" for one in pointers) or "no place"
-
-
-def _build_policy_failure(doc: TracedDocument, problem: Diagnostic) -> FailedTest:
-    return _build_failure(doc, problem, problem.rule)
 
 
 def _build_failure(doc: TracedDocument, problem: Diagnostic, test: str) -> FailedTest:

@@ -1,4 +1,4 @@
-"""Repairs: what is to change in a document of any step, and what that is in the text of a file."""
+"""Fixes: changes to a document of any step, as edits of the text of a file."""
 
 from podplan.yaml.edits.changes import FixRefused, build_edits
 from podplan.yaml.edits.source_spans import resolve_to_source

@@ -1,6 +1,6 @@
-"""A change to a document of a file as edits of its text: nothing else in the file moves.
+"""Turns a change of a document into edits of its text, which leave everything else unchanged.
 
-Positions come from the reader, so comments, quotes and the layout around a change stay as they are.
+Positions come from the parser, so comments, quotes and the layout around a change stay as they are.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from podplan.yaml import Document, Span
 from podplan.yaml.positions import LINE_BREAK, find_line_start
 from podplan.yaml.writer import emit_document
 
-# An amount as people write it; no reader of YAML takes it for a number.
+# A quantity; no YAML parser takes it for a number.
 _QUANTITY = compile_lazily("[1-9][0-9]{0,9}(?:Ki|Mi|Gi|Ti|Pi|m)")
 _BLANKS = compile_lazily(r"[ \t\r\n]*")
 _NON_PLAIN_STARTS = "\"'|>&!*[{"
 
 
 class FixRefused(Exception):
-    """Why a change cannot be made where it would have to be; a sentence without a full stop."""
+    """The reason why a change cannot be made; a sentence without a full stop."""
 
 
 def build_edits(document: Document, fix: DocumentFix) -> tuple[Edit, ...]:
-    """The edits that make a change whose path is one of ``document``. Raises Refused."""
+    """Build the edits for a change at a path of ``document``. Raises FixRefused: if it is impossible."""
     edit = _build_edit(document, fix)
     if _is_above_tab(document.text, edit.end):
         raise FixRefused(
@@ -57,14 +57,14 @@ def _build_edit(document: Document, fix: DocumentFix) -> Edit:
 
 
 def _is_above_tab(text: str, offset: int) -> bool:
-    """Whether among the blanks behind ``offset`` one that begins a line has a tab."""
+    """Whether the indentation of a line in the blanks after ``offset`` contains a tab."""
     blanks = _BLANKS.match(text, offset)
     blank_text = blanks[0] if blanks else ""
     return "\t" in (blank_text if text[offset - 1 : offset] in ("\n", "\r") else blank_text.lstrip(" \t"))
 
 
 def format_inline(value: Any) -> str:
-    """A value in one line, as it can stand in flow and in block collections."""
+    """Format a value on one line, valid in flow and in block collections."""
     if isinstance(value, dict):
         return (
             "{"
@@ -81,7 +81,7 @@ def format_inline(value: Any) -> str:
 
 
 def _require_own_value(document: Document, path: Path) -> None:
-    """Refuse what stands at another place than the path says: behind an alias or a merge key."""
+    """Refuse a value that is written elsewhere: after an alias or a merge key."""
     for length in range(1, len(path) + 1):
         span, parent_span = document.span(path[:length]), document.span(path[: length - 1])
         if not parent_span.start <= span.start <= span.end <= parent_span.end:
@@ -91,12 +91,12 @@ def _require_own_value(document: Document, path: Path) -> None:
 
 
 def _require_unmerged(document: Document, path: Path) -> None:
-    """Refuse to take away a key that comes through a merge key: another one could bring it back."""
+    """Refuse to remove a key that comes from a merge key: another one could define it again."""
     if path[-1] in _cached_merged_keys(document, path[:-1]):
         raise FixRefused('it comes through a merge key "<<"')
 
 
-@lru_cache(maxsize=1)  # as for _entries
+@lru_cache(maxsize=1)  # as for _entry_spans
 def _cached_merged_keys(document: Document, parent: Path) -> frozenset[str]:
     return document.merged_keys(parent)
 
@@ -120,7 +120,7 @@ def _replace_value(document: Document, path: Path, value: Any) -> Edit:
 
 
 def _value_separator(document: Document, path: Path) -> str:
-    """What comes before a new value at ``path``: where nothing is written, a blank, or the colon too."""
+    """Return what precedes a new value at ``path``: a blank, and the colon if it is missing."""
     span = document.span(path)
     if span.start != span.end:
         return ""
@@ -142,7 +142,7 @@ def _quote_value(document: Document, path: Path) -> Edit:
 
 
 def _insert_field(document: Document, parent: Path, key: str, value: Any) -> Edit:
-    """A new entry at the end of the mapping at ``parent``."""
+    """Add an entry at the end of the mapping at ``parent``."""
     if not document.has_path(parent):
         raise FixRefused("what it belongs to is not written there either")
     entry = f"{format_inline(key)}: {format_inline(value)}"
@@ -161,7 +161,7 @@ def _insert_field(document: Document, parent: Path, key: str, value: Any) -> Edi
     key_spans = (document.span((*parent, name), on_key=True) for name in own_keys)
     first_key = min(
         key_spans, key=lambda place: (place.column, place.start)
-    )  # what << brings stands further right
+    )  # values from << may be indented more
     if "?" in document.text[find_line_start(document.text, first_key.start) : first_key.start]:
         raise FixRefused('its keys stand behind a "?"')
     end = _find_line_end(document.text, last_span.end)
@@ -175,7 +175,7 @@ def _insert_field(document: Document, parent: Path, key: str, value: Any) -> Edi
 
 
 def _prepend_entries(document: Document, path: Path, values: list[Any]) -> Edit:
-    """New entries in front of those of the list at ``path``."""
+    """Insert entries before those of the list at ``path``."""
     if not value_at(document.data, path):
         return _replace_value(document, path, values)
     text, start = document.text, document.span(path).start
@@ -192,12 +192,12 @@ def _prepend_entries(document: Document, path: Path, values: list[Any]) -> Edit:
 
 
 def _find_last_entry(document: Document, parent: Path, names: Iterable[str | int]) -> Path:
-    """The one of the entries that ends behind the others."""
+    """Return the path of the entry that ends last."""
     return max(((*parent, name) for name in names), key=lambda path: document.span(path).end)
 
 
 def _ends_in_block_scalar(document: Document, path: Path) -> bool:
-    """Whether what ends the value at ``path`` is a block scalar, which takes in the line breaks behind it."""
+    """Whether the value at ``path`` ends with a block scalar, which includes the line breaks after it."""
     while value := value_at(document.data, path):
         if isinstance(value, str):
             return document.text[document.span(path).start] in "|>"
@@ -216,7 +216,7 @@ def _is_own_value(document: Document, path: Path) -> bool:
 
 
 def _remove_entry(document: Document, path: Path) -> Edit:
-    """An entry taken out, with its line; with its collection where nothing else is in that."""
+    """Remove an entry with its line; with its collection if that would be empty."""
     if not path:
         raise FixRefused("it is the whole document")
     _require_unmerged(document, path)
@@ -239,9 +239,9 @@ def _remove_entry(document: Document, path: Path) -> Edit:
     )
 
 
-@lru_cache(maxsize=1)  # many entries of one collection are asked for one after the other
+@lru_cache(maxsize=1)  # called for many entries of one collection in order
 def _entry_spans(document: Document, parent: Path) -> list[tuple[int, int]]:
-    """Where the entries of a collection begin and end, in order."""
+    """Return where the entries of a collection begin and end, in order."""
     value = value_at(document.data, parent)
     names = list(value) if isinstance(value, dict) else list(range(len(value)))
     return sorted(
@@ -250,12 +250,12 @@ def _entry_spans(document: Document, parent: Path) -> list[tuple[int, int]]:
 
 
 def _is_selectable(data: Any, path: Path) -> bool:
-    """Whether the entry says something even when it is empty: an environment is there to be chosen."""
+    """Whether the entry has a meaning even if it is empty: an environment can be selected."""
     return len(path) == 3 and path[:2] == ("spec", "environments") and isinstance(value_at(data, path), dict)
 
 
 def _empty_mapping(document: Document, path: Path) -> Edit:
-    """The braces of an empty mapping in the place of a mapping; comments behind its key stay."""
+    """Replace a mapping by the braces of an empty one; comments after its key stay."""
     span, key = document.span(path), document.span(path, on_key=True)
     opening = document.text[span.start : span.start + 1]
     if opening == "{":
@@ -280,7 +280,7 @@ def _remove_lines(document: Document, own_span: tuple[int, int], next_start: int
 
 
 def _entry_start(document: Document, path: Path) -> int:
-    """Where an entry begins: at its key, or at the dash of a block list."""
+    """Return where an entry begins: at its key, or at the dash of a block list."""
     if isinstance(path[-1], str):
         return document.span(path, on_key=True).start
     start = document.span(path).start
@@ -300,7 +300,7 @@ def _detect_line_break(text: str) -> str:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with edits that do not overlap, from the last to the first."""
+    """Return the text with edits that do not overlap, applied from the last to the first."""
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text

@@ -1,4 +1,4 @@
-"""A rule taken out of a comment that ignores it, and the comment with it where that says nothing else."""
+"""Removes a rule from a suppression comment, or the whole comment if it names no other rule."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _RULE_LIST = compile_lazily(r"\[([^\]]*)\]")
 
 
 def remove_rule_from_comment(text: str, location: Location, rule: str, is_only_rule: bool) -> Fix | None:
-    """The fix for a comment at ``where`` in the text of a file; None where it is not found there.
+    """Build the fix for a comment at ``location`` in the text of a file; None if there is no comment.
 
-    ``alone`` tells that the comment names no other rule.
+    ``is_only_rule``: the comment names no other rule.
     """
     starts = [0, *(match.end() for match in LINE_BREAK.finditer(text))]
     starts[0] = count_byte_order_marks(text)

@@ -1,4 +1,4 @@
-"""Where a part of a document was written, exactly; or why no single place can be changed for it."""
+"""Finds the place in a file where a part of a document is written, or why no single place can be changed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from podplan.yaml.edits.changes import FixRefused
 
 
 def resolve_to_source(doc: TracedDocument, fix: DocumentFix) -> tuple[Document, DocumentFix]:
-    """The same change in the file that the part came from. Raises Refused.
+    """Return the same change in the file that the part came from.
 
-    A part that was copied, or that says what was written elsewhere, is changed there; one that was worked
-    out, or stands by a default, is not.
+    A part that was copied, or restates a value from elsewhere, is changed there; a computed or default value
+    is not.
+
+    Raises FixRefused: if no single place can be changed.
     """
     if fix.op == "set" and not _has_path(doc.data, fix.path):
         source, path = _find_mapping_source(doc, fix.path[:-1])
@@ -33,7 +35,7 @@ def resolve_to_source(doc: TracedDocument, fix: DocumentFix) -> tuple[Document, 
 
 
 def _convert_value(value: Any, resolved_type: type, source_type: type) -> Any:
-    """``value`` as it is written where a text here is a number there, or the other way round."""
+    """Convert ``value`` to the type in the file, if that has text for a number or a number for text."""
     if (resolved_type, source_type) == (str, int) and isinstance(value, str) and value.isdecimal():
         return int(value)
     return str(value) if (resolved_type, source_type) == (int, str) else value
@@ -59,7 +61,8 @@ def _find_source(doc: TracedDocument, path: Path) -> tuple[Document, Path]:
 
 
 def _find_entry_source(doc: TracedDocument, path: Path) -> tuple[Document, Path]:
-    """Where an entry of a list was written: as such, or as a field of that name in a mapping (``env``)."""
+    """Return where an entry of a list is written: as an entry, or as a field with its name in a mapping
+    (``env``)."""
     entry = value_at(doc.data, path)
     source, source_path = _find_source(doc, (*path, "value"))
     if source_path[-1:] == ("value",):
@@ -70,7 +73,7 @@ def _find_entry_source(doc: TracedDocument, path: Path) -> tuple[Document, Path]
 
 
 def _find_mapping_source(doc: TracedDocument, path: Path) -> tuple[Document, Path]:
-    """Where a mapping was written: as such, or as the place that one of its fields was copied from."""
+    """Return where a mapping is written: as a mapping, or where one of its fields was copied from."""
     try:
         return _find_source(doc, path)
     except (FixRefused, LookupError):
@@ -86,7 +89,7 @@ def _find_mapping_source(doc: TracedDocument, path: Path) -> tuple[Document, Pat
 
 
 def _has_equal_value(data: Any, path: Path, value: Any) -> bool:
-    """Whether the same is said at ``path``, if only in another type: 4 and "4"."""
+    """Whether ``path`` has an equal value, ignoring the type: 4 and "4"."""
     source_value = value_at(data, path) if _has_path(data, path) else None
     return isinstance(source_value, str | int | float) and str(source_value) == str(value)
 

@@ -1,0 +1,169 @@
+"""Work that replicas share by number: parts that nobody does, and files that all of them write.
+
+Sources: https://kubernetes.io/docs/tasks/job/indexed-parallel-processing-static/,
+https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes (volumes lock no files).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.jobs import (
+    format_count,
+    has_isolated_replicas,
+    is_mode_enabled,
+    list_replica_places,
+)
+from podplan.lint.analysis.launches import (
+    ContainerLaunch,
+    find_launch_on_replica,
+    find_launches,
+    get_last_index,
+)
+from podplan.lint.analysis.script_options import Given, Placed, given, of_program
+from podplan.lint.checks.outputs import mount_of, volume_of
+from podplan.lint.checks.registration import check
+from podplan.lint.target import LoweredJob, Target, Violation
+
+_NOUNS = "shard|part|partition|chunk|split|slice|bucket|fold"
+_INDEX = compile_lazily(
+    rf"(?:(?:this|my|current|cur)_)?(?P<noun>{_NOUNS})(?:_?(?:id|index|idx|number|no|num|rank))?"
+)
+_COUNT = compile_lazily(
+    rf"(?:(?:num|n|nr|total|total_num|number_of)_?)(?P<noun>{_NOUNS})s?"
+    rf"|(?P<plural>{_NOUNS})(?:s|_count|s_total|_total)"
+)
+_OUTPUT = compile_lazily(
+    r"(?:\w+_)?(?:out|outputs?|save|export|results?|dest|destination)(?:_?(?:file|path|to|name|filename))?"
+)
+_FILE = compile_lazily(
+    r"/.*\.(?:parquet|csv|tsv|jsonl?|npy|npz|pkl|pickle|h5|hdf5|pth?|safetensors|arrow|feather|tfrecords?|txt"
+    r"|bin|db|sqlite3?|lmdb|zip|tar|gz|zst)"
+)
+_SHARED_VOLUMES = ("persistentVolumeClaim", "nfs", "hostPath", "cephfs", "csi")
+
+
+class Share(NamedTuple):
+    """The parts that the replicas of a launch take, from ``first`` to ``last``, of ``count``."""
+
+    launch: ContainerLaunch
+    noun: str
+    first: int
+    last: int
+    number_option: Placed
+    count_option: Placed
+
+
+@check()
+def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Another number of parts than replicas.
+
+    Values: ``option``, ``count``, ``taken``, ``noun``, ``effect``.
+    """
+    job = target.job
+    if is_mode_enabled(job, "debug"):
+        return
+    shares = [share for launch in find_launches(job) for share in _iter_shares(job, launch)]
+    for noun in dict.fromkeys(share.noun for share in shares):
+        same = [share for share in shares if share.noun == noun]
+        taken = {number for one in same for number in range(one.first, one.last + 1)}
+        counts = {one.count_option.option.number for one in same}
+        total = same[0].count_option.option.number or 0
+        base = 1 if min(taken) == 1 and max(taken) == total else 0
+        if len(counts) != 1 or len(taken) < 2 or taken == set(range(base, total + base)):
+            continue
+        missing = sorted(set(range(total)) - taken)[:3]
+        effect = f"nobody does {noun} {missing[0]}" if missing else f"there is no {noun} {max(taken)}"
+        if base == 0 and not missing and max(taken) < total:
+            continue
+        values = {
+            "option": same[0].count_option.option.name,
+            "count": total,
+            "taken": format_count(len(taken), "replica"),
+            "noun": noun,
+            "effect": effect,
+        }
+        related = [(same[0].number_option.doc, same[0].number_option.path, f"the {noun} of a replica")]
+        related += list_replica_places(job)
+        yield Violation(
+            same[0].count_option.path,
+            values,
+            related,
+            doc=same[0].count_option.doc,
+            group=same[0].launch.group,
+        )
+
+
+def _iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Share]:
+    """The parts of a launch whose replicas count theirs, each by its own number."""
+    group = launch.group
+    end = find_launch_on_replica(launch, get_last_index(group))
+    if group.replicas < 2 or end is None or launch.invocation.is_conditional or launch.is_launcher:
+        return
+    final = {one.key: one for one in given(end.invocation.words)}
+    for noun, index, count in match_share(list(of_program(job, launch))):
+        other = final.get(index.option.key)
+        first, last = _read_number(index.option), _read_number(other) if other is not None else None
+        if first is not None and last is not None and last - first == group.replicas - 1:
+            yield Share(launch, noun, first, last, index, count)
+
+
+def match_share(options: list[Placed]) -> Iterator[tuple[str, Placed, Placed]]:
+    """The pairs of options that say which part a program does, and of how many: noun, index and count."""
+    for index in options:
+        found = _INDEX.fullmatch(index.option.last)
+        for count in options if found is not None and _read_number(index.option) is not None else ():
+            named = _COUNT.fullmatch(count.option.last)
+            noun = named["noun"] or named["plural"] if named is not None else ""
+            if found is not None and noun == found["noun"] and count.option.number and count is not index:
+                yield noun, index, count
+
+
+def _read_number(option: Given) -> int | None:
+    """A value as a whole number, which may be 0."""
+    value = option.value or ""
+    return int(value) if value.isdecimal() and len(value) < 8 else None
+
+
+@check()
+def shared_output_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A file that all replicas write with their own parts. Values: ``option``, ``path``, ``pods``."""
+    job = target.job
+    if is_mode_enabled(job, "debug") or not has_isolated_replicas(job):
+        return
+    for launch in find_launches(job):
+        group = launch.group
+        end = find_launch_on_replica(launch, get_last_index(group))
+        if group.replicas < 2 or end is None or launch.is_launcher or launch.invocation.is_conditional:
+            continue
+        final = {one.key: one.value for one in given(end.invocation.words)}
+        options = list(of_program(job, launch))
+        own = [one for one in options if final.get(one.option.key) != one.option.value]
+        for placed in options if own else ():
+            path = placed.option.value or ""
+            if _OUTPUT.fullmatch(placed.option.last) and _FILE.fullmatch(path) and placed not in own:
+                mount = _find_shared_mount(launch, path)
+                if mount is not None:
+                    values = {
+                        "option": placed.option.name,
+                        "path": path,
+                        "pods": format_count(group.replicas, "Pod"),
+                    }
+                    related = [
+                        (group.doc, (*launch.path, "volumeMounts", mount), "the volume that they share")
+                    ]
+                    related += list_replica_places(job)
+                    yield Violation(placed.path, values, related, doc=placed.doc, group=group)
+
+
+def _find_shared_mount(launch: ContainerLaunch, path: str) -> int | None:
+    """The index of the mount that holds a path, if all replicas see the same files there."""
+    found = mount_of(launch.container, path)
+    if found is None or "subPathExpr" in found[1]:
+        return None
+    volume = volume_of(launch.group, get_text(found[1], "name"))
+    is_shared = any(get_mapping(volume, kind) for kind in _SHARED_VOLUMES)
+    return found[0] if is_shared else None
