@@ -334,3 +334,16 @@ def test_loops_that_wait_for_each_process() -> None:
     started = "set -e; pids=(); for s in 1 2; do python a.py --seed $s & pids+=($!); done; "
     assert not said(in_shell(f'{started}for pid in "${{pids[@]}}"; do wait "$pid"; done'), "LIFE017")
     assert said(in_shell(f"{started}wait"), "LIFE017")
+
+
+def test_disks_in_memory_above_the_limit() -> None:
+    def made(size: str) -> Data:
+        pod = template(["python", "train.py"], 1)
+        pod["spec"]["containers"][0]["volumeMounts"].append({"name": "fast", "mountPath": "/fast"})
+        pod["spec"]["volumes"].append({"name": "fast", "emptyDir": {"medium": "Memory", "sizeLimit": size}})
+        return pytorch(pod)
+
+    assert said(made("300Gi"), "RES002") == [
+        "/fast may grow to 300Gi, and the memory limit of the Pod is 64Gi"
+    ]
+    assert not said(made("32Gi"), "RES002")

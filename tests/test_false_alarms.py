@@ -209,7 +209,6 @@ def test_a_number_with_an_exponent_is_meant_where_a_number_is_declared(tmp_path:
         "  params: {lr: {type: integer, default: 010}}",
         "  params: {lr: {type: integer, default: 0_17}}",
         "  params: {lr: {type: number, default: 1}}\n  env: {LR: 3e-4}",
-        "  matrix: {axes: {lr: [3e-4]}}",
     ],
 )
 def test_a_number_is_not_meant_where_none_is_declared(tmp_path: Path, line: str) -> None:

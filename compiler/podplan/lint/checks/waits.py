@@ -99,7 +99,8 @@ def _comes_surely(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
     own_images = _list_images(group)
     rules = [rule for _, rule in get_entries(spec_of(job), "failureRules")]
     return bool(found) and all(
-        _list_images(other) <= own_images and {other.replica_type: [index]} in rules for other, index in found
+        other is not group and _list_images(other) <= own_images and {other.replica_type: [index]} in rules
+        for other, index in found
     )
 
 

@@ -300,7 +300,7 @@ def _detect_line_break(text: str) -> str:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with edits that do not overlap, from the last to the first."""
+    """Return the text with edits that do not overlap, applied from the last to the first."""
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
