@@ -238,7 +238,7 @@ def find_kind(api_version: object, kind: object) -> GroupVersionKind | None:
 
 
 def is_kind_name(kind: object) -> bool:
-    """Whether some family has a kind of this name that podplan lowers."""
+    """Whether a family that is not common has a kind of this name that podplan lowers."""
     return isinstance(kind, str) and kind in _BARE_NAMES
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.core.typing import Any
-from podplan.kinds.registry import PACKAGES, find_kind, load_spec
+from podplan.kinds.registry import PACKAGES, find_kind, is_kind_name, load_spec
 from podplan.lint.admission_variables import ADMISSION_VARIABLES
 from podplan.lint.api_resources import API_RESOURCES, ApiResource
 from podplan.lint.cel.text import iter_variables, rename_variable
@@ -161,11 +161,13 @@ def _iter_used_variables(
 
 def _iter_match_conditions(scope: PolicyScope) -> Iterator[dict[str, str]]:
     if scope.level == "lowered":
-        jobs = [kind for kind in PACKAGES if has_traits_of(scope, kind)]
+        # Pods of a common kind, such as Job, may belong to anything in the cluster.
+        kinds_of_jobs = [kind for kind in PACKAGES if is_kind_name(kind.kind)]
+        jobs = [kind for kind in kinds_of_jobs if has_traits_of(scope, kind)]
         kinds = quote_list(job.kind for job in jobs)
         groups = dict.fromkeys(job.group for job in jobs)
         owners = " || ".join(f"o.apiVersion.startsWith('{group}/')" for group in groups)
-        if len(jobs) < len(PACKAGES):
+        if len(jobs) < len(kinds_of_jobs):
             owners = f"({owners}) && o.kind in {kinds}"
         label_condition = _LABEL_CONDITION.format(kinds=kinds)
         owner_condition = _OWNER_CONDITION.format(owners=owners)

@@ -17,7 +17,6 @@ from podplan.kinds.common.profile import join_words
 from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import (
     COMPILED_KINDS,
-    PACKAGES,
     GroupVersionKind,
     find_kind,
     load_module,
@@ -109,7 +108,7 @@ def find_refusals(data: Any) -> list[Diagnostic]:
     """Return why there can be no profile, or what the profile spells differently."""
     if not isinstance(data, dict) or not isinstance(data.get("spec", {}), dict):
         return [Diagnostic("PROF025", "this is not a job: its spec is not a mapping")]
-    versions = dict.fromkeys(kind.api_version for kind in PACKAGES)
+    versions = dict.fromkeys(kind.api_version for kind in COMPILED_KINDS.values())
     if data.get("apiVersion") not in versions:
         message = f"only jobs of {', '.join(versions)} can be imported, not {data.get('apiVersion')}"
         return [Diagnostic("PROF025", message, ("apiVersion",))]
