@@ -40,6 +40,8 @@ FOLDERS = sorted(folder for folder in COMPARED.iterdir() if folder.is_dir())
 CLEAN, DIFFERENT, WRONG = 0, 1, 2
 # What no object in a dump shows: Secrets are not compared.
 UNSEEN = {"secret.labels", "ssh.client-config"}
+# What a dump shows, but from which the template is not derived.
+NOT_PROPOSED = {"training-operator.init-template"}
 
 
 def inside(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +161,11 @@ def test_every_setting_is_found_in_what_it_makes(change: Change) -> None:
         document(change.cr), LoweringOptions(), real_of(change.cr, behavior_values=values)
     )
     found = find_adoption(before)
+    if change.id in NOT_PROPOSED:
+        assert before.differences
+        assert found.after.differences
+        assert not found.values
+        return
     assert found.after.differences == []
     assert bool(before.differences) == bool(found.values) == (change.id not in UNSEEN)
     assert set(found.options_by_difference) == set(range(len(before.differences)))

@@ -217,20 +217,20 @@ def test_a_value_that_may_be_secret_is_not_shown(git: Git, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("env: {LR: '0.1'}", "env: {LR: '0.2'}", 'env[LR] of J goes from "0.1" to "0.2" under'),
+        ("env: {LR: '0.1'}", "env: {LR: '0.2'}", 'env[LR] of J changes from "0.1" to "0.2" under'),
         (
             "run: [a.py, --lr=0.1]",
             "run: [a.py, --lr=0.2]",
-            'args of J goes from "--lr=0.1" to "--lr=0.2" under',
+            'args of J changes from "--lr=0.1" to "--lr=0.2" under',
         ),
-        ("run: [a.py, -x]", "run: [a.py, -x, -y]", 'args of J goes from "… -x" to "… -x -y" under'),
-        ("run: [a.py]", "run: [b.py, -y]", 'args of J goes from "a.py" to "b.py -y" under'),
-        ("env: {A: '1'}", "env: {A: '1', B: '2'}", 'env of J goes from "A" to "A B" under'),
-        ("env: {}", "env: {A: '1'}", 'env of J goes from nothing to "A" under'),
+        ("run: [a.py, -x]", "run: [a.py, -x, -y]", 'args of J changes from "… -x" to "… -x -y" under'),
+        ("run: [a.py]", "run: [b.py, -y]", 'args of J changes from "a.py" to "b.py -y" under'),
+        ("env: {A: '1'}", "env: {A: '1', B: '2'}", 'env of J changes from "A" to "A B" under'),
+        ("env: {}", "env: {A: '1'}", 'env of J changes from nothing to "A" under'),
         (
             f"run: {{exec: [bash, -c, '{'x' * 90}; a']}}",
             f"run: {{exec: [bash, -c, '{'x' * 90}; b']}}",
-            f'args of J goes from "…{"x" * 18}; a" to "…{"x" * 18}; b" under',
+            f'args of J changes from "…{"x" * 18}; a" to "…{"x" * 18}; b" under',
         ),
     ],
 )

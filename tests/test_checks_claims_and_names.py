@@ -100,7 +100,10 @@ def test_jobs_without_a_name_of_their_own_are_never_the_same() -> None:
 
 
 def test_the_third_copy_names_the_first() -> None:
-    first = "PyTorchTrainingJob/same is already in example.yaml:4, for the same namespace"
+    first = (
+        "PyTorchTrainingJob/same is already defined in example.yaml:4, for the same namespace: "
+        "they overwrite each other"
+    )
     assert messages("NAME002", job("same"), job("same"), job("same")) == [first, first]
 
 
@@ -110,7 +113,10 @@ def test_a_copy_in_another_file_is_told_with_the_file_and_the_line() -> None:
     texts = {file: before + emit_documents([job("same")]) for file, before in files.items()}
     sources = [parse_yaml(text.encode(), file) for file, text in texts.items()]
     found = check_sources(sources, PipelineSettings(policies=policies), Loader()).findings
-    first = "PyTorchTrainingJob/same is already in a.yaml:6, for the same namespace"
+    first = (
+        "PyTorchTrainingJob/same is already defined in a.yaml:6, for the same namespace: "
+        "they overwrite each other"
+    )
     assert [(one.location.file, one.message) for one in found if one.rule == "NAME002"] == [
         ("jobs/b.yaml", first),
         ("jobs/c.yaml", first),

@@ -373,7 +373,7 @@ def test_waits_without_an_end() -> None:
     [message] = said(waiting("localhost", "containers", 1), "GEN003")
     assert message.endswith("if nothing in its Pod answers")
     [message] = said(waiting("train-localhost-0", "containers", 1), "GEN003")
-    assert message.endswith("if the other Pod never comes")
+    assert message.endswith("if the other Pod never starts")
 
 
 def test_retries_of_replicas_that_are_no_single_group() -> None:

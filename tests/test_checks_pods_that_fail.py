@@ -134,11 +134,11 @@ def test_the_security_context_in_effect_counts(of_pod: Data, of_container: Data,
 @pytest.mark.parametrize(
     ("fields", "effect"),
     [
-        ({"livenessProbe": {"httpGet": {"port": "metrics"}}}, "a training that hangs is never restarted"),
+        ({"livenessProbe": {"httpGet": {"port": "metrics"}}}, "a training that hangs never restarts"),
         ({"readinessProbe": {"tcpSocket": {"port": "metrics"}}}, "never becomes ready"),
         ({"startupProbe": {"httpGet": {"port": "metrics"}}}, "never becomes ready"),
         ({"lifecycle": {"postStart": {"httpGet": {"port": "metrics"}}}}, "kills the container"),
-        ({"lifecycle": {"preStop": {"tcpSocket": {"port": "metrics"}}}}, "ended without it"),
+        ({"lifecycle": {"preStop": {"tcpSocket": {"port": "metrics"}}}}, "the container ends without it"),
     ],
 )
 def test_a_port_is_looked_for_in_its_own_container(fields: Data, effect: str) -> None:

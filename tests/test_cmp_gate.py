@@ -78,7 +78,7 @@ def test_jobs_and_manifests_are_looked_at_together(tmp_path: Path) -> None:
     assert "error SEC001 pod.yaml:4: " in refusal(where, included)
     told = refusal_with(where, included, ["--select", "GIT008", "--fail-on", "warning"])
     assert (
-        "warning GIT008 alone.yaml:3: GenericJob/alone is in sync wave 0 and needs ConfigMap/settings" in told
+        "warning GIT008 alone.yaml:3: GenericJob/alone is in sync wave 0 but needs ConfigMap/settings" in told
     )
 
 

@@ -13,7 +13,7 @@ from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Severity
 from podplan.core.provenance import TracedDocument
 from podplan.core.structural_diff import is_same_data
-from podplan.kinds.registry import COMPILED_KINDS, find_kind
+from podplan.kinds.registry import find_kind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
 from podplan.tools.importer.normalization import normalize_cr
@@ -215,7 +215,7 @@ SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", COMPILED_KINDS)
+@pytest.mark.parametrize("kind", SPECS)
 @settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:

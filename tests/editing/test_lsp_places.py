@@ -130,7 +130,7 @@ def test_fixes_are_offered_where_they_belong(project: Path) -> None:
             )
 
         [rename, remove, whole] = offered()  # without waiting for the findings
-        assert remove["title"] == "CR009: leave RANK away"
+        assert remove["title"] == "CR009: remove RANK"
         assert rename["kind"] == "quickfix"
         assert rename["edit"]["changes"][editor.uri(JOB)][0]["newText"] == "image"
         assert offered(only=["source.fixAll"]) == [whole] == offered(only=["source.fixAll.podplan"])

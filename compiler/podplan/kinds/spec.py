@@ -45,6 +45,8 @@ class ProposedOptions(NamedTuple):
     ``launch_flags`` its flags with the placeholders of their values. ``env`` are the variables that the
     controller sets: the first option whose condition, a path in the CR, is true, or that has none.
     ``hostfile_line`` is a line of the hostfile. ``shell_launcher`` is the launcher that a shell starts.
+    ``texts`` are options whose value is a part of a text in the Pods: the first group of a regular expression
+    that is searched in FIELD=TEXT.
     """
 
     training_containers: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class ProposedOptions(NamedTuple):
     env: tuple[tuple[Path, str], ...] = ()
     hostfile_line: str = ""
     shell_launcher: str = ""
+    texts: Mapping[str, str] = {}
 
 
 class CleanUp(NamedTuple):

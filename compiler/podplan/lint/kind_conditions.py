@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from podplan.core.lazy_regex import compile_lazily
 from podplan.kinds.registry import PACKAGES, GroupVersionKind, load_spec
 
-_CONDITION = compile_lazily(r"(!?)kindHas\('([a-z-]+)'\)")
+_CONDITION = compile_lazily(r"(!?)kindHas\('([a-z0-9-]+)'\)")
 
 
 def fill_kind_conditions(expression: str) -> str:

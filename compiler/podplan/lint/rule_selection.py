@@ -200,7 +200,8 @@ def require_known_rule(text: str, rules: Iterable[Rule]) -> None:
     """Raises UsageError where a code, prefix or name means none of the rules."""
     rules = list(rules)
     if not text or not (
-        text == "ALL" or any(rule.code.startswith(text) or rule.name == text for rule in rules)
+        text == "ALL"
+        or any(rule.code.startswith(text) or text in (rule.name, *rule.aliases) for rule in rules)
     ):
         raise UsageError(f'no rule has the code, prefix or name "{text}"{suggest_rule(text, rules)}')
 

@@ -7,11 +7,11 @@ selected Kubernetes version.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from functools import cache
 
 from podplan.core import bundled
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kinds.registry import COMPILED_KINDS, KIND_NAMES, OPERATOR_VERSIONS, GroupVersionKind, load_spec
 
@@ -27,7 +27,7 @@ STRUCTURAL_TEMPLATE = "PodTemplateSpec?structure"
 _DRAFT_URI = "https://json-schema.org/draft/2020-12/schema"
 _LOCAL_PREFIX = "#/$defs/"
 _COMMON_PREFIX = f"common.json{_LOCAL_PREFIX}"
-_SHARED_PREFIX = re.compile(r"([A-Za-z-]+)\.json#/\$defs/")
+_SHARED_PREFIX = compile_lazily(r"([A-Za-z-]+)\.json#/\$defs/")
 _KUBERNETES_PREFIX = "kubernetes:"
 
 

@@ -8,7 +8,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Behavior
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.kubeflow.training_kind import TrainingKind
-from podplan.kinds.spec import CleanUp, KindSpec, ReplicaTypesField
+from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
@@ -27,6 +27,11 @@ TRAITS = frozenset(
         "negative-retries-fail",
     )
 )
+_PROPOSED_TEXTS = {
+    "training-operator.scheduler-name": "^schedulerName=(.+)",
+    "training-operator.cluster-domain": r"\.svc\.([a-z0-9.-]+):[0-9]",
+    "training-operator.init-tries": r"\bseq ([0-9]+)\)",
+}
 PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
 
 
@@ -68,6 +73,7 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
             "main_replica_types": kind.main_types,
             "clean_up": CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
             "owner_label": "training.kubeflow.org/job-name",
+            "proposed_options": ProposedOptions(texts=_PROPOSED_TEXTS),
             **answers,
         }
     )

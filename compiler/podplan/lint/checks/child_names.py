@@ -37,16 +37,18 @@ LENGTH_CONSEQUENCES = {
 def child_name_too_long(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A name that is too long once the controller adds its suffix; the longest one, once per job.
 
-    Values: ``kind``, ``name``, ``length``, ``suffix``, ``most``, ``over``, ``consequence``. A kind whose
-    names do not depend on the uid has no suffix; then the last replica of a type may have a name that is too
-    long for a Service. A job whose uid is known has
-    its real names, and the API server's own rules are enough.
+    Values: ``kind``, ``name``, ``length``, ``suffix``, ``most``, ``over``, ``consequence``.
+    A kind whose names do not depend on the uid has no suffix; then the last replica of a type may have a name
+    that is too long for a Service. A job whose uid is known has its real names, and the API server's own
+    rules are enough.
     """
     job = target.job
     if job.cr is None or get_text(get_mapping(job.cr.data, "metadata"), "uid"):
         return
     kind_spec = find_kind_spec(job)
-    has_suffix = kind_spec is None or kind_spec.load_job_names is not None
+    has_suffix = (
+        kind_spec is None or kind_spec.load_job_names is not None or kind_spec.declaration is not None
+    )
     suffix, kinds = (params["suffix"], LENGTH_CONSEQUENCES) if has_suffix else (0, ("Service",))
     longest: tuple[int, str, ReplicaGroup] | None = None
     for group in job.groups:

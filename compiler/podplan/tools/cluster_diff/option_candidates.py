@@ -146,6 +146,18 @@ def propose_containers(comparison: ClusterDiff) -> Candidates:
         yield from ((id_, name) for name in container_names)
 
 
+def propose_texts(comparison: ClusterDiff) -> Candidates:
+    """Propose what the texts that differ say of an option."""
+    for difference in comparison.differences:
+        if difference.kind != "Pod" or not isinstance(difference.real, str):
+            continue
+        text = f"{difference.path[-1]}={difference.real}"
+        for id_, pattern in comparison.kind_spec.proposed_options.texts.items():
+            if match := re.search(pattern, text):
+                option = comparison.current_option(id_)
+                yield from _iter_option_values(option, [(match[1], {})])
+
+
 def propose_metadata(comparison: ClusterDiff) -> Candidates:
     """Propose labels and annotations: each key separately, with the current values of the others."""
     for kind, child in _OPTION_PREFIXES.items():
@@ -207,6 +219,7 @@ PROPOSERS: tuple[Callable[[ClusterDiff], Candidates], ...] = (
     propose_by_origin,
     options_from_files.propose_hosts,
     propose_containers,
+    propose_texts,
     options_from_files.propose_files,
     options_from_commands.propose_commands,
     options_from_commands.propose_variables,
