@@ -47,7 +47,8 @@ class PipelineSettings(NamedTuple):
 
     ``environments`` is "all" for profiles without and under each environment, "each" for under each, or
     names; None is for profiles without environments. ``inventory_path`` is the path of the ClusterInventory,
-    if the user set one; ``gitops_tool`` is the tool that the CRs are rendered for: none, argocd or flux.
+    if the user set one, and ``runtime_folders`` have the runtimes of the platform; ``gitops_tool`` is the
+    tool that the CRs are rendered for: none, argocd or flux.
     ``policies`` are the enabled ones; ``lint_config`` has exceptions by path and the rules for suppressions.
     """
 
@@ -56,6 +57,7 @@ class PipelineSettings(NamedTuple):
     param_values: Mapping[str, str] = {}
     lowering_options: LoweringOptions = LoweringOptions()
     inventory_path: str = ""
+    runtime_folders: tuple[str, ...] = ()
     gitops_tool: str = "none"
     policies: tuple[Policy, ...] = ()
     lint_config: LintConfig = LintConfig()
@@ -196,7 +198,7 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         return plan._replace(diagnostics=diagnostics)
     kind_spec = _find_kind_spec(cr)
     pod_group_api_version = kind_spec.pod_group_api_version if kind_spec is not None else ""
-    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
+    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader, settings)
     if unresolved:
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
     if kind_spec is not None and kind_spec.validate_references is not None:
@@ -246,7 +248,7 @@ def _lower_declared(
         relocate_diagnostic(problem, lambda path: ("metadata", *path)).in_document("cr", cr)
         for problem in kubernetes.validate_metadata(cr.data.get("metadata", {}), settings.kubernetes_version)
     ]
-    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
+    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader, settings)
     if unresolved:
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
     references = {**build_references(resolved), (): root_cursor(mapping)}
@@ -276,14 +278,15 @@ def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
 
 
 def _resolve_references(
-    plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader
+    plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader, settings: PipelineSettings
 ) -> tuple[tuple[ResolvedReference, ...], tuple[Diagnostic, ...]]:
     """Resolve the references of a CR; return the documents, and a diagnostic for each that is not found."""
     references = kind_spec.list_references(cr.data) if kind_spec is not None else ()
     resolved: list[ResolvedReference] = []
     unresolved: list[Diagnostic] = []
     for reference in references:
-        found = reader.find_referenced(reference, plan.item.doc)
+        folders = settings.runtime_folders if reference.is_runtime else ()
+        found = reader.find_referenced(reference, plan.item.doc, folders)
         if isinstance(found, Diagnostic):
             unresolved.append(found.in_document("cr", cr))
         else:

@@ -83,7 +83,9 @@ class RequiredReplicaType(NamedTuple):
 class Reference(NamedTuple):
     """A document that a CR refers to, and the path in the CR where its name is written.
 
-    An empty ``namespace`` matches any: the object has none, or the reference does not state it.
+    An empty ``namespace`` matches any: the object has none, or the reference does not state it. A runtime is
+    part of the platform: the folders of ``[runtimes]`` take precedence over the rest of the repository.
+    ``other_kinds`` of the same group are those that the reference might mean if it had another kind.
     """
 
     group: str
@@ -91,6 +93,8 @@ class Reference(NamedTuple):
     namespace: str
     name: str
     path: Path
+    is_runtime: bool = False
+    other_kinds: tuple[str, ...] = ()
 
 
 # The documents that a CR refers to, by the path in it where their names are written.
@@ -162,7 +166,8 @@ class KindSpec(NamedTuple):
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
     main_replica_types: tuple[str, ...] = ()
 
-    # Referenced documents.
+    # Referenced documents; the kinds whose CRs refer to documents of this kind.
+    referring_kinds: tuple[str, ...] = ()
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
     declaration: TracedDocument | None = None
     validate_references: Callable[[Cursor, References], Iterator[Diagnostic]] | None = None

@@ -10,6 +10,7 @@ from podplan.kinds.trainer.validation import validate_references, validate_train
 
 _GROUP = "trainer.kubeflow.org"
 CLUSTER_KIND = "ClusterTrainingRuntime"
+RUNTIME_KINDS = (CLUSTER_KIND, "TrainingRuntime")
 
 
 def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
@@ -17,12 +18,10 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
     metadata, written = cr.get("metadata") or {}, (cr.get("spec") or {}).get("runtimeRef") or {}
     kind = written.get("kind") or CLUSTER_KIND
     namespace = "" if kind == CLUSTER_KIND else str(metadata.get("namespace") or "")
-    group = str(written.get("apiGroup") or _GROUP)
-    return (
-        Reference(
-            group, str(kind), namespace, str(written.get("name") or ""), ("spec", "runtimeRef", "name")
-        ),
-    )
+    group, name = str(written.get("apiGroup") or _GROUP), str(written.get("name") or "")
+    path = ("spec", "runtimeRef", "name")
+    others = tuple(one for one in RUNTIME_KINDS if one != kind)
+    return (Reference(group, str(kind), namespace, name, path, is_runtime=True, other_kinds=others),)
 
 
 SPEC = KindSpec(

@@ -10,4 +10,5 @@ SPEC = KindSpec(
     option_prefix="trainer",
     validate_cr=validate_runtime,
     unknown_field_rule="SCHEMA012",
+    referring_kinds=("TrainJob",),
 )

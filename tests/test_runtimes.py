@@ -1,0 +1,112 @@
+"""The runtimes of TrainJobs: which of several counts, and what is said about one that is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.declared import lay_out
+from tests.editor import Editor
+from tests.golden_cases import podplan
+
+TRAIN_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert, namespace: team}
+spec:
+  runtimeRef: {name: torch}
+  trainer: {numNodes: 2}
+"""
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec:
+              template:
+                spec: {containers: [{name: node, image: registry.example.com/train:1.0.0}]}
+"""
+CONFIG = '[runtimes]\npaths = ["platform/a"]\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    files = {
+        "jobs/bert.yaml": TRAIN_JOB,
+        "platform/a/torch.yaml": RUNTIME,
+        "platform/b/torch.yaml": RUNTIME.replace("train:1.0.0", "train:2.0.0"),
+    }
+    lay_out(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def find_rules(*rules: str) -> list[str]:
+    result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+    return [f"{one['line']} {one['rule']}" for one in result["findings"] if one["rule"] in rules]
+
+
+def find_message(rule: str) -> str:
+    result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+    (found,) = [one for one in result["findings"] if one["rule"] == rule]
+    return f"{found['message']} | {found['help']}"
+
+
+def test_the_folders_of_the_configuration_take_precedence(folder: Path) -> None:
+    assert find_rules("CR901", "CR902") == ["5 CR902"]
+    (folder / "podplan.toml").write_text(CONFIG)
+    assert find_rules("CR901", "CR902") == []
+    assert "train:1.0.0" in podplan("lower", "jobs").out
+    (folder / "podplan.toml").write_text(CONFIG.replace("/a", "/b"))
+    assert "train:2.0.0" in podplan("lower", "jobs").out
+
+
+def test_excluded_folders_of_the_configuration_are_read(folder: Path) -> None:
+    (folder / "podplan.toml").write_text('exclude = ["platform"]\n')
+    assert find_rules("CR901", "CR902") == ["5 CR901"]
+    (folder / "podplan.toml").write_text(f'exclude = ["platform"]\n{CONFIG}')
+    assert find_rules("CR901", "CR902") == []
+
+
+def test_runtimes_elsewhere_in_the_repository_count_too(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "platform/a/torch.yaml").unlink()
+    assert "train:2.0.0" in podplan("lower", "jobs").out
+
+
+@pytest.mark.parametrize("path", ["platform/none", "../elsewhere"])
+def test_a_folder_that_does_not_exist_or_is_outside_ends_the_run(folder: Path, path: str) -> None:
+    (folder / "podplan.toml").write_text(CONFIG.replace("platform/a", path))
+    result = podplan("check", "jobs")
+    assert result.code == 2
+    assert "podplan.toml:2" in result.err or "there is no folder" in result.err
+
+
+def test_a_runtime_of_the_other_kind_is_named(folder: Path) -> None:
+    text = RUNTIME.replace("ClusterTrainingRuntime", "TrainingRuntime")
+    (folder / "platform/a/torch.yaml").write_text(text)
+    (folder / "platform/b/torch.yaml").unlink()
+    message = find_message("CR901")
+    assert message.startswith('ClusterTrainingRuntime "torch" is not in this repository')
+    assert message.endswith(
+        "platform/a/torch.yaml has a TrainingRuntime of this name: write kind: TrainingRuntime"
+    )
+
+
+def test_an_edit_of_a_runtime_checks_its_jobs_again(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    with Editor(folder) as editor:
+        editor.start()
+        editor.open("platform/a/torch.yaml")
+        assert "IMG002" not in [one["code"] for one in editor.diagnostics("platform/a/torch.yaml")]
+        editor.change("platform/a/torch.yaml", RUNTIME.replace("train:1.0.0", "train:latest"))
+        assert "IMG002" in [one["code"] for one in editor.diagnostics("platform/a/torch.yaml")]
