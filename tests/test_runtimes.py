@@ -110,3 +110,59 @@ def test_an_edit_of_a_runtime_checks_its_jobs_again(folder: Path) -> None:
         assert "IMG002" not in [one["code"] for one in editor.diagnostics("platform/a/torch.yaml")]
         editor.change("platform/a/torch.yaml", RUNTIME.replace("train:1.0.0", "train:latest"))
         assert "IMG002" in [one["code"] for one in editor.diagnostics("platform/a/torch.yaml")]
+
+
+# --- versions of Trainer
+
+OVERRIDE = """\
+  podTemplateOverrides:
+    - targetJobs: [{name: node}]
+      metadata: {labels: {a: b}}
+      spec: {nodeSelector: {pool: gpu}}
+"""
+
+
+def set_version(folder: Path, version: str) -> None:
+    section = f'[lowering."trainer.kubeflow.org"]\nversion = "{version}"\n'
+    (folder / "podplan.toml").write_text(f"{CONFIG}\n{section}")
+
+
+@pytest.mark.parametrize(
+    ("version", "rules"), [("2.1", []), ("2.2", ["7 SCHEMA012"]), ("2.3", ["7 SCHEMA012"])]
+)
+def test_overrides_of_templates_count_only_in_their_version(
+    folder: Path, version: str, rules: list[str]
+) -> None:
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB + OVERRIDE)
+    set_version(folder, version)
+    assert find_rules("SCHEMA001", "SCHEMA002", "SCHEMA009", "SCHEMA012") == rules
+    assert ("pool: gpu" in podplan("lower", "jobs").out) == (version == "2.1")
+
+
+@pytest.mark.parametrize(
+    ("job", "rules"),
+    [
+        (TRAIN_JOB + OVERRIDE.replace("name: node", "name: nodes"), ["8 SCHEMA009"]),
+        (TRAIN_JOB.replace("numNodes: 2", "numProcPerNode: xpu"), ["6 SCHEMA004"]),
+        (TRAIN_JOB.replace("numNodes: 2", "numProcPerNode: auto"), []),
+        (TRAIN_JOB.replace("numNodes: 2", "env: [{name: PET_NNODES, value: a}]"), []),
+        (TRAIN_JOB.replace("numNodes: 2", "numProcPerNode: 1, env: [{name: PET_NNODES}]"), ["6 SCHEMA009"]),
+    ],
+)
+def test_refusals_of_the_oldest_version(folder: Path, job: str, rules: list[str]) -> None:
+    (folder / "jobs/bert.yaml").write_text(job)
+    set_version(folder, "2.1")
+    assert find_rules("SCHEMA002", "SCHEMA004", "SCHEMA009", "SCHEMA012") == rules
+
+
+@pytest.mark.parametrize(("version", "cpu"), [("2.2", False), ("2.3", True)])
+def test_resources_of_the_runtime_stay_since_they_are_merged(folder: Path, version: str, cpu: bool) -> None:
+    limits = "train:1.0.0, resources: {limits: {cpu: 7}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", limits))
+    job = TRAIN_JOB.replace("numNodes: 2", "resourcesPerNode: {limits: {nvidia.com/gpu: 1}}")
+    (folder / "jobs/bert.yaml").write_text(job)
+    set_version(folder, version)
+    pods = podplan("lower", "jobs").out
+    assert 'nvidia.com/gpu: "1"' in pods
+    assert ('cpu: "7"' in pods) == cpu
+    assert ("bert-runtime-snapshot" in pods) == (version == "2.3")

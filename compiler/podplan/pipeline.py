@@ -184,7 +184,8 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     assert cr is not None
     if plan.item.declared_kind is not None:
         return _lower_declared(plan, cr, plan.item.declared_kind, settings, reader)
-    validation = validate_cr(cr.data, settings.kubernetes_version)
+    operator_versions = settings.lowering_options.operator_versions
+    validation = validate_cr(cr.data, settings.kubernetes_version, operator_versions)
     diagnostics = (
         *plan.diagnostics,
         *(problem.in_document("cr", cr) for problem in validation.diagnostics),
@@ -202,7 +203,10 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     if unresolved:
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
     if kind_spec is not None and kind_spec.validate_references is not None:
-        mismatches = list(kind_spec.validate_references(root_cursor(cr), build_references(resolved)))
+        references = build_references(resolved)
+        mismatches = list(
+            kind_spec.validate_references(root_cursor(cr), references, settings.lowering_options)
+        )
         diagnostics = (*diagnostics, *(one.in_document("cr", cr) for one in mismatches))
         if any(one.rule == "CR900" for one in mismatches):
             return plan._replace(diagnostics=diagnostics, references=resolved)

@@ -128,9 +128,11 @@ class KindSpec(NamedTuple):
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
 
-    # The form of a CR: the file in schemas/ if its name is not the kind, the diagnostics that no schema can
-    # express (of the CR, in a dialect), the rule for unknown fields, and paths.
+    # The form of a CR: the file in schemas/ if its name is not the kind, by version of the operator the file
+    # in schemas/versions/ with what differs there, the diagnostics that no schema can express (of the CR, in
+    # a dialect or, with such a file, the version), the rule for unknown fields, and paths.
     schema: str = ""
+    version_schemas: Mapping[str, str] = {}
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
     superseded_dialect: str = ""
@@ -170,7 +172,7 @@ class KindSpec(NamedTuple):
     referring_kinds: tuple[str, ...] = ()
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
     declaration: TracedDocument | None = None
-    validate_references: Callable[[Cursor, References], Iterator[Diagnostic]] | None = None
+    validate_references: Callable[[Cursor, References, LoweringOptions], Iterator[Diagnostic]] | None = None
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

@@ -47,6 +47,10 @@ class JobSet(NamedTuple):
         return (str(written.value), (written,)) if written.value else (self.name, self.name_causes)
 
 
+GROUP = "jobset.x-k8s.io"
+_WITHOUT_PRIORITY_LABELS = "0.10"  # the version that labels only Pods with an exclusive placement
+
+
 class ReplicatedJob(NamedTuple):
     """A replicated job, and how many Jobs there are in all before it and in its group."""
 
@@ -117,7 +121,8 @@ def _find_placement(jobset: JobSet, replicated: ReplicatedJob) -> Placement:
     for place in _list_annotations(jobset, replicated.entry.get("template")):
         if place.get(TOPOLOGY_ANNOTATION).exists:
             return Placement(place.get(TOPOLOGY_ANNOTATION), place.get(NODE_SELECTOR_ANNOTATION))
-    return Placement()
+    version = jobset.options._replace(group=GROUP).find_operator_version("")
+    return Placement(labels_all_pods=version != _WITHOUT_PRIORITY_LABELS)
 
 
 def _list_annotations(jobset: JobSet, template: Cursor) -> tuple[Cursor, ...]:

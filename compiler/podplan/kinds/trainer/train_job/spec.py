@@ -27,6 +27,7 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
 SPEC = KindSpec(
     plural="trainjobs",
     option_prefix="trainer",
+    version_schemas={"2.1": "TrainJob.2.1", "2.2": "TrainJob.2.2"},
     validate_cr=validate_train_job,
     validate_references=validate_references,
     unknown_field_rule="SCHEMA012",

@@ -8,6 +8,7 @@ from podplan.kinds.trainer.validation import validate_runtime
 SPEC = KindSpec(
     plural="trainingruntimes",
     option_prefix="trainer",
+    version_schemas={"2.1": "TrainingRuntime.2.1", "2.2": "TrainingRuntime.2.2"},
     validate_cr=validate_runtime,
     unknown_field_rule="SCHEMA012",
     referring_kinds=("TrainJob",),
