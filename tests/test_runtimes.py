@@ -166,3 +166,49 @@ def test_resources_of_the_runtime_stay_since_they_are_merged(folder: Path, versi
     assert 'nvidia.com/gpu: "1"' in pods
     assert ('cpu: "7"' in pods) == cpu
     assert ("bert-runtime-snapshot" in pods) == (version == "2.3")
+
+
+# --- torchtune
+
+
+def tune(folder: Path, trainer: str, name: str = "torchtune-llama3.2-1b") -> None:
+    command = 'command: [tune, run, "output_dir=/workspace/output"], resources: {limits: {nvidia.com/gpu: 2}}'
+    runtime = RUNTIME.replace("name: torch}", f"name: {name}}}").replace("train:1.0.0", f"t:1, {command}")
+    job = TRAIN_JOB.replace("name: torch", f"name: {name}").replace("numNodes: 2", trainer)
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    (folder / "jobs/bert.yaml").write_text(job.replace("trainer: {", "trainer: {command: [tune, run], "))
+    (folder / "podplan.toml").write_text(CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("args", "recipe", "config"),
+    [
+        ("[]", "full_finetune_distributed", "llama3_2/1B_full"),
+        ('["model.lora_attn_modules=[q_proj]"]', "lora_finetune_distributed", "llama3_2/1B_lora"),
+        ('["model.quantize_base=False"]', "full_finetune_distributed", "llama3_2/1B_full"),
+    ],
+)
+def test_adapters_choose_the_recipe(folder: Path, args: str, recipe: str, config: str) -> None:
+    tune(folder, f"args: {args}")
+    pods = podplan("lower", "jobs").out
+    assert f"- {recipe}\n" in pods
+    assert f"- {config}\n" in pods
+    assert "output_dir=/workspace/output" in pods
+
+
+@pytest.mark.parametrize(
+    ("trainer", "name", "rules"),
+    [
+        ("numNodes: 2", "torchtune-llama3.2-1b", ["6 SCHEMA005"]),
+        ("numNodes: 2", "torchtune-llama3.3-70b", []),
+        ("numNodes: 2, args: [model.lora_attn_modules=a]", "torchtune-llama3.3-70b", ["6 SCHEMA009"]),
+        ("numNodes: 1", "torch", ["5 SCHEMA004"]),
+        ("args: [output_dir=/a]", "torchtune-llama3.2-1b", ["6 SCHEMA009"]),
+        ("args: [model.quantize_base=True]", "torchtune-llama3.2-1b", ["6 SCHEMA009"]),
+        ("args: [model.quantize_base=True], numProcPerNode: 1", "torchtune-llama3.2-1b", []),
+        ("args: [model.quantize_base=True]", "torchtune-qwen2.5-1.5b", ["6 SCHEMA009"]),
+    ],
+)
+def test_refusals_of_torchtune(folder: Path, trainer: str, name: str, rules: list[str]) -> None:
+    tune(folder, trainer, name)
+    assert find_rules("SCHEMA004", "SCHEMA005", "SCHEMA009") == rules

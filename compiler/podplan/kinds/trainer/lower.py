@@ -62,7 +62,7 @@ def _choose_job_set_version(train_job: TrainJob) -> LoweringOptions:
 
 def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
     """The jobs as the plugins of Trainer leave them, and the other objects that these create."""
-    jobs = [_apply_trainer(train_job, one) for one in _count_nodes(train_job, parse_jobs(train_job.template))]
+    jobs = [_apply_trainer(train_job, one) for one in count_nodes(train_job, parse_jobs(train_job.template))]
     jobs = [_apply_initializers(train_job, one) for one in jobs]
     others: list[ReplicaGroup] = []
     policy = train_job.policy
@@ -78,7 +78,7 @@ def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
     return jobs, [*others, *groups]
 
 
-def _count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+def count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     """The jobs with the numbers of nodes that trainer or the policy of the runtime state."""
     policy, written = train_job.policy, train_job.trainer.get("numNodes")
     if not policy.exists:

@@ -16,6 +16,7 @@ class Version(NamedTuple):
     ``job_set`` is the version of JobSet that it is released with, ``policies`` are those of runtimes.
     ``has_patches``: a TrainJob changes its runtime with runtimePatches, else with podTemplateOverrides,
     labels and annotations. ``adds_patched_jobs``: a patch of a job that the runtime does not have adds it.
+    ``reads_values``: arguments of torchtune count by their values, and are validated; else by their names.
     ``injects_variables``: a torch runtime names further containers that get the variables.
     ``has_process_words``: numProcPerNode may be auto, cpu or gpu, and a torch runtime may state it.
     ``has_last_word``: the variables of trainer replace those of the controller. ``has_claims``: its
@@ -28,6 +29,7 @@ class Version(NamedTuple):
     has_snapshot: bool = True
     merges_resources: bool = True
     has_key_modes: bool = True
+    reads_values: bool = True
     injects_variables: bool = True
     needs_initializer_volume: bool = True
     adds_patched_jobs: bool = True
@@ -43,6 +45,7 @@ _V22 = Version(
     has_snapshot=False,
     merges_resources=False,
     has_key_modes=False,
+    reads_values=False,
     injects_variables=False,
     needs_initializer_volume=False,
     adds_patched_jobs=False,
