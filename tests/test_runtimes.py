@@ -212,3 +212,101 @@ def test_adapters_choose_the_recipe(folder: Path, args: str, recipe: str, config
 def test_refusals_of_torchtune(folder: Path, trainer: str, name: str, rules: list[str]) -> None:
     tune(folder, trainer, name)
     assert find_rules("SCHEMA004", "SCHEMA005", "SCHEMA009") == rules
+
+
+# --- pitfalls
+
+PYTHON = "command: [python3, train.py]"
+TORCHRUN = "command: [torchrun, train.py]"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "job", "rules"),
+    [
+        ("numNodes: 1, torch", "numNodes: 2, " + TORCHRUN, []),
+        ("numNodes: 2, torch", "", ["5 CR904"]),
+        ("numNodes: 1, torch", "", []),
+        ("numNodes: 2, jax", "", ["5 CR904"]),
+        ("numNodes: 1, torch", "numNodes: 2, " + PYTHON, ["6 CR905"]),
+        ("numNodes: 1, torch", PYTHON, []),
+        ("numNodes: 1, jax", "numNodes: 2, " + PYTHON, []),
+    ],
+)
+def test_pitfalls_of_variables(folder: Path, runtime: str, job: str, rules: list[str]) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("numNodes: 1, torch", runtime))
+    trainer = f"  trainer: {{{job}}}\n" if job else ""
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("  trainer: {numNodes: 2}\n", trainer))
+    assert find_rules("CR904", "CR905", "CR906", "CR907", "CR908", "CR909") == rules
+
+
+@pytest.mark.parametrize(
+    ("job", "rules"),
+    [
+        ("resourcesPerNode: {limits: {cpu: 4}}", ["6 CR907"]),
+        ("resourcesPerNode: {limits: {cpu: 4}}, numProcPerNode: 2", []),
+        ("resourcesPerNode: {limits: {cpu: 4, nvidia.com/gpu: 2}}", []),
+    ],
+)
+@pytest.mark.parametrize(
+    ("version", "word"), [("2.3", "keeps nvidia.com/gpu: 2"), ("2.2", "loses nvidia.com/gpu")]
+)
+def test_gpus_that_resources_hide(folder: Path, job: str, rules: list[str], version: str, word: str) -> None:
+    gpus = "train:1.0.0, resources: {limits: {nvidia.com/gpu: 2}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", gpus))
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("numNodes: 2", job))
+    set_version(folder, version)
+    assert find_rules("CR907") == rules
+    if rules:
+        assert word in find_message("CR907")
+
+
+def test_a_subdomain_hides_the_coordinator(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    network = "    spec:\n      network: {subdomain: train}\n"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("    spec:\n", network, 1))
+    assert find_rules("CR906") == ["5 CR906"]
+    assert "bert-node-0-0.bert" in find_message("CR906")
+
+
+def test_a_deprecated_runtime_is_named(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    label = "name: torch, labels: {trainer.kubeflow.org/support: deprecated}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("name: torch}", label))
+    assert find_rules("CR909") == ["5 CR909"]
+
+
+MPI_RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 1, mpi: {runLauncherAsNode: true}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template: {spec: {template: {spec: {containers: [{name: node, image: "example.com/m:1"}]}}}}
+        - name: launcher
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec: {template: {spec: {containers: [{name: node, image: "example.com/m:1"}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("runtime", "nodes", "rules"),
+    [
+        (MPI_RUNTIME, 1, ["6 CR908"]),
+        (MPI_RUNTIME, 2, []),
+        (MPI_RUNTIME.replace("numNodes: 1", "numNodes: 2").replace("true", "false"), 2, ["5 CR908"]),
+        (MPI_RUNTIME.replace("true", "false"), 2, []),
+    ],
+)
+def test_nodes_of_mpi(folder: Path, runtime: str, nodes: int, rules: list[str]) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    gpus = "resourcesPerNode: {limits: {nvidia.com/gpu: 2}}"
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("numNodes: 2", f"numNodes: {nodes}, {gpus}"))
+    assert find_rules("CR908") == rules
+    assert (find_rules("RES009") == []) == ("true" in runtime)  # a launcher in its hostfile trains

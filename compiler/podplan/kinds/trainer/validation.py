@@ -15,9 +15,17 @@ from podplan.core.typing import Any
 from podplan.kinds.batch.validation import is_manager
 from podplan.kinds.jobset.validation import validate_job_set_spec
 from podplan.kinds.spec import References
-from podplan.kinds.trainer.job import build_train_job
-from podplan.kinds.trainer.job_set_template import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER_STEP, parse_jobs
+from podplan.kinds.trainer.job import TrainJob, build_train_job
+from podplan.kinds.trainer.job_set_template import (
+    ANCESTOR_LABEL,
+    LAUNCHER,
+    NODE,
+    TRAINER_STEP,
+    Job,
+    parse_jobs,
+)
 from podplan.kinds.trainer.lower import count_nodes
+from podplan.kinds.trainer.pitfalls import iter_pitfalls
 from podplan.kinds.trainer.torchtune import is_torchtune, validate_torchtune
 from podplan.kinds.trainer.versions import DEFAULT_VERSION, VERSIONS, Version
 from podplan.kubernetes import names
@@ -196,24 +204,20 @@ def validate_references(cr: Cursor, references: References, options: LoweringOpt
                     )
     yield from _validate_initializers(cr, runtime, version)
     yield from _validate_mpi(cr, runtime)
-    yield from _validate_torchtune(cr, runtime, options, version)
+    train_job = build_train_job(cr, runtime, options._replace(group=_GROUP))
+    jobs = count_nodes(train_job, parse_jobs(train_job.template))
+    yield from _validate_torchtune(train_job, jobs)
+    yield from iter_pitfalls(train_job, jobs)
     if not version.has_patches:
         yield from _validate_overrides(cr, runtime)
     if version.has_process_words:
         yield from _validate_process_words(cr, policy)
 
 
-def _validate_torchtune(
-    cr: Cursor, runtime: Cursor, options: LoweringOptions, version: Version
-) -> Iterator[Diagnostic]:
-    processes = cr.get("spec", "trainer", "numProcPerNode")
-    if not runtime.get("spec", "mlPolicy", "torch").exists or (
-        version.has_process_words and not processes.exists
-    ):
-        return
-    train_job = build_train_job(cr, runtime, options._replace(group=_GROUP))
-    if is_torchtune(train_job):
-        for job in count_nodes(train_job, parse_jobs(train_job.template)):
+def _validate_torchtune(train_job: TrainJob, jobs: list[Job]) -> Iterator[Diagnostic]:
+    is_unchecked = train_job.version.has_process_words and not train_job.trainer.get("numProcPerNode").exists
+    if train_job.policy.get("torch").exists and is_torchtune(train_job) and not is_unchecked:
+        for job in jobs:
             if job.ancestor == TRAINER_STEP:
                 yield from validate_torchtune(train_job, job)
 
