@@ -171,7 +171,7 @@ def test_the_exit_code_goes_by_what_is_reported(there: Path) -> None:
 
 @pytest.fixture
 def gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files of the gallery, in a repository; two jobs in one file, of which only the second has a base."""
+    """The files of the gallery, in a repository, and two jobs in one file, the second one with a base."""
     folder = tmp_path / "gallery"
     shutil.copytree(FIXTURES / "gallery", folder)
     put(folder, "two.yaml", TWO_JOBS)
@@ -198,7 +198,7 @@ def test_what_is_not_evaluated_would_not_be_reported(
     for file in gallery:
         quick = json.loads(podplan(*asked, file).out)
         with monkeypatch.context() as patched:
-            patched.setattr(change_filter, "_has_only_jobs", lambda path: False)
+            patched.setattr(change_filter, "_has_only_jobs", lambda _: False)
             complete = json.loads(podplan(*asked, file).out)
         assert quick["findings"] == complete["findings"], file
         evaluated_less += quick["summary"]["notChecked"] != complete["summary"]["notChecked"]
