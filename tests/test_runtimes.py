@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
+from podplan.kinds.change_effects import compute_change_effect
 from tests.declared import lay_out
 from tests.editor import Editor
+from tests.git import commit, git_in
 from tests.golden_cases import podplan
 
 TRAIN_JOB = """\
@@ -310,3 +313,62 @@ def test_nodes_of_mpi(folder: Path, runtime: str, nodes: int, rules: list[str]) 
     (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("numNodes: 2", f"numNodes: {nodes}, {gpus}"))
     assert find_rules("CR908") == rules
     assert (find_rules("RES009") == []) == ("true" in runtime)  # a launcher in its hostfile trains
+
+
+# --- changes
+
+
+def compute_level(kind: str, old: str, new: str) -> str:
+    api_version, _, spec = kind.rpartition("/")
+    crs = (
+        yaml.safe_load(f"{{apiVersion: {api_version}, kind: {spec}, spec: {text}}}") for text in (old, new)
+    )
+    return compute_change_effect(*crs).level
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "level"),
+    [
+        (
+            "trainer.kubeflow.org/v1alpha1/TrainJob",
+            "{trainer: {numNodes: 1}}",
+            "{trainer: {numNodes: 2}}",
+            "re-run",
+        ),
+        ("trainer.kubeflow.org/v1alpha1/TrainJob", "{suspend: true}", "{suspend: false}", "in-place"),
+        ("trainer.kubeflow.org/v1alpha1/TrainJob", "{}", "{runtimePatches: [{manager: a/b}]}", "re-run"),
+        (
+            "trainer.kubeflow.org/v1alpha1/TrainJob",
+            "{suspend: true}",
+            "{suspend: true, runtimePatches: [{manager: a/b}]}",
+            "in-place",
+        ),
+        (
+            "trainer.kubeflow.org/v1alpha1/TrainingRuntime",
+            "{mlPolicy: {numNodes: 1}}",
+            "{mlPolicy: {}}",
+            "none",
+        ),
+        ("jobset.x-k8s.io/v1alpha2/JobSet", "{}", "{ttlSecondsAfterFinished: 3}", "in-place"),
+        ("jobset.x-k8s.io/v1alpha2/JobSet", "{}", "{replicatedJobs: []}", "re-run"),
+        ("batch/v1/Job", "{parallelism: 1}", "{parallelism: 2}", "in-place"),
+        ("batch/v1/Job", "{backoffLimit: 1}", "{}", "in-place"),
+        ("batch/v1/Job", "{completionMode: Indexed}", "{}", "re-run"),
+    ],
+)
+def test_changes_of_jobs_that_run(kind: str, old: str, new: str, level: str) -> None:
+    assert compute_level(kind, old, new) == level
+
+
+def test_diff_shows_what_a_runtime_changes_in_the_jobs(folder: Path) -> None:
+    (folder / ".git").rmdir()
+    git = git_in(folder)
+    git("init", "-q")
+    (folder / "podplan.toml").write_text(CONFIG)
+    commit(git, "start")
+    runtime = RUNTIME.replace("containers:", "schedulerName: gang, containers:")
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    result = json.loads(podplan("diff", "--base", "HEAD", "--format", "json").out)
+    (job,) = [one for one in result["jobs"] if one["file"] == "jobs/bert.yaml"]
+    assert job["what"] == "changed"
+    assert any("gang" in json.dumps(one) for one in result["changes"] if "bert" in json.dumps(one))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.typing import Any
+from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.spec import KindSpec, Reference
 from podplan.kinds.trainer.validation import validate_references, validate_train_job
+
+if TYPE_CHECKING:
+    from podplan.kinds.change_effects import ChangeRules
+
 
 _GROUP = "trainer.kubeflow.org"
 CLUSTER_KIND = "ClusterTrainingRuntime"
@@ -24,8 +28,15 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
     return (Reference(group, str(kind), namespace, name, path, is_runtime=True, other_kinds=others),)
 
 
+def load_change_rules() -> ChangeRules:
+    from podplan.kinds.trainer.change_effects import CHANGE_RULES
+
+    return CHANGE_RULES
+
+
 SPEC = KindSpec(
     plural="trainjobs",
+    load_change_rules=load_change_rules,
     option_prefix="trainer",
     version_schemas={"2.1": "TrainJob.2.1", "2.2": "TrainJob.2.2"},
     validate_cr=validate_train_job,
