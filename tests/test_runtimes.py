@@ -373,3 +373,22 @@ def test_diff_shows_what_a_runtime_changes_in_the_jobs(folder: Path) -> None:
     assert job["what"] == "changed"
     changed = [(one["kind"], one["path"], one["after"]) for one in result["changes"]]
     assert ("Pod", "/spec/schedulerName", "gang") in changed
+
+
+def test_a_train_job_of_a_queue_is_not_committed_as_suspended(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    suspended = TRAIN_JOB + "  suspend: true\n"
+    (folder / "jobs/bert.yaml").write_text(suspended)
+    assert find_rules("GIT070") == []
+    labels = "namespace: team, labels: {kueue.x-k8s.io/queue-name: q}}"
+    (folder / "jobs/bert.yaml").write_text(suspended.replace("namespace: team}", labels))
+    assert find_rules("GIT070") == ["7 GIT070"]
+
+
+def test_idle_gpus_of_a_runtime_are_found(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    gpus = "train:1.0.0, command: [torchrun, train.py], resources: {limits: {nvidia.com/gpu: 8}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", gpus))
+    assert find_rules("DIST001") == []
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("Nodes: 2", "Nodes: 2, numProcPerNode: 1"))
+    assert len(find_rules("DIST001")) == 1

@@ -20,6 +20,8 @@ def load_change_rules() -> ChangeRules:
 SPEC = KindSpec(
     plural="jobs",
     load_change_rules=load_change_rules,
+    traits=frozenset(("suspend",)),
+    run_policy_path=("spec",),
     option_prefix="job",
     validate_cr=validate_job,
     owner_label="batch.kubernetes.io/job-name",

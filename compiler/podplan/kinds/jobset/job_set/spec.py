@@ -19,6 +19,8 @@ def load_change_rules() -> ChangeRules:
 SPEC = KindSpec(
     plural="jobsets",
     load_change_rules=load_change_rules,
+    traits=frozenset(("suspend",)),
+    run_policy_path=("spec",),
     option_prefix="jobset",
     validate_cr=validate_job_set,
     unknown_field_rule="SCHEMA012",

@@ -42,7 +42,8 @@ SPEC = KindSpec(
     validate_cr=validate_train_job,
     validate_references=validate_references,
     unknown_field_rule="SCHEMA012",
-    traits=frozenset(("training",)),
+    traits=frozenset(("training", "suspend")),
+    run_policy_path=("spec",),
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
 )
