@@ -70,7 +70,7 @@ def build_launcher(job: Job, launcher: ReplicaType) -> Iterator[ReplicaGroup]:
     cursor = root_cursor(group.doc)
     if creates_pods(cursor, job.options.resumed):
         for pod_range in split_pods(cursor):
-            yield build_pods(group, pod_range, replica_type=launcher.key)
+            yield build_pods(group, pod_range, replica_type=launcher.key, with_priority=False)
 
 
 def _build_template(job: Job, launcher: ReplicaType) -> TracedMap:
