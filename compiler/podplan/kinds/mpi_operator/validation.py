@@ -17,7 +17,6 @@ from podplan.kinds.mpi_operator.names import OWN_MANAGER
 from podplan.kubernetes import names
 
 _STAGE = "the MPI Operator refuses the job after it was created: it writes an Event and creates no Pods"
-_RESTART_POLICIES = ("Never", "OnFailure")
 _CLEAN_UPS = ("None", "Running", "All")
 _COUNTS = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
 _SPECS_PATH: Path = ("spec", KIND.specs_field)
@@ -96,7 +95,7 @@ def _validate_entry(type_: str, entry: Mapping[str, Any]) -> Iterator[Diagnostic
         message = f"{type_} must have at least 1 replica, not {replicas}; {_STAGE}"
         help = f"write replicas: 1 or more, or remove {type_}"
         yield Diagnostic("SCHEMA005", message, (*path, "replicas"), help=help)
-    yield from _require_choice(entry, "restartPolicy", _RESTART_POLICIES, path)
+    yield from _require_choice(entry, "restartPolicy", KIND.restart_policies, path)
     template = entry.get("template")
     spec = template.get("spec") if isinstance(template, dict) else None
     if template is None or (isinstance(template, dict) and spec is None):

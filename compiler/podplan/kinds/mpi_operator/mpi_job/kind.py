@@ -8,6 +8,7 @@ KIND = TrainingKind(
     types=("Launcher", "Worker"),
     main_types=("Launcher",),
     container="",
+    restart_policies=("OnFailure", "Never"),
     default_replicas={"Worker": 0},
     has_webhook=False,
     required_types=("Launcher",),

@@ -69,6 +69,7 @@ SPEC = KindSpec(
         ),
     ),
     main_replica_types=("Launcher",),
+    managers=("kubeflow.org/mpi-operator", "kueue.x-k8s.io/multikueue"),
     clean_up=CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
     proposed_options=ProposedOptions(
         texts={
