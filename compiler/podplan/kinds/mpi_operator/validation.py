@@ -100,9 +100,6 @@ def _validate_entry(type_: str, entry: Mapping[str, Any]) -> Iterator[Diagnostic
     spec = template.get("spec") if isinstance(template, dict) else None
     if template is None or (isinstance(template, dict) and spec is None):
         yield Diagnostic("SCHEMA003", f"{type_} needs a template with a container; {_STAGE}", path, on_key=True)
-    elif isinstance(spec, dict) and spec.get("containers") == []:
-        message = f"{type_} needs at least one container; {_STAGE}"
-        yield Diagnostic("SCHEMA005", message, (*path, "template", "spec", "containers"))
 
 
 def _require_count(owner: Mapping[str, Any], field: str, path: Path) -> Iterator[Diagnostic]:
