@@ -84,7 +84,7 @@ def creates_pods(job: Cursor, resumed: bool) -> bool:
     is_suspended = spec.get("suspend").value is True and not resumed
     if is_suspended or spec.get("activeDeadlineSeconds").value == 0:
         return False
-    return spec.get("managedBy").value_or(OWN_MANAGER) == OWN_MANAGER
+    return bool(spec.get("managedBy").value_or(OWN_MANAGER) == OWN_MANAGER)
 
 
 def split_pods(job: Cursor, splits_first: bool = False) -> list[PodRange]:

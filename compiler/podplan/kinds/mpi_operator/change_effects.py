@@ -18,7 +18,8 @@ SUSPEND = _documented(
 )
 CLEAN_UP = _documented("clean-up", "the operator reads cleanPodPolicy when the launcher has ended")
 WORKERS = _documented(
-    "workers", "the operator creates the workers that are missing, deletes the others and updates the hostfile"
+    "workers",
+    "the operator creates the workers that are missing, deletes the others and updates the hostfile",
 )
 PODS = _documented("pods", "the operator never replaces a worker or the Job of the launcher by a changed one")
 

@@ -63,9 +63,7 @@ def build_launcher(job: Job, launcher: ReplicaType) -> Iterator[ReplicaGroup]:
     if is_suspended(job):
         spec["suspend"] = attribute_to((policy.get("suspend"), behaviors.SUSPEND), True)
     spec["template"] = attribute_to(launcher.template, _build_template(job, launcher))
-    group = build_child(
-        job, "batch/v1", "Job", build_launcher_name(job), behaviors.LAUNCHER, {"spec": spec}
-    )
+    group = build_child(job, "batch/v1", "Job", build_launcher_name(job), behaviors.LAUNCHER, {"spec": spec})
     yield group
     cursor = root_cursor(group.doc)
     if creates_pods(cursor, job.options.resumed):

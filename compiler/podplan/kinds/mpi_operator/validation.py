@@ -72,7 +72,7 @@ def _validate_types(entries: Mapping[str, Any]) -> Iterator[Diagnostic]:
         if key not in KIND.types:
             near = suggest_name(key, list(KIND.types)) or KIND.normalize_type(key)
             message = f'the MPI Operator ignores the replica type "{key}"; it knows {known}'
-            help = f"write {near}" if near in KIND.types else None
+            help = f"write {near}" if near in KIND.types else ""
             yield Diagnostic(_IGNORED_FIELD_RULE, message, (*_SPECS_PATH, key), on_key=True, help=help)
     for name in KIND.required_types:
         if name not in entries:
@@ -99,7 +99,9 @@ def _validate_entry(type_: str, entry: Mapping[str, Any]) -> Iterator[Diagnostic
     template = entry.get("template")
     spec = template.get("spec") if isinstance(template, dict) else None
     if template is None or (isinstance(template, dict) and spec is None):
-        yield Diagnostic("SCHEMA003", f"{type_} needs a template with a container; {_STAGE}", path, on_key=True)
+        yield Diagnostic(
+            "SCHEMA003", f"{type_} needs a template with a container; {_STAGE}", path, on_key=True
+        )
 
 
 def _require_count(owner: Mapping[str, Any], field: str, path: Path) -> Iterator[Diagnostic]:

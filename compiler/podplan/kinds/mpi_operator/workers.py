@@ -26,9 +26,7 @@ def build_workers(job: Job) -> list[ReplicaGroup]:
     if workers is None or not count_workers(job):
         return []
     name = build_worker_name(job)
-    fields = build_pod_metadata(
-        job, workers, "worker", Indexed((1 if is_launcher_a_worker(job) else 0,))
-    )
+    fields = build_pod_metadata(job, workers, "worker", Indexed((1 if is_launcher_a_worker(job) else 0,)))
     tree = attribute_to(
         (workers.entry, behaviors.WORKER),
         {
@@ -38,7 +36,12 @@ def build_workers(job: Job) -> list[ReplicaGroup]:
                 job, name, **fields, name_behavior=behaviors.NAMES, owner_behavior=behaviors.OWNER
             ),
             "spec": build_pod_spec(
-                job, workers, name, "Never", _build_container(job, workers), dnsConfig=_build_dns(job, workers)
+                job,
+                workers,
+                name,
+                "Never",
+                _build_container(job, workers),
+                dnsConfig=_build_dns(job, workers),
             ),
         },
     )
@@ -56,9 +59,7 @@ def _build_container(job: Job, workers: ReplicaType) -> TracedMap:
 
 def _build_dns(job: Job, workers: ReplicaType) -> Any:
     written = workers.template.get("spec", "dnsConfig")
-    domain = attribute_to(
-        (*job.name_origins, behaviors.DNS), f"{job.name}.{job.namespace}.svc.cluster.local"
-    )
+    domain = attribute_to((*job.name_origins, behaviors.DNS), f"{job.name}.{job.namespace}.svc.cluster.local")
     return attribute_to(
         (behaviors.DNS, workers.entry),
         {**written.fields(), "searches": [*written.get("searches").entries(), domain]},
