@@ -77,7 +77,12 @@ GPU_VARIABLES = _verified(
     "launcher",
 )
 LAUNCHER = _verified("launcher", "the launcher is a Job JOB-launcher, which has one Pod", "launcher")
-SUSPEND = _verified("suspend", "a suspended job has no workers, and its launcher is suspended", "suspend")
+SUSPEND = Behavior(
+    "mpi-operator.suspend",
+    "a suspended job has no workers, and its launcher is suspended",
+    "documented",
+    f"{_PAGE}#suspend",
+)
 POD_GROUP = _verified(
     "pod-group",
     "with a gang scheduler the operator creates a PodGroup called like the job",
