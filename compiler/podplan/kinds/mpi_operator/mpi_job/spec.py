@@ -50,8 +50,12 @@ SPEC = KindSpec(
             "manager-unchecked",
             "template-restart-policy-ignored",
             "ssh",
+            "mpirun-by-user",
+            "hostfile",
         )
     ),
+    ssh_keys_volume="ssh-auth",
+    ssh_path=("spec", "sshAuthMountPath"),
     reserved_mounts=(
         Behavior(
             "mpi-operator.ssh-mount-path",
