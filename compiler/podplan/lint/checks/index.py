@@ -143,6 +143,7 @@ CHECK_MODULES: dict[str, str] = {
     "other-launcher": "deepspeed",
     "other-node-count": "node_counts",
     "other-scheduler": "gangs",
+    "other-version-of-kind": "crd_versions",
     "output-not-kept": "outputs",
     "output-on-read-only-mount": "outputs",
     "overridden-variable": "overridden_variables",
