@@ -113,7 +113,10 @@ class KindSpec(NamedTuple):
     is the name by which the controller finds the training container; None if the first container trains.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
-    keys first. ``main_replica_types`` are those whose replica decides over the job. ``list_references``
+    keys first. ``main_replica_types`` are those whose replica decides over the job, ``known_replica_types``
+    all that the controller knows, ``single_replica_types`` those of which the program accepts one replica.
+    ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
+    policy states them. ``list_references``
     returns the documents that a CR refers to; the loader resolves them. ``validate_references`` yields the
     diagnostics of a CR together with these documents, with their places in ``related_places``.
     ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
@@ -161,6 +164,9 @@ class KindSpec(NamedTuple):
     clean_up: CleanUp | None = None
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
     main_replica_types: tuple[str, ...] = ()
+    known_replica_types: tuple[str, ...] = ()
+    single_replica_types: tuple[str, ...] = ()
+    retried_exit_codes: range | None = None
 
     # Referenced documents.
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references

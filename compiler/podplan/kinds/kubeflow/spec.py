@@ -25,6 +25,13 @@ TRAITS = frozenset(
         "scheduling-policy",
         "suspend",
         "negative-retries-fail",
+        "shared-retries",
+        "unlimited-retries",
+        "fails-at-retry-limit",
+        "replica-restart-policy",
+        "empty-jobs-accepted",
+        "unchecked-policies",
+        "time-to-live",
     )
 )
 _PROPOSED_TEXTS = {
@@ -71,6 +78,8 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
             "load_change_rules": load_change_rules,
             "traits": TRAITS | kind.traits,
             "main_replica_types": kind.main_types,
+            "known_replica_types": kind.types,
+            "retried_exit_codes": range(128, 256),
             "clean_up": CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
             "owner_label": "training.kubeflow.org/job-name",
             "proposed_options": ProposedOptions(texts=_PROPOSED_TEXTS),

@@ -103,6 +103,15 @@ def find_variable_path(launch: ContainerLaunch, name: str) -> Path | None:
     return (*launch.path, "env", indexes[-1], "value") if indexes else None
 
 
+def find_option_path(launch: ContainerLaunch, torchrun: TorchrunCommand, name: str) -> Path:
+    """Where an option of torchrun is given: on the line, or by its variable; else torchrun itself."""
+    if name not in torchrun.command_line.options and name in torchrun.value_origins:
+        path = find_variable_path(launch, f"PET_{name.upper()}")
+        if path is not None:
+            return path
+    return launch.locate_word(torchrun.find_option_word(name, launch.invocation.program_word))
+
+
 def assignment_place(launch: ContainerLaunch, name: str) -> Path:
     """Where the shell that starts a program sets a variable before it, else the program itself."""
     word = launch.invocation.program_word

@@ -14,7 +14,9 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.horovodrun import HorovodrunCommand
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
+from podplan.lint.analysis.jobs import has_trait, list_replica_places
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.analysis.pod_hosts import read_hostfile
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
@@ -93,7 +95,30 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             )
             path = launch.locate_word(options["np"].word)
             yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
+    yield from _iter_controller_slots(target.job)
     yield from _iter_horovod_slots(target.job)
+
+
+def _iter_controller_slots(job: LoweredJob) -> Iterator[Violation]:
+    """The same with the hostfile that the controller writes, where the line names no hosts itself."""
+    hosts = read_hostfile(job) if has_trait(job, "mpi-hostfile") else []
+    if not hosts or any(host.slots is None for host in hosts):
+        return
+    slot_count = sum((host.slots or 0) * host.replicas for host in hosts)
+    for launch, facts in _iter_mpirun_launches(job):
+        names = (*launch.invocation.options, *facts.mca_parameters, *launch.invocation.variables)
+        words = " ".join(word.text for word in launch.invocation.words).lower()
+        if (
+            facts.hosts
+            or facts.hostfile is not None
+            or any("oversubscribe" in name for name in (*names, words))
+        ):
+            continue
+        if facts.processes is not None and facts.processes > slot_count:
+            values = {"processes": facts.processes, "slots": pluralize(slot_count, "slot")}
+            path = launch.locate_word(launch.invocation.options["np"].word)
+            related = list_replica_places(job)
+            yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
 
 
 def _iter_horovod_slots(job: LoweredJob) -> Iterator[Violation]:

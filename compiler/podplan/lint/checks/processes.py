@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, value_at
+from podplan.core.provenance import trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.t9k.deepspeed_job.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
@@ -24,6 +25,7 @@ from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, s
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launches,
+    find_option_path,
     find_variable_path,
     is_single_process,
     pluralize,
@@ -92,6 +94,9 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 def _find_cr_field(target: Target, count: ProcessCount) -> Path | None:
     """The field of the CR that says how many processes there are, where one does."""
+    if count.cr_path is None and "env" in count.path and target.job.cr is not None:
+        steps = trace_to_source(count.group.doc, count.path)
+        return next((step.path for step in steps if step.doc is target.job.cr), None)
     field: Path = ("spec", "torchrunConfig", "procPerNode")
     if count.cr_path is None and value_at(target.data, field) == str(count.processes):
         return field
@@ -115,12 +120,18 @@ def _suggest_processes(target: Target, count: ProcessCount) -> str:
     gpus, from_profile = count.gpus, target.job.profile is not None
     if count.launcher == "python" and has_trait(target.job, "deepspeed-by-controller"):
         return f"start it with deepspeed --hostfile={HOSTFILE_PATH.value} with slotsPerWorker: {gpus}"
+    if count.launcher == "python" and not has_trait(target.job, "torchrun-by-controller"):
+        field = f"start it with torchrun --nproc_per_node={gpus}"
+        return "write launcher: torchrun" if from_profile else field
     if count.launcher == "python":
         field = f'torchrunConfig: {{enabled: true, procPerNode: "{gpus}"}}'
         return "write launcher: torchrun" if from_profile else f"write {field}"
     _, section, *remaining = (
         _find_cr_field(target, count) or _find_torchrun_section(target, count) or ("", "")
     )
+    if section in ("nprocPerNode", "elasticPolicy"):
+        written = ".".join(map(str, (section, *remaining)))
+        return f"write processes: {gpus}" if from_profile else f'write {written}: "{gpus}"'
     field = _PROCESS_FIELDS.get(str(section), "")
     if field and remaining in ([], [field]):
         number = f'"{gpus}"' if section == "torchrunConfig" else gpus
@@ -189,9 +200,9 @@ def auto_nproc_without_gpu(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         happens = (
             "torchrun exits with an error" if fails else "torchrun starts one process per core of the node"
         )
-        word = facts.find_option_word("nproc_per_node", launch.invocation.program_word)
         values = {"given": facts.processes, "happens": happens}
-        yield Violation(launch.locate_word(word), values, doc=launch.group.doc, group=launch.group)
+        path = find_option_path(launch, facts, "nproc_per_node")
+        yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
 @check(params=object_schema({"factor": COUNT}))
@@ -269,7 +280,7 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         number = _count_processes(launch, pods)
         if number is None or invocation.is_conditional or invocation.started_by:
             continue
-        path = launch.locate_word(_find_process_word(launch))
+        path = _find_process_path(launch)
         group = launch.group
         if has_trait(job, "launcher-replica"):
             group = next((each for each in job.pods if each.replica_type == "worker"), group)
@@ -373,6 +384,13 @@ _PER_POD_OPTIONS = {
     "deepspeed": "num_gpus",
 }
 _PROCESS_OPTIONS = {"accelerate": "num_processes", "deepspeed": "num_gpus", "mpirun": "np"}
+
+
+def _find_process_path(launch: ContainerLaunch) -> Path:
+    """Where the number of processes is given: on the line, or by the variable of torchrun."""
+    if launch.torchrun is not None:
+        return find_option_path(launch, launch.torchrun, "nproc_per_node")
+    return launch.locate_word(_find_process_word(launch))
 
 
 def _find_process_word(launch: ContainerLaunch) -> Any:

@@ -16,6 +16,7 @@ KIND = TrainingKind(
         (
             "exit-code-waits",
             "manager-unchecked",
+            "mpi-hostfile",
         )
     ),
 )

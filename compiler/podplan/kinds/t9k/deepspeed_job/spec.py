@@ -55,6 +55,7 @@ SPEC = KindSpec(
         "launched-over-ssh",
         "restarts-by-controller",
         "shared-retries",
+        "replica-restart-policy",
         "exit-code-restarts",
     },
     reserved_mounts=(
