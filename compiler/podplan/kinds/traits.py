@@ -39,6 +39,7 @@ TRAITS: Mapping[str, str] = {
     "command-by-controller": "The controller can replace the command of the training container",
     "training-container-by-name": "The training container is the one of a fixed name, else the first one",
     "container-contract": "Pods need containers of fixed names",
+    "no-workers-by-default": "The replica type Worker has no replicas unless it states their number",
     "mpi-hostfile": "The controller writes the hostfile of mpirun, with the slots of each worker",
     "launcher-replica": "A replica of the type launcher only starts the processes of the other replicas",
     "ssh": "The controller gives the Pods ssh keys and starts sshd in them",

@@ -44,6 +44,19 @@ def read_hostfile(job: LoweredJob) -> list[HostfileHosts]:
     return hosts
 
 
+def count_hostfile_slots(job: LoweredJob) -> int:
+    """The slots of all lines of the hostfile that the controller writes, also of hosts with one line."""
+    listings = (
+        group.doc.replica_texts.get(("data", "hostfile"))
+        for group in job.groups
+        if group.doc.data["kind"] == "ConfigMap"
+    )
+    pieces = [piece for one in listings if isinstance(one, Listing) for piece in one.pieces]
+    single_lines = "".join(piece for piece in pieces if isinstance(piece, str))
+    repeated = sum((host.slots or 0) * host.replicas for host in read_hostfile(job))
+    return repeated + sum(map(int, _SLOTS_PATTERN.findall(single_lines)))
+
+
 def find_hostfile_hosts(hosts: list[HostfileHosts], host: str) -> HostfileHosts | None:
     """The lines of a hostfile that ``host`` is in."""
     index = _parse_index(host)

@@ -133,6 +133,7 @@ CHECK_MODULES: dict[str, str] = {
     "no-replicas": "replica_counts",
     "no-restart-left": "ineffective_settings",
     "no-success-rule": "generic",
+    "no-workers-by-default": "run_policies",
     "not-a-script": "launcher_words",
     "nothing-to-run": "ineffective_settings",
     "offline-with-empty-cache": "offline_hub",

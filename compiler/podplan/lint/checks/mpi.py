@@ -16,7 +16,7 @@ from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.jobs import has_trait, list_replica_places
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
-from podplan.lint.analysis.pod_hosts import read_hostfile
+from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
@@ -104,7 +104,7 @@ def _iter_controller_slots(job: LoweredJob) -> Iterator[Violation]:
     hosts = read_hostfile(job) if has_trait(job, "mpi-hostfile") else []
     if not hosts or any(host.slots is None for host in hosts):
         return
-    slot_count = sum((host.slots or 0) * host.replicas for host in hosts)
+    slot_count = count_hostfile_slots(job)
     for launch, facts in _iter_mpirun_launches(job):
         names = (*launch.invocation.options, *facts.mca_parameters, *launch.invocation.variables)
         words = " ".join(word.text for word in launch.invocation.words).lower()

@@ -30,7 +30,7 @@ from podplan.lint.analysis.launches import (
     is_single_process,
     pluralize,
 )
-from podplan.lint.analysis.pod_hosts import read_hostfile
+from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container, get_resource_entries
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.gpus import count_listed_devices
@@ -129,6 +129,8 @@ def _suggest_processes(target: Target, count: ProcessCount) -> str:
     _, section, *remaining = (
         _find_cr_field(target, count) or _find_torchrun_section(target, count) or ("", "")
     )
+    if has_trait(target.job, "mpi-hostfile"):
+        return f"write processes: {gpus}" if from_profile else f"write slotsPerWorker: {gpus}"
     if section in ("nprocPerNode", "elasticPolicy"):
         written = ".".join(map(str, (section, *remaining)))
         return f"write processes: {gpus}" if from_profile else f'write {written}: "{gpus}"'
@@ -274,6 +276,8 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
     if has_trait(job, "deepspeed-by-controller") and not _is_custom_on_single_worker(job):
         yield from _iter_hostfile_counts(job)
         return
+    if has_trait(job, "mpi-hostfile"):
+        yield from _iter_slot_counts(job)
     pods = sum(each.replicas for each in job.pods)
     for launch in find_launches(job):
         invocation = launch.invocation
@@ -342,6 +346,32 @@ def _iter_hostfile_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         config = get_mapping(spec_of(job), "config")
         path = ("spec", "config", "slotsPerWorker") if "slotsPerWorker" in config else ("spec", "config")
         yield ProcessCount(hosts[0].slots, "deepspeed", workers, path, *gpus, cr_path=path)
+
+
+def _iter_slot_counts(job: LoweredJob) -> Iterator[ProcessCount]:
+    """The processes of the workers of mpirun, where it fills the slots of the hostfile of the controller."""
+    hosts = read_hostfile(job)
+    slots = {host.slots for host in hosts}
+    lines = [
+        (launch, launch.invocation.parsed)
+        for launch in find_launches(job)
+        if isinstance(launch.invocation.parsed, MpirunCommand)
+    ]
+    if len(lines) != 1 or len(slots) != 1:
+        return
+    launch, facts = lines[0]
+    total = count_hostfile_slots(job)
+    words = " ".join(word.text for word in launch.invocation.words).lower()
+    is_plain = not facts.hosts and facts.hostfile is None and facts.per_node is None and "ppr" not in words
+    if not is_plain or launch.invocation.is_conditional or facts.processes not in (None, total):
+        return
+    field: Path = ("spec", "slotsPerWorker")
+    path = field if "slotsPerWorker" in spec_of(job) else ("spec",)
+    for group in job.pods:
+        gpus = _find_training_gpus(group) if group is not launch.group else None
+        if gpus is not None:
+            yield ProcessCount(slots.pop() or 0, "mpirun", group, path, *gpus, cr_path=path)
+            return
 
 
 def _is_custom_on_single_worker(job: LoweredJob) -> bool:

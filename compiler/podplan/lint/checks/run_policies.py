@@ -98,6 +98,14 @@ def no_replica_types(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 
 @check()
+def no_workers_by_default(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Workers that do not state how many there are."""
+    for replica_spec in get_replica_specs(target.job):
+        if replica_spec.type == "Worker" and replica_spec.data.get("replicas") is None:
+            yield Violation(replica_spec.path)
+
+
+@check()
 def unknown_policy(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A policy with a value that does not exist. Values: ``field``, ``value``, ``known``, ``effect``."""
     for path, known, effect in _CHECKED_POLICIES:

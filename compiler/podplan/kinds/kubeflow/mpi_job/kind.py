@@ -17,6 +17,7 @@ KIND = TrainingKind(
             "exit-code-waits",
             "manager-unchecked",
             "mpi-hostfile",
+            "no-workers-by-default",
         )
     ),
 )
