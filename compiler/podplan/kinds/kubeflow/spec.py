@@ -12,6 +12,7 @@ from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesF
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.status_rules import EndingRules
 
 DROPPED_FIELD_RULE = "SCHEMA012"
 TRAITS = frozenset(
@@ -42,8 +43,10 @@ _PROPOSED_TEXTS = {
 PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
 
 
-def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
-    """The spec of a kind from its kind; ``answers`` are those that are its own."""
+def build_spec(
+    kind: TrainingKind, plural: str, status: Mapping[str, Any] | None = None, **answers: Any
+) -> KindSpec:
+    """The spec of a kind from its kind; ``status`` and ``answers`` are what is its own."""
 
     def validate(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         from podplan.kinds.kubeflow.validation import validate_job
@@ -54,6 +57,11 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
         from podplan.kinds.kubeflow.change_effects import build_change_rules
 
         return build_change_rules(kind)
+
+    def load_status_rules() -> EndingRules:
+        from podplan.kinds.kubeflow.status import build_status_rules
+
+        return build_status_rules(kind, **(status or {}))
 
     container = Behavior(
         "training-operator.training-container",
@@ -76,6 +84,7 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
             "profile_fields": PROFILE_FIELDS,
             "role_fields": frozenset(("restart",)),
             "load_change_rules": load_change_rules,
+            "load_status_rules": load_status_rules,
             "traits": TRAITS | kind.traits,
             "main_replica_types": kind.main_types,
             "known_replica_types": kind.types,
