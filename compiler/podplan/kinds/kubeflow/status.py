@@ -32,8 +32,8 @@ BEHAVIORS = EndingBehaviors(
     restarts=_verified(
         "restarts",
         "the restart policy decides over a Pod that has failed: Never fails the job, ExitCode creates it "
-        "again after codes from 128 on; with OnFailure and Always containers restart in place, and a Pod fails by "
-        "eviction or with its node",
+        "again after codes from 128 on; with OnFailure and Always containers restart in place, and a Pod "
+        "fails by eviction or with its node",
     ),
     deadline=_documented("deadline", "the job fails once it is older than activeDeadlineSeconds"),
     retries=_documented(
