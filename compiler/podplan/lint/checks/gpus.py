@@ -124,7 +124,7 @@ def only_launches(job: LoweredJob, group: ReplicaGroup) -> bool:
         return False
     if has_trait(job, "ssh") or is_mode_enabled(job, "debug"):
         return has_trait(job, "ssh")
-    if has_trait(job, "mpi-hostfile") and count_gpus(group):
+    if has_trait(job, "hostfile") and count_gpus(group):
         return False  # the controller then lists the launcher in the hostfile as well
     programs = [launch.invocation for launch in find_launches(job) if launch.group is group]
     return not any(one.launcher in (*LOCAL_LAUNCHERS, "python") and not one.started_by for one in programs)

@@ -1,4 +1,4 @@
-"""mpirun in a GenericJob: variables of another release, hosts that it is not told, slots that there are not.
+"""mpirun in the command lines of a job: variables of another release, hosts that it lacks, missing slots.
 
 Sources: docs/evidence/mpirun.md#variables-of-release-5, docs/evidence/mpirun.md#hosts,
 docs/evidence/mpirun.md#slots.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.findings import Path
+from podplan.core.indexed_text import Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.horovodrun import HorovodrunCommand
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
-from podplan.lint.analysis.jobs import has_trait, list_replica_places
+from podplan.lint.analysis.jobs import find_written_path, has_trait
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
-from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
@@ -29,6 +30,9 @@ _REPLACEMENTS = {
     "OMPI_MCA_plm_rsh_agent": "PRTE_MCA_plm_ssh_agent",
 }
 _VERSION_PATTERN = compile_lazily(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
+_HOSTFILE_PATH: Path = ("data", "hostfile")
+_SLOTS_PATH: Path = ("spec", "slotsPerWorker")
+_SLOTS_PATTERN = compile_lazily(r" slots=([0-9]+)\s*$")
 _HOSTFILE_VARIABLE = compile_lazily(
     r"(?:OMPI_MCA_orte|PRTE_MCA_prte)_default_hostfile|(?:I_MPI_)?HYDRA_HOST_FILE"
 )
@@ -80,7 +84,11 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         oversubscribes = oversubscribes or any(
             "oversubscribe" in name for name in (*facts.mca_parameters, *launch.invocation.variables)
         )
-        if facts.processes is None or not facts.hosts or facts.hostfile is not None or oversubscribes:
+        if facts.processes is None or oversubscribes:
+            continue
+        if not facts.hosts and has_trait(target.job, "hostfile"):
+            yield from _find_missing_slots(target.job, launch, facts)
+        if not facts.hosts or facts.hostfile is not None:
             continue
         slots = [host.partition(":")[2] or "1" for host in facts.hosts]
         if not all(slot.isdigit() for slot in slots) or "$" in "".join(facts.hosts):
@@ -95,30 +103,40 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             )
             path = launch.locate_word(options["np"].word)
             yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
-    yield from _iter_controller_slots(target.job)
     yield from _iter_horovod_slots(target.job)
 
 
-def _iter_controller_slots(job: LoweredJob) -> Iterator[Violation]:
-    """The same with the hostfile that the controller writes, where the line names no hosts itself."""
-    hosts = read_hostfile(job) if has_trait(job, "mpi-hostfile") else []
-    if not hosts or any(host.slots is None for host in hosts):
+def _find_missing_slots(
+    job: LoweredJob, launch: ContainerLaunch, facts: MpirunCommand
+) -> Iterator[Violation]:
+    """More processes than slots in the hostfile of the controller."""
+    slot_count = _count_hostfile_slots(job)
+    is_that_file = facts.hostfile in (None, launch.invocation.variables.get("OMPI_MCA_orte_default_hostfile"))
+    if not slot_count or facts.processes is None or job.cr is None or not is_that_file:
         return
-    slot_count = count_hostfile_slots(job)
-    for launch, facts in _iter_mpirun_launches(job):
-        names = (*launch.invocation.options, *facts.mca_parameters, *launch.invocation.variables)
-        words = " ".join(word.text for word in launch.invocation.words).lower()
-        if (
-            facts.hosts
-            or facts.hostfile is not None
-            or any("oversubscribe" in name for name in (*names, words))
-        ):
-            continue
-        if facts.processes is not None and facts.processes > slot_count:
-            values = {"processes": facts.processes, "slots": pluralize(slot_count, "slot")}
-            path = launch.locate_word(launch.invocation.options["np"].word)
-            related = list_replica_places(job)
-            yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
+    if facts.processes > slot_count:
+        slots = pluralize(slot_count, "slot")
+        related = (job.cr, find_written_path(job.cr.data, *_SLOTS_PATH), f"{slots} in the hostfile")
+        path = launch.locate_word(launch.invocation.options["np"].word)
+        values = {"processes": facts.processes, "slots": slots}
+        yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
+
+
+@cache_latest
+def _count_hostfile_slots(job: LoweredJob) -> int | None:
+    """The slots in the hostfile of the controller; None without one in the form of Open MPI."""
+    for group in job.groups:
+        listing = group.doc.replica_texts.get(_HOSTFILE_PATH)
+        if isinstance(listing, Listing):
+            counts = [
+                (_SLOTS_PATTERN.search(piece.line.text_at(piece.start)), piece.replicas)
+                if isinstance(piece, RepeatedLine)
+                else (_SLOTS_PATTERN.search(str(piece)), 1)
+                for piece in listing.pieces
+            ]
+            is_complete = all(match for match, _ in counts)
+            return sum(int(match[1]) * count for match, count in counts if match) if is_complete else None
+    return None
 
 
 def _iter_horovod_slots(job: LoweredJob) -> Iterator[Violation]:

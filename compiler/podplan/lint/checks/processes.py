@@ -129,7 +129,7 @@ def _suggest_processes(target: Target, count: ProcessCount) -> str:
     _, section, *remaining = (
         _find_cr_field(target, count) or _find_torchrun_section(target, count) or ("", "")
     )
-    if has_trait(target.job, "mpi-hostfile"):
+    if has_trait(target.job, "hostfile"):
         return f"write processes: {gpus}" if from_profile else f"write slotsPerWorker: {gpus}"
     if section in ("nprocPerNode", "elasticPolicy"):
         written = ".".join(map(str, (section, *remaining)))
@@ -276,7 +276,7 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
     if has_trait(job, "deepspeed-by-controller") and not _is_custom_on_single_worker(job):
         yield from _iter_hostfile_counts(job)
         return
-    if has_trait(job, "mpi-hostfile"):
+    if has_trait(job, "hostfile"):
         yield from _iter_slot_counts(job)
     pods = sum(each.replicas for each in job.pods)
     for launch in find_launches(job):

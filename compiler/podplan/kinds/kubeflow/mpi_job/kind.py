@@ -16,7 +16,8 @@ KIND = TrainingKind(
         (
             "exit-code-waits",
             "manager-unchecked",
-            "mpi-hostfile",
+            "mpirun-by-user",
+            "hostfile",
             "no-workers-by-default",
         )
     ),
