@@ -20,13 +20,13 @@ _ASSIGNMENT = compile_lazily(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
 TRAINING_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _PROCESS_OPTION_PREFIXES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
-# The same words anywhere in an option, and in the name of a script.
+# The same words anywhere in an option, and in the name of a script; dp is torch.nn.DataParallel.
 _SPAWNING_OPTIONS = """
     spawn spawned nproc nprocs procs processes world ngpu ngpus gpus devices ranks ddp fsdp strategy
 """
 _SPAWNS = frozenset(_SPAWNING_OPTIONS.split())
 _SPAWNING_SCRIPT = frozenset(
-    ("spawn", "spawner", "multiproc", "multiprocess", "multiprocessing", "launch", "launcher")
+    ("spawn", "spawner", "multiproc", "multiprocess", "multiprocessing", "launch", "launcher", "dp")
 )
 _NAME_PARTS = compile_lazily(r"[a-z0-9]+")
 # Packages with programs that start such processes, and with programs that train nothing.
