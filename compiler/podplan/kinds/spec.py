@@ -113,12 +113,13 @@ class KindSpec(NamedTuple):
     is the name by which the controller finds the training container; None if the first container trains.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
-    keys first. ``main_replica_types`` are those whose replica decides over the job, ``known_replica_types``
-    all that the controller knows, ``single_replica_types`` those of which the program accepts one replica.
-    ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
-    policy states them. ``list_references``
-    returns the documents that a CR refers to; the loader resolves them. ``validate_references`` yields the
-    diagnostics of a CR together with these documents, with their places in ``related_places``.
+    keys first. ``starter_fields`` are the fields of a first profile of this kind that differ from those of
+    podplan/starter, as YAML. ``main_replica_types`` are those whose replica decides over the job,
+    ``known_replica_types`` all that the controller knows, ``single_replica_types`` those of which the
+    program accepts one replica. ``retried_exit_codes`` are those after which the restart policy ExitCode
+    restarts a replica, None where a policy states them. ``list_references`` returns the documents that a CR
+    refers to; the loader resolves them. ``validate_references`` yields the diagnostics of a CR together with
+    these documents, with their places in ``related_places``.
     ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
@@ -143,6 +144,7 @@ class KindSpec(NamedTuple):
     # Fields of a profile, and of its roles, that this kind has besides the common ones.
     profile_fields: frozenset[str] = frozenset()
     role_fields: frozenset[str] = frozenset()
+    starter_fields: Mapping[str, str] = {}
 
     # Lowering: the labels of children with the names of their job and of their PodGroup, the API of PodGroups
     # that podplan has a schema of, the names of children, and the options that real objects reveal.

@@ -40,6 +40,7 @@ _PROPOSED_TEXTS = {
     "training-operator.cluster-domain": r"\.svc\.([a-z0-9.-]+):[0-9]",
     "training-operator.init-tries": r"\bseq ([0-9]+)\)",
 }
+STARTER_FIELDS = {"cleanUp": "Unfinished", "deadline": "24h"}
 PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
 
 
@@ -83,6 +84,7 @@ def build_spec(
             "run_policy_path": ("spec", "runPolicy"),
             "profile_fields": PROFILE_FIELDS,
             "role_fields": frozenset(("restart",)),
+            "starter_fields": STARTER_FIELDS,
             "load_change_rules": load_change_rules,
             "load_status_rules": load_status_rules,
             "traits": TRAITS | kind.traits,
