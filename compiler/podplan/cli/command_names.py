@@ -7,6 +7,7 @@ COMMANDS = {
     "render": "render",
     "lower": "lower",
     "diff": "diff",
+    "plan": "plan",
     "why": "why",
     "status": "status",
     "graph": "graph",

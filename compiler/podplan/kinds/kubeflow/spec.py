@@ -8,7 +8,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Behavior
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.kubeflow.training_kind import TrainingKind
-from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField
+from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, QueueIntegration, ReplicaTypesField
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
@@ -48,6 +48,11 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
 
         return build_change_rules(kind)
 
+    def load_queue_integration() -> QueueIntegration:
+        from podplan.kinds.kubeflow.queueing import build_integration
+
+        return build_integration(kind)
+
     container = Behavior(
         "training-operator.training-container",
         f"the container that trains is called {kind.container}",
@@ -69,6 +74,7 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
             "profile_fields": PROFILE_FIELDS,
             "role_fields": frozenset(("restart",)),
             "load_change_rules": load_change_rules,
+            "load_queue_integration": load_queue_integration,
             "traits": TRAITS | kind.traits,
             "main_replica_types": kind.main_types,
             "clean_up": CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from podplan.kinds.batch.validation import validate_job
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import KindSpec, QueueIntegration
+
+
+
+def load_queue_integration() -> QueueIntegration:
+    """How Kueue sees Jobs."""
+    from podplan.kinds.batch.job import queueing
+
+    return queueing.INTEGRATION
+
 
 # No trait: a Job may be anything, and only what holds for each Pod is checked of it.
 SPEC = KindSpec(
@@ -11,4 +20,5 @@ SPEC = KindSpec(
     option_prefix="job",
     validate_cr=validate_job,
     owner_label="batch.kubernetes.io/job-name",
+    load_queue_integration=load_queue_integration,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.typing import Any
-from podplan.kinds.spec import KindSpec, Reference
+from podplan.kinds.spec import KindSpec, QueueIntegration, Reference
 from podplan.kinds.trainer.validation import validate_references, validate_train_job
 
 _GROUP = "trainer.kubeflow.org"
@@ -25,6 +25,13 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
     )
 
 
+def load_queue_integration() -> QueueIntegration:
+    """How Kueue sees TrainJobs."""
+    from podplan.kinds.trainer.train_job.queueing import list_pod_sets
+
+    return QueueIntegration(list_pod_sets)
+
+
 SPEC = KindSpec(
     plural="trainjobs",
     option_prefix="trainer",
@@ -33,4 +40,5 @@ SPEC = KindSpec(
     unknown_field_rule="SCHEMA012",
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
+    load_queue_integration=load_queue_integration,
 )
