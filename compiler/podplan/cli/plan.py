@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import default_paths, input_options
+from podplan.cli.options import default_paths, input_options, resolve_run_settings
 from podplan.cli.output import print_message, write_stdout
 from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
-from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.workspace import Loader
+from podplan.workspace.files import expand_paths
 
 PLAN_CATEGORIES = frozenset({"profile", "cr"})
 WAITING_VERDICTS = ("pending", "inadmissible", "rejected")
@@ -45,26 +46,28 @@ def command(paths: Sequence[str], format_: str, exit_code: bool, **flags: Any) -
     from importlib import import_module
 
     from podplan.cluster.reading import KINDS, read_cluster
+    from podplan.tools.plan.bare_pods import KIND, build_pod_plan
     from podplan.tools.plan.planning import Planner
 
     shown_paths = default_paths(paths)
     if list(shown_paths) == ["-"]:
         raise UsageError("podplan plan reads the queues of a repository; give it a path, not standard input")
     flags = {**flags, "fail_on": "never", "resumed": True}
-    plans: list[tuple[JobPlan, PipelineSettings]] = []
-    loaded = load_job_plans(
-        paths, PLAN_CATEGORIES, lambda plan, settings: plans.append((plan, settings)), **flags
-    )
-    if not plans:
-        print_message("no JobProfile and no training job here, so nothing to plan")
-        return NO_INPUT
-    kinds = [kind for names in KINDS.values() for kind in names]
-    documents = Loader(exclude=loaded.run_settings.exclude).find_documents(shown_paths[0], kinds)
-    options = loaded.run_settings.settings.lowering_options._replace(resumed=True)
+    run_settings = resolve_run_settings(shown_paths, **flags)
+    kinds = [*(kind for names in KINDS.values() for kind in names), KIND]
+    documents = Loader(exclude=run_settings.exclude).find_documents(shown_paths[0], kinds)
+    options = run_settings.settings.lowering_options._replace(resumed=True)
     planner = Planner(read_cluster(documents, _parse_text), options)
-    for plan, _ in plans:
-        planner.add(plan)
+    loaded = load_job_plans(paths, PLAN_CATEGORIES, lambda plan, _: planner.add(plan), **flags)
+    files = {os.path.realpath(path) for path in expand_paths(shown_paths, run_settings.exclude, [])}
+    for document in documents:
+        pod = build_pod_plan(document)
+        if pod is not None and os.path.realpath(document.name) in files:
+            planner.add(pod)
     result = planner.finish()
+    if not result.jobs:
+        print_message("no JobProfile and no training job here, so nothing to plan")
+        return loaded.code or NO_INPUT
     write_stdout(import_module(f"podplan.report.plan_{format_}").render(result))
     waits = any(job.verdict in WAITING_VERDICTS for job in result.jobs)
     return FINDINGS if exit_code and waits else CLEAN
@@ -76,4 +79,3 @@ def _parse_text(text: Cursor) -> list[Any]:
 
     source = parse_yaml(str(text.value).encode(), text.doc.name)
     return [document.data for document in source.documents]
-

@@ -46,13 +46,13 @@ class QueuedJob(NamedTuple):
 
 
 class PlannedPodSet(NamedTuple):
-    """A pod set with its requests and, once it is admitted, its flavors; ``admitted_count`` of its Pods."""
+    """A pod set with its requests and, once it is admitted, its flavors; ``admitted_size`` of its Pods."""
 
     name: str
-    count: int
+    size: int
     requests: Mapping[str, str]
     flavors: Mapping[str, str]
-    admitted_count: int
+    admitted_size: int
 
 
 class Verdict(NamedTuple):
@@ -115,14 +115,14 @@ def decide_admission(job: QueuedJob, cluster: Cluster, tree: QuotaTree) -> Verdi
     demands = [_build_demand(one, namespace, cluster) for one in job.pod_sets]
     verdict = _check_priority(job, cluster) or _decide(job, queue_name, namespace, demands, cluster, tree)
     flavors = {one.name: one.flavors for one in verdict.pod_sets}
-    counts = {one.name: one.admitted_count for one in verdict.pod_sets}
+    sizes = {one.name: one.admitted_size for one in verdict.pod_sets}
     pod_sets = tuple(
         PlannedPodSet(
             one.name,
-            one.count,
-            format_amounts(one.requests) if one.count else {},
+            one.size,
+            format_amounts(one.requests) if one.size else {},
             flavors.get(one.name, {}),
-            counts.get(one.name, 0),
+            sizes.get(one.name, 0),
         )
         for one in demands
     )
@@ -138,7 +138,7 @@ def _build_demand(pod_set: PodSet, namespace: str, cluster: Cluster) -> PodSetDe
     resources = compute_pod_resources(pod_spec, namespace, cluster)
     return PodSetDemand(
         pod_set.name,
-        pod_set.count,
+        pod_set.size,
         count_requests(resources, cluster),
         pod_spec,
         read_topology_request(pod_set.template.value),
@@ -183,10 +183,11 @@ def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
             return None
         if not cluster.has_queues:
             return Verdict("unknown", f"WorkloadPriorityClass {name} is not in git", place=label)
-        return Verdict(
-            "inadmissible", f'WorkloadPriorityClass.{KUEUE_GROUP} "{name}" not found', place=label
-        )
-    classes = [job.priority_class, *(one.template.get("spec", "priorityClassName") for one in job.pod_sets or ())]
+        return Verdict("inadmissible", f'WorkloadPriorityClass.{KUEUE_GROUP} "{name}" not found', place=label)
+    classes = [
+        job.priority_class,
+        *(one.template.get("spec", "priorityClassName") for one in job.pod_sets or ()),
+    ]
     place = next((one for one in classes if one.value), None)
     if place is None or place.value in (*_SYSTEM_CLASSES, *cluster.priorities):
         return None
@@ -234,7 +235,7 @@ def _decide(
     if queue is None:
         written = local_queue.place.get("spec", "clusterQueue")
         place = written if written.exists else local_queue.place
-        if not cluster.cluster_queues:
+        if not cluster.has_cluster_objects:
             return Verdict("unknown", f"ClusterQueue {name} is not in git", place=place)
         return Verdict("inadmissible", f"ClusterQueue {name} doesn't exist", place=place)
     inactive = _explain_inactive(queue, cluster)
@@ -264,10 +265,10 @@ def _explain_inactive(queue: ClusterQueue, cluster: Cluster) -> Verdict | None:
     if queue.stop_policy != "None":
         return Verdict("inadmissible", message, place=queue.place.get("spec", "stopPolicy"))
     missing = [name for name in flavors if name not in cluster.flavors]
-    if missing and cluster.flavors:
-        return Verdict("inadmissible", f"{message}: ResourceFlavor {missing[0]} is missing", place=queue.place)
     if missing:
-        return Verdict("unknown", f"ResourceFlavor {missing[0]} is not in git", place=queue.place)
+        return Verdict(
+            "inadmissible", f"{message}: ResourceFlavor {missing[0]} is missing", place=queue.place
+        )
     lost = next((one for one in known if one.topology and one.topology not in cluster.topologies), None)
     if lost is not None:
         written = lost.place.get("spec", "topologyName")
@@ -316,9 +317,12 @@ def _schedule(
         message = "the flavor needs a topology of Nodes, and git holds no Nodes"
         return answer._replace(name="unknown", message=message)
     if assignment.message:
-        return answer._replace(message=assignment.message)
+        return answer._replace(
+            message=assignment.message,
+            place=assignment.place if assignment.place is not None else queue.place,
+        )
     pod_sets = tuple(
-        PlannedPodSet(one.name, one.count, {}, assignment.flavors[one.name], assignment.counts[one.name])
+        PlannedPodSet(one.name, one.size, {}, assignment.flavors[one.name], assignment.sizes[one.name])
         for one in demands
     )
     answer = answer._replace(pod_sets=pod_sets, usage=assignment.usage, place=None)

@@ -12,6 +12,7 @@ from podplan.cluster.cohorts import QuotaTree
 from podplan.cluster.model import Amounts, Cluster, ClusterQueue, FlavorQuotas, ResourceFlavor, ResourceGroup
 from podplan.cluster.node_selection import find_untolerated_taint, matches_nodes
 from podplan.cluster.topology import PODS, Share, TopologyPlacement, TopologyRequest
+from podplan.core.provenance import Cursor
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries
 
@@ -22,7 +23,7 @@ class PodSetDemand(NamedTuple):
     """What a pod set asks for: ``requests`` of each Pod, the spec of its Pods, and its topology."""
 
     name: str
-    count: int
+    size: int
     requests: Amounts
     pod_spec: Mapping[str, Any]
     topology: TopologyRequest = TopologyRequest()
@@ -33,21 +34,23 @@ class Assignment(NamedTuple):
     """The flavor of each resource by pod set, or why there is none.
 
     ``usage`` is what the job takes by flavor and resource. ``needs_nodes`` if the answer depends on nodes,
-    and git holds none.
+    and git holds none. ``place`` is the quota that is short.
     """
 
     flavors: Mapping[str, Mapping[str, str]]
     message: str = ""
-    counts: Mapping[str, int] = {}
+    sizes: Mapping[str, int] = {}
     usage: Mapping[tuple[str, str], int] = {}
     needs_nodes: bool = False
+    place: Cursor | None = None
 
 
 class _Found(NamedTuple):
-    """A flavor for the resources of a group, or the reasons why none fits."""
+    """A flavor for the resources of a group, or the reasons why none fits, and the quota that is short."""
 
     flavor: str
     reasons: tuple[str, ...] = ()
+    place: Cursor | None = None
 
 
 def assign_flavors(
@@ -57,13 +60,13 @@ def assign_flavors(
     whole = _assign(demands, queue, cluster, tree)
     if not whole.message or whole.needs_nodes or cluster.configuration.is_partial_admission_off:
         return whole
-    if not any(0 < one.min_count < one.count for one in demands):
+    if not any(0 < one.min_count < one.size for one in demands):
         return whole
     [demand] = demands
-    lowest, highest, partial = demand.min_count, demand.count - 1, whole
+    lowest, highest, partial = demand.min_count, demand.size - 1, whole
     while lowest <= highest:
         middle = (lowest + highest + 1) // 2
-        tried = _assign([demand._replace(count=middle)], queue, cluster, tree)
+        tried = _assign([demand._replace(size=middle)], queue, cluster, tree)
         if tried.message:
             highest = middle - 1
         else:
@@ -89,7 +92,8 @@ def _assign(
                 continue
             if found.reasons:
                 reasons = ", ".join(sorted(found.reasons))
-                return Assignment({}, f"couldn't assign flavors to pod set {demand.name}: {reasons}")
+                message = f"couldn't assign flavors to pod set {demand.name}: {reasons}"
+                return Assignment({}, message, place=found.place)
             covering = _find_group(queue, resource)
             assert covering is not None
             chosen.update((name, found.flavor) for name in requests if name in covering.covered_resources)
@@ -102,7 +106,7 @@ def _assign(
 
 
 def _count(demands: Sequence[PodSetDemand]) -> dict[str, int]:
-    return {one.name: one.count for one in demands}
+    return {one.name: one.size for one in demands}
 
 
 def _group_demands(demands: Sequence[PodSetDemand]) -> list[list[PodSetDemand]]:
@@ -116,9 +120,9 @@ def _group_demands(demands: Sequence[PodSetDemand]) -> list[list[PodSetDemand]]:
 def _sum_requests(group: Sequence[PodSetDemand], queue: ClusterQueue) -> dict[str, int]:
     total: dict[str, int] = {}
     for one in group:
-        requests = {name: amount * one.count for name, amount in one.requests.items()}
+        requests = {name: amount * one.size for name, amount in one.requests.items()}
         if _find_group(queue, PODS) is not None:
-            requests[PODS] = one.count
+            requests[PODS] = one.size
         total = add_amounts(total, requests)
     return total
 
@@ -151,10 +155,14 @@ def _find_flavor(
     wanted = {name: amount for name, amount in requests.items() if name in covering.covered_resources}
     reasons: list[str] = []
     best: tuple[int, str] | None = None
+    place: Cursor | None = None
     for quotas in covering.flavors:
         refusals = list(_iter_mismatches(cluster.flavors[quotas.name], group, cluster, needs_topology))
         if not refusals:
-            refusals = list(_iter_shortages(wanted, quotas, queue, tree, usage))
+            shortages = list(_iter_shortages(wanted, quotas, queue, tree, usage))
+            refusals = [message for message, _ in shortages]
+            if place is None:
+                place = next((one for _, one in shortages), None)
         if refusals:
             reasons += refusals
             continue
@@ -168,7 +176,7 @@ def _find_flavor(
             return _Found(quotas.name if best is None or level < best[0] else best[1])
         if best is None or level < best[0]:
             best = level, quotas.name
-    return _Found(best[1]) if best is not None else _Found("", tuple(reasons))
+    return _Found(best[1]) if best is not None else _Found("", tuple(reasons), place)
 
 
 def _iter_mismatches(
@@ -208,16 +216,17 @@ def _has_levels(levels: Sequence[str], request: TopologyRequest) -> bool:
 
 def _iter_shortages(
     wanted: Amounts, quotas: FlavorQuotas, queue: ClusterQueue, tree: QuotaTree, usage: Usage
-) -> Iterator[str]:
+) -> Iterator[tuple[str, Cursor]]:
     for name, amount in wanted.items():
         before = usage.get((quotas.name, name), 0)
         maximum = tree.find_maximum(queue.name, quotas.name, name)
         if before + amount > maximum:
-            yield (
-                f"insufficient quota for {name} in flavor {quotas.name}, previously considered podsets requests"
-                f" ({format_amount(name, before)}) + current podset request ({format_amount(name, amount)})"
-                f" > maximum capacity ({format_amount(name, maximum)})"
+            message = (
+                f"insufficient quota for {name} in flavor {quotas.name}, previously considered podsets"
+                f" requests ({format_amount(name, before)}) + current podset request"
+                f" ({format_amount(name, amount)}) > maximum capacity ({format_amount(name, maximum)})"
             )
+            yield message, quotas.quotas[name].place if name in quotas.quotas else quotas.place
 
 
 def _place(
@@ -248,7 +257,7 @@ def _place(
                 placements[name] = TopologyPlacement(cluster.flavors[name], cluster)
             shares = [
                 Share(
-                    one.count,
+                    one.size,
                     {
                         resource: amount
                         for resource, amount in one.requests.items()

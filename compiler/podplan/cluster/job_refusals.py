@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from podplan.cluster.model import KUEUE_GROUP, QUEUE_LABEL
-from podplan.cluster.topology import GROUP_NAME, PREFERRED, REQUIRED, SLICE_SIZE, SLICE_TOPOLOGY, UNCONSTRAINED
+from podplan.cluster.topology import (
+    GROUP_NAME,
+    PREFERRED,
+    REQUIRED,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
+    UNCONSTRAINED,
+)
 from podplan.core.provenance import Cursor
 from podplan.kinds.spec import PodSet
 from podplan.kubernetes.names import matches_form
@@ -35,7 +42,7 @@ def iter_template_refusals(pod_sets: Sequence[PodSet]) -> Iterator[tuple[Cursor,
     groups: dict[str, list[PodSet]] = {}
     for pod_set in pod_sets:
         annotations = pod_set.template.get("metadata", "annotations")
-        yield from _iter_topology_refusals(annotations, pod_set.count)
+        yield from _iter_topology_refusals(annotations, pod_set.size)
         if annotations.get(GROUP_NAME).exists:
             groups.setdefault(str(annotations.get(GROUP_NAME).value), []).append(pod_set)
     for name, members in groups.items():
@@ -46,7 +53,7 @@ def iter_template_refusals(pod_sets: Sequence[PodSet]) -> Iterator[tuple[Cursor,
                 f'{GROUP_NAME}: Invalid value: "{name}": can only define groups of exactly 2 pod groups',
             )
             continue
-        if all(member.count != 1 for member in members):
+        if all(member.size != 1 for member in members):
             yield place, f'{GROUP_NAME}: Invalid value: "{name}": one of the pod groups must have one Pod'
         requests = {
             tuple(member.template.get("metadata", "annotations", key).value for key in (REQUIRED, PREFERRED))

@@ -157,3 +157,8 @@ class Cluster(NamedTuple):
     def has_queues(self) -> bool:
         """Whether the repository holds queues at all; else it says nothing about those that are missing."""
         return bool(self.cluster_queues or self.local_queues)
+
+    @property
+    def has_cluster_objects(self) -> bool:
+        """Whether the repository holds cluster-scoped objects of Kueue, which are kept together."""
+        return bool(self.cluster_queues or self.flavors or self.cohorts)

@@ -41,11 +41,13 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     return _compares(operator, str(tainted), str(value))
 
 
-def matches_nodes(pod_spec: Mapping[str, Any], labels: Mapping[str, str], keys: Collection[str]) -> bool:
+def matches_nodes(
+    pod_spec: Mapping[str, Any], labels: Mapping[str, str], keys: Collection[str] | None
+) -> bool:
     """Whether the node selector and the required node affinity of a Pod fit labels, as far as they are
-    about ``keys``."""
+    about ``keys``; None is all keys."""
     selector = get_mapping(pod_spec, "nodeSelector")
-    if any(labels.get(key) != value for key, value in selector.items() if key in keys):
+    if any(labels.get(key) != value for key, value in selector.items() if keys is None or key in keys):
         return False
     affinity = get_mapping(get_mapping(pod_spec, "affinity"), "nodeAffinity")
     required = get_mapping(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
@@ -53,7 +55,9 @@ def matches_nodes(pod_spec: Mapping[str, Any], labels: Mapping[str, str], keys: 
     if not terms:
         return True
     for term in terms:
-        expressions = [one for _, one in get_entries(term, "matchExpressions") if one.get("key") in keys]
+        expressions = [
+            one for _, one in get_entries(term, "matchExpressions") if keys is None or one.get("key") in keys
+        ]
         if all(_matches(one, labels) for one in expressions):  # also a term about other labels only
             return True
     return False

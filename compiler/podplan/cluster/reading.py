@@ -113,7 +113,9 @@ def read_cluster(
         admission_checks=read(KUEUE_GROUP, "AdmissionCheck", _read_check),
         workload_priorities=read(KUEUE_GROUP, "WorkloadPriorityClass", lambda _, place: place),
         priorities=read("scheduling.k8s.io", "PriorityClass", lambda _, place: place),
-        namespaces=read("", "Namespace", lambda _, place: _read_labels(place.get("metadata", "labels").value)),
+        namespaces=read(
+            "", "Namespace", lambda _, place: _read_labels(place.get("metadata", "labels").value)
+        ),
         limit_ranges=limit_ranges,
         overheads=read(
             "node.k8s.io",
@@ -231,7 +233,7 @@ def _read_flavor(name: str, place: Cursor) -> ResourceFlavor:
     )
 
 
-def _read_check(_: str, place: Cursor) -> bool | None:
+def _read_check(_name: str, place: Cursor) -> bool | None:
     """Whether a check is active; None if git does not say."""
     controller = str(place.get("spec", "controllerName").value_or(""))
     is_own = controller in [f"{KUEUE_GROUP}/{name}" for name in _CONTROLLERS_WITH_PARAMETERS]
@@ -239,7 +241,7 @@ def _read_check(_: str, place: Cursor) -> bool | None:
         return False
     for _, condition in get_entries(place.get("status").value, "conditions"):
         if condition.get("type") == "Active":
-            return condition.get("status") == "True"
+            return bool(condition.get("status") == "True")
     return None
 
 
@@ -258,8 +260,9 @@ def _read_node(name: str, place: Cursor) -> Node:
 
 def _iter_limits(place: Cursor) -> Iterator[LimitRange]:
     for one in place.get("spec", "limits").entries():
-        maximum, minimum = (parse_quantities(one.get(field).value) for field in ("max", "min"))
-        default, request = (parse_quantities(one.get(field).value) for field in ("default", "defaultRequest"))
+        maximum, minimum, default, request = (
+            parse_quantities(one.get(field).value) for field in ("max", "min", "default", "defaultRequest")
+        )
         if one.get("type").value == "Container":
             default = {**maximum, **default}
             request = {**minimum, **default, **request}
@@ -267,4 +270,4 @@ def _iter_limits(place: Cursor) -> Iterator[LimitRange]:
 
 
 def _read_labels(value: Any) -> dict[str, str]:
-    return {str(key): str(one) for key, one in value.items()} if isinstance(value, dict) else {}
+    return {str(key): str(text) for key, text in value.items()} if isinstance(value, dict) else {}

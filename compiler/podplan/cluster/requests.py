@@ -115,7 +115,9 @@ def _apply_defaults(
         limits = {**one.default, **limits}
         requests = {**one.default_request, **requests}
     requests = {**limits, **requests}
-    return ContainerResources(requests, limits, is_init, is_init and container.get("restartPolicy") == "Always")
+    return ContainerResources(
+        requests, limits, is_init, is_init and container.get("restartPolicy") == "Always"
+    )
 
 
 def _sum_containers(containers: Sequence[ContainerResources]) -> dict[str, int]:

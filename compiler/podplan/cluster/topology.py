@@ -44,7 +44,7 @@ class TopologyRequest(NamedTuple):
 class Share(NamedTuple):
     """Equal Pods that must be placed: their number, what each requests and its spec."""
 
-    count: int
+    size: int
     requests: Amounts
     pod_spec: Mapping[str, Any]
 
@@ -85,7 +85,7 @@ class TopologyPlacement:
         level = request.level or self._levels[-1]
         if not self._nodes:
             return f"no topology domains at level: {level}"
-        *leaders, workers = sorted(shares, key=lambda one: one.count)
+        *leaders, workers = sorted(shares, key=lambda one: one.size)
         size = request.slice_size if request.slice_level in self._levels else 1
         depth = self._levels.index(level) + 1 if request.level else 0
         depths = [depth] if request.required else [*range(depth, 0, -1), 0]
@@ -96,15 +96,15 @@ class TopologyPlacement:
             for prefix in {self._labels(node)[:number] for node in self._nodes}:
                 capacity = self._count(prefix, leaders, workers, slice_depth, size)
                 best = max(best, capacity)
-                if capacity >= -(-workers.count // size) * size:
+                if capacity >= -(-workers.size // size) * size:
                     fitting.append((capacity, prefix))
             if fitting:
                 self._occupy(min(fitting)[1], [*leaders, workers])
                 return ""
         topology = self._flavor.topology
         if best:
-            return f'topology "{topology}" allows to fit only {best} out of {workers.count} pod(s)'
-        return f'topology "{topology}" doesn\'t allow to fit any of {workers.count} pod(s)'
+            return f'topology "{topology}" allows to fit only {best} out of {workers.size} pod(s)'
+        return f'topology "{topology}" doesn\'t allow to fit any of {workers.size} pod(s)'
 
     def _labels(self, node: Any) -> tuple[str, ...]:
         return tuple(node.labels[level] for level in self._levels)
@@ -157,25 +157,18 @@ class TopologyPlacement:
             return True
         tolerations = [one for _, one in get_entries(share.pod_spec, "tolerations")]
         tainted = find_untolerated_taint(node.taints, [*tolerations, *self._flavor.tolerations])
-        return tainted is None and matches_nodes(share.pod_spec, node.labels, _Everything())
-
-
-class _Everything:
-    """Contains whatever one asks for."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
+        return tainted is None and matches_nodes(share.pod_spec, node.labels, None)
 
 
 def _count_fitting(left: Mapping[str, int], share: Share) -> int:
     needs = {PODS: 1, **share.requests} if PODS in left else share.requests
     counts = [left.get(name, 0) // amount for name, amount in needs.items() if amount > 0]
-    return max(0, min(counts, default=share.count))
+    return max(0, min(counts, default=share.size))
 
 
 def _take(free: Sequence[tuple[Any, dict[str, int]]], share: Share, is_open_to: Any) -> bool:
     """Take the resources of Pods from nodes, the fullest usable first; false if they do not all fit."""
-    rest = share.count
+    rest = share.size
     candidates = [(node, left) for node, left in free if is_open_to(node, share)]
     for _, left in sorted(candidates, key=lambda one: -_count_fitting(one[1], share)):
         number = min(rest, _count_fitting(left, share))

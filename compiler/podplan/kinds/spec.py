@@ -59,13 +59,13 @@ class ProposedOptions(NamedTuple):
 
 
 class PodSet(NamedTuple):
-    """Equal Pods of a job as Kueue counts them: their number, their template, and where the number is written.
+    """Equal Pods of a job as Kueue counts them: number, template, and where the number is written.
 
     ``min_count`` is the number that suffices where a job may run with fewer Pods; 0 if it may not.
     """
 
     name: str
-    count: int
+    size: int
     template: Cursor
     count_place: Cursor
     min_count: int = 0

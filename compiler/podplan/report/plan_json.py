@@ -34,6 +34,7 @@ def _build_job(job: PlannedJob) -> dict[str, Any]:
         "clusterQueue": job.cluster_queue,
         "verdict": job.verdict,
         "message": job.message,
+        "errors": list(job.errors),
         "pods": job.pods,
         "gpus": job.gpus,
         "gpuHours": round(job.gpus * job.seconds / 3600, 2) if job.seconds is not None else None,
@@ -42,8 +43,8 @@ def _build_job(job: PlannedJob) -> dict[str, Any]:
         "podSets": [
             {
                 "name": one.name,
-                "count": one.count,
-                "admittedCount": one.admitted_count,
+                "count": one.size,
+                "admittedCount": one.admitted_size,
                 "requests": dict(one.requests),
                 "flavors": dict(sorted(one.flavors.items())),
             }

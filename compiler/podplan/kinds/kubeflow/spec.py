@@ -49,9 +49,9 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
         return build_change_rules(kind)
 
     def load_queue_integration() -> QueueIntegration:
-        from podplan.kinds.kubeflow.queueing import build_integration
+        from podplan.kinds.common.queueing import build_integration
 
-        return build_integration(kind)
+        return build_integration(("spec", kind.specs_field), kind.types)
 
     container = Behavior(
         "training-operator.training-container",

@@ -16,7 +16,7 @@ class PlannedJob(NamedTuple):
     """A job with its verdict; ``usage`` is what it takes of ``cluster_queue``, by flavor and resource.
 
     ``location`` is where the job is written, ``place`` the field that decides. ``seconds`` is its deadline,
-    None without one.
+    None without one. ``errors`` are the reasons why the CR is refused, by whomever.
     """
 
     kind: str
@@ -30,6 +30,7 @@ class PlannedJob(NamedTuple):
     pods: int
     gpus: int
     seconds: int | None
+    errors: tuple[str, ...]
     location: Location | None
     place: Location | None
     cluster_queue: str | None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from podplan.cluster.admission import QueuedJob, Verdict, decide_admission
 from podplan.cluster.cohorts import QuotaTree
-from podplan.cluster.model import Cluster
+from podplan.cluster.model import QUEUE_LABEL, Cluster
 from podplan.core.builtin_rules import BUILTIN_RULES
-from podplan.core.findings import Location, Severity
+from podplan.core.findings import Diagnostic, Location, Severity
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec
@@ -17,8 +17,12 @@ from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import count_pods_and_gpus
 from podplan.lint.location import find_source_location
 from podplan.pipeline import JobPlan, build_references
+from podplan.tools.plan.bare_pods import build_pod_job
 from podplan.tools.plan.inventory_queues import decide_by_inventory
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
+
+_TYPE_RULE = "SCHEMA002"
+_OTHER_WEBHOOKS = "; the webhook of "  # how the messages of kinds end
 
 
 class Planner:
@@ -35,11 +39,17 @@ class Planner:
         cr = plan.cr
         if cr is None or not isinstance(cr.data, dict):
             return
+        pod = build_pod_job(plan)
+        if pod is not None:
+            self._append(plan, cr, None, decide_admission(pod, self._cluster, self._tree))
+            return
         kind = find_kind(cr.data.get("apiVersion"), cr.data.get("kind"))
         spec = load_spec(kind) if kind is not None else plan.item.declared_kind
         if spec is not None and not _may_be_queued(spec):
             return
-        verdict = self._decide(plan, cr, kind, spec)
+        self._append(plan, cr, spec, self._decide(plan, cr, kind, spec))
+
+    def _append(self, plan: JobPlan, cr: TracedDocument, spec: KindSpec | None, verdict: Verdict) -> None:
         pods, gpus = count_pods_and_gpus(
             [group for group in plan.replica_groups if group.doc.data["kind"] == "Pod"]
         )
@@ -58,6 +68,7 @@ class Planner:
                 pods,
                 gpus,
                 seconds,
+                tuple(one.message for one in _find_errors(plan)),
                 find_location(root_cursor(cr).get("metadata", "name")),
                 find_location(verdict.place) if verdict.place is not None else None,
                 verdict.cluster_queue,
@@ -74,9 +85,12 @@ class Planner:
     ) -> Verdict:
         if kind is None or spec is None:
             return Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
-        if _is_refused(plan):
-            message = next(one.message for one in plan.diagnostics if _refuses(one))
-            return Verdict("rejected", message, _find_written_queue(cr))
+        errors = [one for one in _find_errors(plan) if not _is_by_other_webhook(one)]
+        if errors:
+            # What a scalar is depends on the YAML parser of the tool that applies the CR.
+            is_type_only = all(one.rule == _TYPE_RULE for one in errors)
+            message, queue = errors[0].message, _find_written_queue(cr)
+            return Verdict("unknown" if is_type_only else "rejected", message, queue)
         integration = spec.load_queue_integration() if spec.load_queue_integration is not None else None
         if integration is None:
             return decide_by_inventory(plan)
@@ -111,19 +125,21 @@ def _may_be_queued(spec: KindSpec) -> bool:
     return bool(spec.load_queue_integration or spec.queue_path or spec.replica_types or spec.declaration)
 
 
-def _is_refused(plan: JobPlan) -> bool:
-    return any(_refuses(one) for one in plan.diagnostics)
+def _find_errors(plan: JobPlan) -> list[Diagnostic]:
+    """Return why the API server or a webhook refuses the CR itself."""
+    return [
+        one
+        for one in plan.diagnostics
+        if one.level == "cr" and BUILTIN_RULES[one.rule].severity is Severity.ERROR
+    ]
 
 
-def _refuses(diagnostic: object) -> bool:
-    """Whether a diagnostic says that the API server refuses the CR itself."""
-    level, rule = getattr(diagnostic, "level", ""), getattr(diagnostic, "rule", "")
-    return level == "cr" and BUILTIN_RULES[rule].severity is Severity.ERROR
+def _is_by_other_webhook(error: Diagnostic) -> bool:
+    """Whether the webhook of the kind refuses a CR: Kueue decides about it as about any other."""
+    return _OTHER_WEBHOOKS in error.message
 
 
 def _find_written_queue(cr: TracedDocument) -> str | None:
-    from podplan.cluster.model import QUEUE_LABEL
-
     labels = get_mapping(get_mapping(cr.data, "metadata"), "labels")
     return get_text(labels, QUEUE_LABEL) or None
 
@@ -162,8 +178,3 @@ def _find_nominal(cluster: Cluster, queue: str, flavor: str, resource: str) -> i
             if quotas.name == flavor and quota is not None:
                 return quota.nominal
     return 0
-
-
-def list_amounts(usage: Mapping[tuple[str, str], int]) -> list[tuple[str, str, int]]:
-    """Return usage as flavor, resource and amount, sorted."""
-    return sorted((flavor, resource, amount) for (flavor, resource), amount in usage.items())

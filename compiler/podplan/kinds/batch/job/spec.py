@@ -6,7 +6,6 @@ from podplan.kinds.batch.validation import validate_job
 from podplan.kinds.spec import KindSpec, QueueIntegration
 
 
-
 def load_queue_integration() -> QueueIntegration:
     """How Kueue sees Jobs."""
     from podplan.kinds.batch.job import queueing

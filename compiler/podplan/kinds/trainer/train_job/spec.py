@@ -27,9 +27,9 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
 
 def load_queue_integration() -> QueueIntegration:
     """How Kueue sees TrainJobs."""
-    from podplan.kinds.trainer.train_job.queueing import list_pod_sets
+    from podplan.kinds.trainer.train_job import queueing
 
-    return QueueIntegration(list_pod_sets)
+    return queueing.INTEGRATION
 
 
 SPEC = KindSpec(
