@@ -15,9 +15,12 @@ from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.provenance import Cursor
-from podplan.core.typing import Any
+from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.workspace import Loader
 from podplan.workspace.files import expand_paths
+
+if TYPE_CHECKING:
+    from podplan.tools.plan.model import Plan
 
 PLAN_CATEGORIES = frozenset({"profile", "cr"})
 WAITING_VERDICTS = ("pending", "inadmissible", "rejected")
@@ -45,6 +48,21 @@ def command(paths: Sequence[str], format_: str, exit_code: bool, **flags: Any) -
     """
     from importlib import import_module
 
+    result, code = plan_paths(paths, **flags)
+    if not result.jobs:
+        print_message("no JobProfile and no training job here, so nothing to plan")
+        return code or NO_INPUT
+    write_stdout(import_module(f"podplan.report.plan_{format_}").render(result))
+    waits = any(job.verdict in WAITING_VERDICTS for job in result.jobs)
+    return FINDINGS if exit_code and waits else CLEAN
+
+
+def plan_paths(paths: Sequence[str], **flags: Any) -> tuple[Plan, int]:
+    """Plan the jobs at paths, with the exit code of loading them; findings are printed to standard error.
+
+    Raises UsageError: for wrong flags. Raises PathNotFound: if a path does not exist. Raises LimitExceeded:
+    if a limit is exceeded.
+    """
     from podplan.cluster.reading import KINDS, read_cluster
     from podplan.tools.plan.bare_pods import KIND, build_pod_plan
     from podplan.tools.plan.planning import Planner
@@ -64,13 +82,7 @@ def command(paths: Sequence[str], format_: str, exit_code: bool, **flags: Any) -
         pod = build_pod_plan(document)
         if pod is not None and os.path.realpath(document.name) in files:
             planner.add(pod)
-    result = planner.finish()
-    if not result.jobs:
-        print_message("no JobProfile and no training job here, so nothing to plan")
-        return loaded.code or NO_INPUT
-    write_stdout(import_module(f"podplan.report.plan_{format_}").render(result))
-    waits = any(job.verdict in WAITING_VERDICTS for job in result.jobs)
-    return FINDINGS if exit_code and waits else CLEAN
+    return planner.finish(), loaded.code
 
 
 def _parse_text(text: Cursor) -> list[Any]:
