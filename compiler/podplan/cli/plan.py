@@ -26,16 +26,16 @@ PLAN_CATEGORIES = frozenset({"profile", "cr"})
 WAITING_VERDICTS = ("pending", "inadmissible", "rejected")
 
 
-@click.command("plan", cls=HelpCommand, without_effect=("--fail-on",))
+@click.command("plan", cls=HelpCommand, without_effect=("--fail-on", "--stdin-filename"))
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "markdown", "json"]),
+    type=click.Choice(["text", "markdown", "json", "svg"]),
     default="text",
     help="Format of the output [text].",
 )
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if a job is not admitted.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if a job waits or is refused.")
 @input_options
 def command(paths: Sequence[str], format_: str, exit_code: bool, **flags: Any) -> int:
     """Show which jobs the queues in the repository admit, without a cluster.

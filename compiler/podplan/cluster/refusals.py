@@ -204,7 +204,7 @@ def _validate_quota(
             yield Refusal((*path, field), f"{value} must be greater than or equal to 0")
         if field != "nominalQuota" and not parent:
             yield Refusal((*path, field), f"{field} must be nil when {parent_word} is empty")
-    if is_queue and amounts.get("lendingLimit", 0) > amounts.get("nominalQuota", 0):
+    if is_queue and "lendingLimit" in amounts and amounts["lendingLimit"] > amounts.get("nominalQuota", 0):
         yield Refusal((*path, "lendingLimit"), "must be less than or equal to the nominalQuota")
 
 
