@@ -137,7 +137,9 @@ def test_exit_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_check_of_jobs_does_not_load_it(tmp_path: Path) -> None:
-    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "job.yaml").write_text(
+        JOB.replace("labels: {kueue.x-k8s.io/queue-name: queue}", "labels: {}")
+    )
     program = (
         "import sys\nfrom podplan.cli.check_run import check_paths\ncheck_paths(['job.yaml'])\n"
         "loaded = [n for n in sys.modules if n.startswith(('podplan.cluster', 'podplan.tools.plan'))]\n"

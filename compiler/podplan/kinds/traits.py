@@ -25,6 +25,7 @@ TRAITS: Mapping[str, str] = {
     "scheduling-policy": "The CR can state its gang in runPolicy.schedulingPolicy",
     "suspend": "The CR can suspend the job (runPolicy.suspend)",
     "manager-unchecked": "A controller leaves jobs alone that runPolicy.managedBy gives to an unknown one",
+    "kueue": "Kueue can queue the jobs, as its integration for the kind does",
     # Traits of the launch.
     "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",
     "torch-env": "The controller sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in each Pod",

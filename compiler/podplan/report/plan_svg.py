@@ -23,14 +23,17 @@ _COLORS = (
     (".borrows", "fill", "config"),
     (".over", "fill", "secret"),
 )
-_LEGEND = (("fits", "within the quota"), ("borrows", "borrowed"), ("over", "more than the most"))
+_LEGEND = (("fits", "within the quota"), ("borrows", "borrowed"), ("over", "above the maximum"))
 
 
 def render(plan: Plan) -> str:
     """Render one bar for each flavor and resource, by ClusterQueue."""
     body: list[str] = []
     y = _MARGIN + 16
-    body.append(_text(_MARGIN, y, words.format_totals(plan), "t b", _WIDTH - 2 * _MARGIN))
+    verdicts, _, sizes = words.format_totals(plan).partition("; ")
+    body.append(_text(_MARGIN, y, verdicts, "t b", _WIDTH - 2 * _MARGIN))
+    y += 20
+    body.append(_text(_MARGIN, y, sizes, "q", _WIDTH - 2 * _MARGIN))
     queue = ""
     for line in plan.quotas:
         if line.queue != queue:
@@ -96,7 +99,7 @@ def _rect(name: str, x: float, y: float, width: float) -> str:
 
 
 def _text(x: float, y: float, text: str, name: str, max_width: float) -> str:
-    shown = escape(fit_text(escape_text(text), max_width, 12))
+    shown = escape(fit_text(escape_text(text), max_width, 13))
     return f'<text class="{name}" x="{x:g}" y="{y:g}">{shown}</text>'
 
 

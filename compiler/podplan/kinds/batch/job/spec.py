@@ -13,11 +13,12 @@ def load_queue_integration() -> QueueIntegration:
     return queueing.INTEGRATION
 
 
-# No trait: a Job may be anything, and only what holds for each Pod is checked of it.
+# A Job may be anything: besides its queue, only what holds for each Pod is checked of it.
 SPEC = KindSpec(
     plural="jobs",
     option_prefix="job",
     validate_cr=validate_job,
     owner_label="batch.kubernetes.io/job-name",
     load_queue_integration=load_queue_integration,
+    traits=frozenset(("kueue",)),
 )

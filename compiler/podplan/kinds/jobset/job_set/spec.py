@@ -20,4 +20,5 @@ SPEC = KindSpec(
     unknown_field_rule="SCHEMA012",
     owner_label="jobset.sigs.k8s.io/jobset-name",
     load_queue_integration=load_queue_integration,
+    traits=frozenset(("kueue",)),
 )

@@ -3,10 +3,4 @@
 from podplan.kinds.kubeflow.mpi_job.kind import KIND
 from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, build_spec
 
-SPEC = build_spec(
-    KIND,
-    "mpijobs",
-    schema="MPIJob-kubeflow-v1",
-    profile_fields=PROFILE_FIELDS | {"processes"},
-    load_queue_integration=None,  # Kueue knows the kind of the MPI operator only
-)
+SPEC = build_spec(KIND, "mpijobs", schema="MPIJob-kubeflow-v1", profile_fields=PROFILE_FIELDS | {"processes"})

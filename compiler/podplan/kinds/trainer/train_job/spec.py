@@ -41,4 +41,5 @@ SPEC = KindSpec(
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
     load_queue_integration=load_queue_integration,
+    traits=frozenset(("kueue",)),
 )
