@@ -108,6 +108,14 @@ def test_labels_of_a_namespace_that_is_not_in_git_are_unknown(
     assert job.verdict == "unknown"
 
 
+def test_of_several_definitions_none_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overlay = QUEUES.replace("nominalQuota: 10", "nominalQuota: 20")
+    [job] = plan_files(tmp_path, monkeypatch, base=QUEUES, overlay=overlay, job=JOB).jobs
+    assert job.verdict == "unknown"
+    wanted = "ClusterQueue shared is in base.yaml and overlay.yaml, so it is unclear which one counts"
+    assert job.message == wanted
+
+
 def test_the_webhook_of_a_kind_is_not_that_of_kueue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = JOB.replace("batch/v1", "kubeflow.org/v1").replace("kind: Job", "kind: PyTorchJob")
     head, _, template = job.partition("  parallelism: 2\n")

@@ -43,8 +43,9 @@ _EXPONENT_NUMBER = compile_lazily(
 def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     """Yield the findings of a file with documents that podplan checks, in order; others are counted."""
     file_items = list(run.reader.classify(source))
+    # Queues are often in files of templates, whose syntax errors are no mistakes.
     has_own_documents = any(
-        item.category != "other" or is_queue_object(item) for item in file_items
+        item.category != "other" or (is_queue_object(item) and not source.diagnostics) for item in file_items
     ) or mentions_own_api(source.text)
     if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
         run.not_checked.update(

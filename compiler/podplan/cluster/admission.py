@@ -225,6 +225,8 @@ def _decide(
             message = f"several namespaces have a LocalQueue {queue_name}, and the job states no namespace"
             return Verdict("unknown", message, place=place)
         return Verdict("inadmissible", f"LocalQueue {queue_name} doesn't exist", place=place)
+    if (doubt := _find_ambiguous("LocalQueue", local_queue.namespace, local_queue.name, cluster)) is not None:
+        return doubt
     if ("LocalQueue", local_queue.name) in cluster.refused:
         return _refuse("LocalQueue", local_queue.name, cluster)
     if local_queue.stop_policy != "None":
@@ -248,6 +250,14 @@ def _refuse(kind: str, name: str, cluster: Cluster) -> Verdict:
     return Verdict("rejected", f"{kind} {name} is refused: {cluster.refused[kind, name]}")
 
 
+def _find_ambiguous(kind: str, namespace: str, name: str, cluster: Cluster) -> Verdict | None:
+    """Return the verdict if several documents define an object in different ways, as overlays do."""
+    files = cluster.ambiguous.get((kind, namespace, name))
+    if files is None:
+        return None
+    return Verdict("unknown", f"{kind} {name} is in {files}, so it is unclear which one counts")
+
+
 def _explain_inactive(queue: ClusterQueue, cluster: Cluster) -> Verdict | None:
     """Return the verdict for a ClusterQueue that is refused, stopped, or lacks something that it names."""
     names = [("ClusterQueue", queue.name)]
@@ -259,6 +269,8 @@ def _explain_inactive(queue: ClusterQueue, cluster: Cluster) -> Verdict | None:
     topologies = [one.topology for one in known if one.topology]
     names += [("Topology", name) for name in topologies]
     for kind, name in names:
+        if (doubt := _find_ambiguous(kind, "", name, cluster)) is not None:
+            return doubt
         if (kind, name) in cluster.refused:
             return _refuse(kind, name, cluster)
     message = f"ClusterQueue {queue.name} is inactive"
@@ -296,6 +308,8 @@ def _schedule(
     if tree.is_in_cycle(queue.name):
         return answer._replace(message=f"ClusterQueue {queue.name} is inactive: its cohorts form a cycle")
     selector = queue.namespace_selector
+    if selector and (doubt := _find_ambiguous("Namespace", "", namespace, cluster)) is not None:
+        return doubt
     is_selected = selector is not None and _selects(selector, namespace, cluster)
     if is_selected is None:
         message = f"namespaceSelector of ClusterQueue {queue.name} asks for labels of a Namespace not in git"

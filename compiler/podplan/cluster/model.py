@@ -134,7 +134,8 @@ class KueueConfiguration(NamedTuple):
 class Cluster(NamedTuple):
     """What the repository says about a cluster. A name that is missing in a mapping is in no file.
 
-    ``refused`` are objects that the API server refuses, with the reason, by kind and name.
+    ``refused`` are objects that the API server refuses, with the reason, by kind and name. ``ambiguous`` are
+    those that several documents define in different ways, with the files, by kind, namespace and name.
     """
 
     cluster_queues: Mapping[str, ClusterQueue] = {}
@@ -152,6 +153,7 @@ class Cluster(NamedTuple):
     workloads: frozenset[tuple[str, str]] = frozenset()
     configuration: KueueConfiguration = KueueConfiguration()
     refused: Mapping[tuple[str, str], str] = {}
+    ambiguous: Mapping[tuple[str, str, str], str] = {}
 
     @property
     def has_queues(self) -> bool:

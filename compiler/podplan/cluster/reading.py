@@ -53,13 +53,14 @@ KINDS: dict[str, tuple[str, ...]] = {
 def read_cluster(
     documents: Iterable[TracedDocument], parse_text: Callable[[Cursor], list[Any]] | None = None
 ) -> Cluster:
-    """Build the cluster that documents describe; of several with one name the first counts.
+    """Build the cluster that documents describe.
 
     ``parse_text`` returns the YAML documents in a text, for configurations in a ConfigMap.
     """
     by_kind: dict[tuple[str, str], dict[tuple[str, str], Cursor]] = {}
     configuration: KueueConfiguration | None = None
     refused: dict[tuple[str, str], str] = {}
+    ambiguous: dict[tuple[str, str, str], str] = {}
     limit_ranges: dict[str, list[LimitRange]] = {}
     for document in documents:
         data = document.data
@@ -77,7 +78,9 @@ def read_cluster(
             for written, text in _iter_configurations(place, parse_text):
                 configuration = configuration or read_configuration(written, text)
         else:
-            by_kind.setdefault((group, kind), {}).setdefault((namespace, name), place)
+            first = by_kind.setdefault((group, kind), {}).setdefault((namespace, name), place)
+            if first.value != data:
+                ambiguous[kind, namespace, name] = f"{first.doc.name} and {document.name}"
             refusal = next(iter_refusals(data), None)
             if refusal is not None:
                 refused.setdefault((kind, name), refusal.message)
@@ -126,6 +129,7 @@ def read_cluster(
         workloads=frozenset(by_kind.get((KUEUE_GROUP, "Workload"), {})),
         configuration=configuration or KueueConfiguration(),
         refused=refused,
+        ambiguous=ambiguous,
     )
 
 
