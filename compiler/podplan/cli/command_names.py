@@ -8,6 +8,7 @@ COMMANDS = {
     "lower": "lower",
     "diff": "diff",
     "plan": "plan",
+    "inventory": "inventory",
     "why": "why",
     "status": "status",
     "graph": "graph",

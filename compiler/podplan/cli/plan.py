@@ -14,7 +14,6 @@ from podplan.cli.output import print_message, write_stdout
 from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
-from podplan.core.provenance import Cursor
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.workspace import Loader
 from podplan.workspace.files import expand_paths
@@ -75,7 +74,7 @@ def plan_paths(paths: Sequence[str], **flags: Any) -> tuple[Plan, int]:
     kinds = [*(kind for names in KINDS.values() for kind in names), KIND]
     documents = Loader(exclude=run_settings.exclude).find_documents(shown_paths[0], kinds)
     options = run_settings.settings.lowering_options._replace(resumed=True)
-    planner = Planner(read_cluster(documents, _parse_text), options)
+    planner = Planner(read_cluster(documents), options)
     loaded = load_job_plans(paths, PLAN_CATEGORIES, lambda plan, _: planner.add(plan), **flags)
     files = {os.path.realpath(path) for path in expand_paths(shown_paths, run_settings.exclude, [])}
     for document in documents:
@@ -83,11 +82,3 @@ def plan_paths(paths: Sequence[str], **flags: Any) -> tuple[Plan, int]:
         if pod is not None and os.path.realpath(document.name) in files:
             planner.add(pod)
     return planner.finish(), loaded.code
-
-
-def _parse_text(text: Cursor) -> list[Any]:
-    """Return the YAML documents in a text of a ConfigMap."""
-    from podplan.yaml import parse_yaml
-
-    source = parse_yaml(str(text.value).encode(), text.doc.name)
-    return [document.data for document in source.documents]

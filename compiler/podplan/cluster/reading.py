@@ -25,6 +25,7 @@ from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.kubernetes.quantities import parse_quantity
+from podplan.yaml import parse_yaml
 
 CONFIGURATION_GROUP = "config.kueue.x-k8s.io"
 _V1BETA1 = f"{KUEUE_GROUP}/v1beta1"
@@ -50,13 +51,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def read_cluster(
-    documents: Iterable[TracedDocument], parse_text: Callable[[Cursor], list[Any]] | None = None
-) -> Cluster:
-    """Build the cluster that documents describe.
-
-    ``parse_text`` returns the YAML documents in a text, for configurations in a ConfigMap.
-    """
+def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
+    """Build the cluster that documents describe."""
     by_kind: dict[tuple[str, str], dict[tuple[str, str], Cursor]] = {}
     configuration: KueueConfiguration | None = None
     refused: dict[tuple[str, str], str] = {}
@@ -75,7 +71,7 @@ def read_cluster(
         if kind == "Configuration":
             configuration = configuration or read_configuration(place, data)
         elif kind == "ConfigMap":
-            for written, text in _iter_configurations(place, parse_text):
+            for written, text in _iter_configurations(place):
                 configuration = configuration or read_configuration(written, text)
         else:
             first = by_kind.setdefault((group, kind), {}).setdefault((namespace, name), place)
@@ -156,16 +152,14 @@ def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:
     )
 
 
-def _iter_configurations(
-    place: Cursor, parse_text: Callable[[Cursor], list[Any]] | None
-) -> Iterator[tuple[Cursor, Any]]:
+def _iter_configurations(place: Cursor) -> Iterator[tuple[Cursor, Any]]:
     """Yield the configurations of Kueue in the texts of a ConfigMap."""
     for text in place.get("data").fields().values():
-        if parse_text is None or CONFIGURATION_GROUP not in str(text.value):
+        if CONFIGURATION_GROUP not in str(text.value):
             continue
-        for data in parse_text(text):
-            if get_text(data, "apiVersion").startswith(f"{CONFIGURATION_GROUP}/"):
-                yield text, data
+        for document in parse_yaml(str(text.value).encode(), place.doc.name).documents:
+            if get_text(document.data, "apiVersion").startswith(f"{CONFIGURATION_GROUP}/"):
+                yield text, document.data
 
 
 def _read_cluster_queue(name: str, place: Cursor) -> ClusterQueue:
