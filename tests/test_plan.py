@@ -16,6 +16,7 @@ from podplan.cli.plan import plan_paths
 from podplan.report import plan_json, plan_markdown, plan_svg, plan_text
 from podplan.tools.plan.model import Plan
 from tests.command import podplan
+from tests.git import commit, git_in
 
 KUEUE = Path(__file__).parents[1] / "fixtures" / "kueue"
 JOB = """\
@@ -134,6 +135,33 @@ def test_an_object_that_kueue_refuses_is_an_error(tmp_path: Path, monkeypatch: p
     shown = podplan("check", "--isolated", "--format", "json", ".")
     [finding] = [one for one in json.loads(shown.out)["findings"] if one["rule"] == "SCHEMA013"]
     assert (finding["file"], finding["line"]) == ("queues.yaml", 13)
+
+
+def test_changes_since_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git = git_in(tmp_path)
+    git("init", "-q", "-b", "main")
+    second = JOB.replace("name: train", "name: tune")
+    for name, text in {"queues": QUEUES, "job": JOB, "second": second}.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    commit(git, "base")
+    (tmp_path / "queues.yaml").write_text(QUEUES.replace("nominalQuota: 10", "nominalQuota: 7"))
+    (tmp_path / "second.yaml").unlink()
+    (tmp_path / "third.yaml").write_text(
+        JOB.replace("name: train", "name: small").replace("cpu: 4", "cpu: 1")
+    )
+    monkeypatch.chdir(tmp_path)
+    shown = json.loads(podplan("plan", "--base", "HEAD", "--format", "json").out)
+    changes = {one["name"]: (one["change"], one["baseVerdict"], one["verdict"]) for one in shown["jobs"]}
+    assert changes == {
+        "train": ("changed", "admitted", "pending"),
+        "small": ("added", None, "admitted"),
+        "tune": ("removed", "admitted", "admitted"),
+    }
+    text = podplan("plan", "--base", "HEAD").out
+    assert "1 added, 1 changed, 1 removed" in text
+    assert "(changed, was admitted)" in text
+    assert podplan("plan", "--base", "HEAD", "--exit-code").code == 1
+    assert podplan("plan", "--base", "nope").code == 2
 
 
 def test_exit_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -16,7 +16,7 @@ from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.workspace import Loader
-from podplan.workspace.files import expand_paths
+from podplan.workspace.files import expand_paths, find_root
 
 if TYPE_CHECKING:
     from podplan.tools.plan.model import Plan
@@ -34,9 +34,15 @@ WAITING_VERDICTS = ("pending", "inadmissible", "rejected")
     default="text",
     help="Format of the output [text].",
 )
+@click.option(
+    "--base",
+    metavar="REF",
+    default="",
+    help="Show what changes since the merge base of HEAD and REF.",
+)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if a job waits or is refused.")
 @input_options
-def command(paths: Sequence[str], format_: str, exit_code: bool, **flags: Any) -> int:
+def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **flags: Any) -> int:
     """Show which jobs the queues in the repository admit, without a cluster.
 
     Reads the objects of Kueue below the root of the first PATH: ClusterQueues, LocalQueues, Cohorts,
@@ -48,16 +54,48 @@ def command(paths: Sequence[str], format_: str, exit_code: bool, **flags: Any) -
     from importlib import import_module
 
     result, code = plan_paths(paths, **flags)
-    if not result.jobs:
+    if base:
+        result = _compare_with_base(result, paths, base, flags)
+    if not result.jobs and not result.removed:
         print_message("no JobProfile and no training job here, so nothing to plan")
         return code or NO_INPUT
     write_stdout(import_module(f"podplan.report.plan_{format_}").render(result))
-    waits = any(job.verdict in WAITING_VERDICTS for job in result.jobs)
+    waits = any(job.verdict in WAITING_VERDICTS and (job.change or not result.base) for job in result.jobs)
     return FINDINGS if exit_code and waits else CLEAN
 
 
-def plan_paths(paths: Sequence[str], **flags: Any) -> tuple[Plan, int]:
-    """Plan the jobs at paths, with the exit code of loading them; findings are printed to standard error.
+def _compare_with_base(plan: Plan, paths: Sequence[str], base: str, flags: Mapping[str, Any]) -> Plan:
+    """Compare a plan with that of the merge base of HEAD and a revision.
+
+    Raises UsageError: if there is no such revision.
+    """
+    from podplan.cli.revision_checkout import (
+        enter_revision,
+        load_at_revision,
+        make_portable,
+        translate_to_checkout,
+    )
+    from podplan.tools.plan.comparison import compare_plans
+    from podplan.tools.plan.model import Plan
+    from podplan.workspace import revisions
+
+    asked = default_paths(paths)
+    root = find_root(asked[0])
+    commit = revisions.resolve_base(root, base)
+    portable_paths, portable_flags = make_portable(asked, flags, root)
+    with enter_revision(root, commit) as folder:
+        base_paths, base_flags = translate_to_checkout(portable_paths, portable_flags, root, folder)
+        present = [path for path in base_paths if os.path.lexists(path)]
+        before = Plan((), ())
+        if present:
+            before, _ = load_at_revision(
+                base, lambda: plan_paths(present, prints_findings=False, **base_flags)
+            )
+    return compare_plans(before, plan, base if commit.startswith(base) else f"{base} ({commit[:8]})")
+
+
+def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any) -> tuple[Plan, int]:
+    """Plan the jobs at paths, with the exit code of loading them; findings go to standard error.
 
     Raises UsageError: for wrong flags. Raises PathNotFound: if a path does not exist. Raises LimitExceeded:
     if a limit is exceeded.
@@ -75,7 +113,9 @@ def plan_paths(paths: Sequence[str], **flags: Any) -> tuple[Plan, int]:
     documents = Loader(exclude=run_settings.exclude).find_documents(shown_paths[0], kinds)
     options = run_settings.settings.lowering_options._replace(resumed=True)
     planner = Planner(read_cluster(documents), options)
-    loaded = load_job_plans(paths, PLAN_CATEGORIES, lambda plan, _: planner.add(plan), **flags)
+    loaded = load_job_plans(
+        paths, PLAN_CATEGORIES, lambda plan, _: planner.add(plan), prints_findings, **flags
+    )
     files = {os.path.realpath(path) for path in expand_paths(shown_paths, run_settings.exclude, [])}
     for document in documents:
         pod = build_pod_plan(document)

@@ -19,12 +19,13 @@ def build_document(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data."""
     return {
         "format": 1,
-        "jobs": [_build_job(job) for job in plan.jobs],
+        **({"base": plan.base} if plan.base else {}),
+        "jobs": [_build_job(job, bool(plan.base)) for job in (*plan.jobs, *plan.removed)],
         "quotas": [_build_quota(line) for line in plan.quotas],
     }
 
 
-def _build_job(job: PlannedJob) -> dict[str, Any]:
+def _build_job(job: PlannedJob, is_compared: bool) -> dict[str, Any]:
     return {
         "kind": job.kind,
         "name": job.name,
@@ -40,6 +41,7 @@ def _build_job(job: PlannedJob) -> dict[str, Any]:
         "gpuHours": round(job.gpus * job.seconds / 3600, 2) if job.seconds is not None else None,
         "location": _build_location(job.location),
         "place": _build_location(job.place),
+        **({"change": job.change or None, "baseVerdict": job.base_verdict} if is_compared else {}),
         "podSets": [
             {
                 "name": one.name,

@@ -21,16 +21,24 @@ _INDENT = " " * 15
 
 def render(plan: Plan, style: Style = PLAIN) -> str:
     """Render the totals, the jobs in the order of their files, and what they ask of the queues together."""
-    parts = [f"plan    {words.format_totals(plan)}"]
-    parts.append("\n".join(line for job in plan.jobs for line in _render_job(job, style)))
+    head = [f"plan    {words.format_totals(plan)}"]
+    if plan.base:
+        head.append(escape_text(f"change  {words.format_changes(plan)}"))
+    parts = ["\n".join(head)]
+    jobs = words.select_jobs(plan)
+    parts += ["\n".join(line for job in jobs for line in _render_job(job, style))] if jobs else []
     parts += _render_quotas(plan)
     return escape_workflow_commands("\n\n".join(parts)) + "\n"
 
 
 def _render_job(job: PlannedJob, style: Style) -> list[str]:
-    mark = f"{SIGNS[job.verdict]} {job.verdict:13}"
+    verdict = "removed" if job.change == "removed" else job.verdict
+    mark = f"{SIGNS.get(verdict, '-')} {verdict:13}"
     queue = words.format_queue(job)
-    head = escape_text(words.name_job(job) + (f", queue {queue}" if queue else ""))
+    change = "" if verdict == "removed" else words.describe_change(job)
+    head = escape_text(
+        words.name_job(job) + (f", queue {queue}" if queue else "") + (f" ({change})" if change else "")
+    )
     lines = [style.paint(mark, _COLOURS.get(job.verdict, BLUE)) + head]
     details = [words.format_size(job), *words.list_flavors(job)]
     if job.verdict != "admitted":

@@ -22,6 +22,25 @@ def format_totals(plan: Plan) -> str:
     return f"{text}, at most {hours:g} GPU-hours by deadlines" if hours else text
 
 
+def format_changes(plan: Plan) -> str:
+    """Return what changes: "main → work tree: 1 added, 2 changed, 0 removed"."""
+    counts = Counter(job.change for job in select_jobs(plan))
+    changes = ", ".join(f"{counts[name]} {name}" for name in ("added", "changed", "removed"))
+    return f"{plan.base} → work tree: {changes}"
+
+
+def select_jobs(plan: Plan) -> list[PlannedJob]:
+    """Return the jobs to show: all, or with a base those that change."""
+    return [job for job in (*plan.jobs, *plan.removed) if job.change or not plan.base]
+
+
+def describe_change(job: PlannedJob) -> str:
+    """Return what a change does to a job: "changed, was admitted"."""
+    if job.change != "changed" or job.base_verdict == job.verdict:
+        return job.change
+    return f"changed, was {job.base_verdict}"
+
+
 def count_gpu_hours(job: PlannedJob) -> float | None:
     """Return the most GPU-hours that a job can take; None for one without GPUs or deadline."""
     return round(job.gpus * job.seconds / 3600, 2) if job.seconds is not None and job.gpus else None

@@ -16,7 +16,8 @@ class PlannedJob(NamedTuple):
     """A job with its verdict; ``usage`` is what it takes of ``cluster_queue``, by flavor and resource.
 
     ``location`` is where the job is written, ``place`` the field that decides. ``seconds`` is its deadline,
-    None without one. ``errors`` are the reasons why the CR is refused, by whomever.
+    None without one. ``errors`` are the reasons why the CR is refused, by whomever. ``change`` is added,
+    changed or removed, with ``base_verdict``; empty for an unchanged job, and without a base.
     """
 
     kind: str
@@ -35,6 +36,8 @@ class PlannedJob(NamedTuple):
     place: Location | None
     cluster_queue: str | None
     usage: Mapping[tuple[str, str], int]
+    change: str = ""
+    base_verdict: VerdictName | None = None
 
 
 class QuotaLine(NamedTuple):
@@ -51,7 +54,13 @@ class QuotaLine(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The jobs of a tree, and what they ask of its queues together."""
+    """The jobs of a tree, and what they ask of its queues together.
+
+    ``base`` is the name of the revision that it is compared with, "" for none, and ``removed`` are the jobs
+    that only that has.
+    """
 
     jobs: tuple[PlannedJob, ...]
     quotas: tuple[QuotaLine, ...]
+    base: str = ""
+    removed: tuple[PlannedJob, ...] = ()
