@@ -8,10 +8,11 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Behavior
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.kubeflow.training_kind import TrainingKind
-from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, QueueIntegration, ReplicaTypesField
+from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.spec import QueueIntegration
 
 DROPPED_FIELD_RULE = "SCHEMA012"
 TRAITS = frozenset(
