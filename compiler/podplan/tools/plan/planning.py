@@ -9,6 +9,7 @@ from podplan.cluster.cohorts import QuotaTree
 from podplan.cluster.model import QUEUE_LABEL, Cluster
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Diagnostic, Location, Severity
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec
@@ -22,7 +23,8 @@ from podplan.tools.plan.inventory_queues import decide_by_inventory
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
 
 _TYPE_RULE = "SCHEMA002"
-_OTHER_WEBHOOKS = "; the webhook of "  # how the messages of kinds end
+# How messages of kinds end about what the webhook of the kind or its controller refuses.
+_OTHER_REFUSAL = compile_lazily(r"; the (?!API server)[^;:]+ refuses ")
 
 
 class Planner:
@@ -85,7 +87,7 @@ class Planner:
     ) -> Verdict:
         if kind is None or spec is None:
             return Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
-        errors = [one for one in _find_errors(plan) if not _is_by_other_webhook(one)]
+        errors = [one for one in _find_errors(plan) if not _is_by_its_controller(one)]
         if errors:
             # What a scalar is depends on the YAML parser of the tool that applies the CR.
             is_type_only = all(one.rule == _TYPE_RULE for one in errors)
@@ -134,9 +136,9 @@ def _find_errors(plan: JobPlan) -> list[Diagnostic]:
     ]
 
 
-def _is_by_other_webhook(error: Diagnostic) -> bool:
-    """Whether the webhook of the kind refuses a CR: Kueue decides about it as about any other."""
-    return _OTHER_WEBHOOKS in error.message
+def _is_by_its_controller(error: Diagnostic) -> bool:
+    """Whether the webhook or the controller of the kind refuses a CR: Kueue decides about it as about any other."""
+    return _OTHER_REFUSAL.search(error.message) is not None
 
 
 def _find_written_queue(cr: TracedDocument) -> str | None:
