@@ -137,7 +137,7 @@ def _find_errors(plan: JobPlan) -> list[Diagnostic]:
 
 
 def _is_by_its_controller(error: Diagnostic) -> bool:
-    """Whether the webhook or the controller of the kind refuses a CR: Kueue decides about it as about any other."""
+    """Whether the webhook or controller of the kind refuses a CR, which is nothing to Kueue."""
     return _OTHER_REFUSAL.search(error.message) is not None
 
 
