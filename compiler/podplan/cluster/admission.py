@@ -102,17 +102,47 @@ def decide_admission(job: QueuedJob, cluster: Cluster, tree: QuotaTree) -> Verdi
     if refusals:
         place, message = refusals[0]
         return Verdict("rejected", message, queue_name, place=place)
-    prebuilt = job.place.get("metadata", "labels", PREBUILT_LABEL)
-    if prebuilt.exists:
-        return Verdict(
-            "unknown", "the job has a Workload that others make for it", queue_name, place=prebuilt
-        )
     if job.pod_sets is None:
         return Verdict("unknown", "the Pods of this job are not known", queue_name)
     if not 1 <= len(job.pod_sets) <= MAX_POD_SETS:
         message = f"the job has {len(job.pod_sets)} pod sets, and a Workload has 1 to {MAX_POD_SETS}"
         return Verdict("inadmissible", message, queue_name)
-    demands = [_build_demand(one, namespace, cluster) for one in job.pod_sets]
+    label = job.place.get("metadata", "labels", PREBUILT_LABEL)
+    if not label.exists:
+        return _decide_workload(job, queue_name, cluster, tree)
+    workload = cluster.workloads.get((namespace, str(label.value)))
+    if workload is None:
+        message = f"the prebuilt Workload {label.value} is not in git"
+        return Verdict("unknown", message, queue_name, place=label)
+    prebuilt = job._replace(pod_sets=_list_pod_sets(workload))
+    verdict = _decide_workload(prebuilt, queue_name, cluster, tree)
+    if _describe_pod_sets(prebuilt) == _describe_pod_sets(job):
+        return verdict
+    # Kueue finds only later that the Workload is not that of the job.
+    message = "The prebuilt workload is out of sync with its user job"
+    return verdict._replace(name="rejected", message=message, place=workload.get("spec", "podSets"))
+
+
+def _list_pod_sets(workload: Cursor) -> list[PodSet]:
+    return [
+        PodSet(
+            str(one.get("name").value),
+            int(one.get("count").value_or(1)),
+            one.get("template"),
+            one.get("count"),
+        )
+        for one in workload.get("spec", "podSets").entries()
+    ]
+
+
+def _describe_pod_sets(job: QueuedJob) -> list[tuple[str, int, Any]]:
+    return [(one.name, one.size, one.template.get("spec").value) for one in job.pod_sets or ()]
+
+
+def _decide_workload(job: QueuedJob, queue_name: str, cluster: Cluster, tree: QuotaTree) -> Verdict:
+    """Decide about the Workload with the pod sets of a job."""
+    namespace = find_namespace(job.place)
+    demands = [_build_demand(one, namespace, cluster) for one in job.pod_sets or ()]
     verdict = _check_priority(job, cluster) or _decide(job, queue_name, namespace, demands, cluster, tree)
     flavors = {one.name: one.flavors for one in verdict.pod_sets}
     sizes = {one.name: one.admitted_size for one in verdict.pod_sets}

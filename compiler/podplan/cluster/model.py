@@ -150,7 +150,7 @@ class Cluster(NamedTuple):
     limit_ranges: Mapping[str, Sequence[LimitRange]] = {}
     overheads: Mapping[str, Mapping[str, int]] = {}
     nodes: Sequence[Node] = ()
-    workloads: frozenset[tuple[str, str]] = frozenset()
+    workloads: Mapping[tuple[str, str], Cursor] = {}
     configuration: KueueConfiguration = KueueConfiguration()
     refused: Mapping[tuple[str, str], str] = {}
     ambiguous: Mapping[tuple[str, str, str], str] = {}

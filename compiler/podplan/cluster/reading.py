@@ -122,7 +122,7 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
             lambda _, place: parse_quantities(place.get("overhead", "podFixed").value),
         ),
         nodes=tuple(read("", "Node", _read_node).values()),
-        workloads=frozenset(by_kind.get((KUEUE_GROUP, "Workload"), {})),
+        workloads=by_kind.get((KUEUE_GROUP, "Workload"), {}),
         configuration=configuration or KueueConfiguration(),
         refused=refused,
         ambiguous=ambiguous,

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.provenance import Cursor, Path
+from podplan.core.provenance import Cursor, Path, attribute_to, build_traced_document, root_cursor
 from podplan.core.replica_groups import LoweringOptions
+from podplan.kinds.batch.pod_defaults import apply_pod_defaults
 from podplan.kinds.batch.pods import count_active_pods, is_indexed
 from podplan.kinds.spec import PodSet, QueueIntegration, References
 
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 SYNCED_COMPLETIONS = "kueue.x-k8s.io/job-completions-equal-parallelism"
+PREBUILT_LABEL = "kueue.x-k8s.io/prebuilt-workload-name"
 POD_SET = "main"
 
 
 def list_pod_sets(job: Cursor, _references: References, _options: LoweringOptions) -> list[PodSet]:
     """The one pod set of a Job."""
     spec = job.get("spec")
+    prebuilt = job.get("metadata", "labels", PREBUILT_LABEL)
     minimum = _parse_integer(job.get("metadata", "annotations", MIN_PARALLELISM).value)
     return [
         PodSet(
             POD_SET,
             count_active_pods(job),
-            spec.get("template"),
+            _complete_template(spec.get("template")) if prebuilt.exists else spec.get("template"),
             spec.get("parallelism"),
             minimum if minimum is not None else 0,
         )
@@ -47,6 +50,12 @@ def validate(job: Cursor) -> Iterator[tuple[Path, str]]:
             yield synced.path, "should not be enabled for NonIndexed jobs"
         elif job.get("spec", "completions").value_or(parallelism) != parallelism:
             yield synced.path, "completions should be equal to parallelism when the annotation is true"
+
+
+def _complete_template(template: Cursor) -> Cursor:
+    """The Pod template as the API server stores it, which Kueue compares with a Workload."""
+    tree = {**template.fields(), "spec": attribute_to(template, apply_pod_defaults(template.get("spec")))}
+    return root_cursor(build_traced_document(attribute_to(template, tree), "Pod template"))
 
 
 def _parse_integer(value: object) -> int | None:
