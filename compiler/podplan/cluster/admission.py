@@ -338,7 +338,8 @@ def _schedule(
     if tree.is_in_cycle(queue.name):
         return answer._replace(message=f"ClusterQueue {queue.name} is inactive: its cohorts form a cycle")
     selector = queue.namespace_selector
-    if selector and (doubt := _find_ambiguous("Namespace", "", namespace, cluster)) is not None:
+    asks_for_labels = selector is not None and any(selector.values())
+    if asks_for_labels and (doubt := _find_ambiguous("Namespace", "", namespace, cluster)) is not None:
         return doubt
     is_selected = selector is not None and _selects(selector, namespace, cluster)
     if is_selected is None:
@@ -381,8 +382,7 @@ def _schedule(
 
 def _selects(selector: Mapping[str, Any], namespace: str, cluster: Cluster) -> bool | None:
     """Whether a selector takes a namespace; None if it asks for labels of a Namespace that git lacks."""
-    expressions = [one for one in selector.get("matchExpressions") or () if isinstance(one, dict)]
-    keys = {*(selector.get("matchLabels") or {}), *(one.get("key") for one in expressions)}
+    keys = {*selector["matchLabels"], *(one["key"] for one in selector["matchExpressions"])}
     known = cluster.namespaces.get(namespace)
     if known is None and (keys - {NAMESPACE_NAME_LABEL} or (keys and not namespace)):
         return None

@@ -206,6 +206,14 @@ def _iter_mismatches(
             return
 
 
+def _find_flavors_with_levels(queue: ClusterQueue, cluster: Cluster, request: TopologyRequest) -> list[str]:
+    """Return the flavors of a ClusterQueue that can place Pods which request no resources."""
+    flavors = [cluster.flavors[one.name] for group in queue.groups[:1] for one in group.flavors]
+    return [
+        one.name for one in flavors if one.topology and _has_levels(cluster.topologies[one.topology], request)
+    ]
+
+
 def _has_levels(levels: Sequence[str], request: TopologyRequest) -> bool:
     if request.slice_level and request.slice_level not in levels:
         return False
@@ -244,8 +252,8 @@ def _place(
             continue
         used = dict.fromkeys(flavor for one in group for flavor in assignment.flavors[one.name].values())
         names = [name for name in used if cluster.flavors[name].topology]
-        if not names:
-            names = [one.name for one in queue.groups[0].flavors] if queue.groups else []
+        if not used:
+            names = _find_flavors_with_levels(queue, cluster, demand.topology)
         prefix = f"assign flavors to pod set {demand.name}:"
         if not names:
             message = f"failed to {prefix} workload requires Topology, but there is no TAS cache information"

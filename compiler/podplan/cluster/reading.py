@@ -133,7 +133,6 @@ def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:
     """Build the configuration of the manager from the data of a Configuration."""
     integrations, resources = get_mapping(data, "integrations"), get_mapping(data, "resources")
     frameworks = integrations.get("frameworks")
-    selector = data.get("managedJobsNamespaceSelector")
     transformations = {
         get_text(one, "input"): Transformation(
             get_text(one, "strategy") != "Replace", parse_quantities(one.get("outputs"))
@@ -144,7 +143,7 @@ def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:
         place,
         frozenset(str(one) for one in frameworks) if isinstance(frameworks, list) else None,
         data.get("manageJobsWithoutQueueName") is True,
-        selector if isinstance(selector, dict) else None,
+        _read_selector(data.get("managedJobsNamespaceSelector")),
         get_mapping(data, "featureGates").get("PartialAdmission") is False,
         get_text(resources, "quotaCheckStrategy") == "IgnoreUndeclared",
         tuple(text for _, text in get_texts(resources, "excludeResourcePrefixes")),
@@ -169,13 +168,13 @@ def _read_cluster_queue(name: str, place: Cursor) -> ClusterQueue:
     names = [get_text(one, "name") for _, one in checks]
     if is_old:
         names += [one for _, one in get_texts(spec.value, "admissionChecks")]
-    selector = spec.get("namespaceSelector").value
+    selector = _read_selector(spec.get("namespaceSelector").value)
     return ClusterQueue(
         name,
         place,
         str(spec.get("cohort" if is_old else "cohortName").value_or("")),
         tuple(_iter_groups(spec)),
-        selector if isinstance(selector, dict) else None,
+        selector,
         str(spec.get("stopPolicy").value_or("None")),
         tuple(names),
         spec.get("flavorFungibility", "whenCanBorrow").value == "TryNextFlavor",
@@ -265,6 +264,21 @@ def _iter_limits(place: Cursor) -> Iterator[LimitRange]:
             default = {**maximum, **default}
             request = {**minimum, **default, **request}
         yield LimitRange(str(one.get("type").value_or("")), one, maximum, minimum, default, request)
+
+
+def _read_selector(value: Any) -> dict[str, Any] | None:
+    """The valid parts of a label selector; None if there is none."""
+    if not isinstance(value, dict):
+        return None
+    expressions = [
+        {
+            "key": get_text(one, "key"),
+            "operator": get_text(one, "operator"),
+            "values": [text for _, text in get_texts(one, "values")],
+        }
+        for _, one in get_entries(value, "matchExpressions")
+    ]
+    return {"matchLabels": _read_labels(value.get("matchLabels")), "matchExpressions": expressions}
 
 
 def _read_labels(value: Any) -> dict[str, str]:
