@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.batch.validation import validate_job
 from podplan.kinds.spec import KindSpec, QueueIntegration
+
+if TYPE_CHECKING:
+    from podplan.kinds.change_effects import ChangeRules
+
+
+def load_change_rules() -> ChangeRules:
+    from podplan.kinds.batch.change_effects import CHANGE_RULES
+
+    return CHANGE_RULES
 
 
 def load_queue_integration() -> QueueIntegration:
@@ -16,9 +26,11 @@ def load_queue_integration() -> QueueIntegration:
 # A Job may be anything: besides its queue, only what holds for each Pod is checked of it.
 SPEC = KindSpec(
     plural="jobs",
+    load_change_rules=load_change_rules,
+    traits=frozenset(("suspend", "kueue")),
+    run_policy_path=("spec",),
     option_prefix="job",
     validate_cr=validate_job,
     owner_label="batch.kubernetes.io/job-name",
     load_queue_integration=load_queue_integration,
-    traits=frozenset(("kueue",)),
 )
