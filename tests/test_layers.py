@@ -16,7 +16,18 @@ PACKAGE = Path(podplan.__path__[0])
 
 # From the lowest layer to the highest; docs/architecture.md says what each is about.
 LAYERS = (
-    *("core", "redaction", "yaml", "kubernetes", "launchers", "kinds", "workspace", "schema", "config"),
+    *(
+        "core",
+        "redaction",
+        "yaml",
+        "kubernetes",
+        "launchers",
+        "kinds",
+        "cluster",
+        "workspace",
+        "schema",
+        "config",
+    ),
     *("profile", "lint", "pipeline", "rendering", "checker", "tools", "report", "integrations", "cli"),
 )
 ABOVE_ALL = {"podplan", "podplan.__main__"}

@@ -14,9 +14,9 @@ import pytest
 from podplan.checker.check import check_sources
 from podplan.core.findings import Diagnostic, Finding, Severity, to_json_pointer
 from podplan.core.provenance import TracedDocument
+from podplan.kubernetes.label_selectors import matches_selector
 from podplan.lint.admission_policy import find_export_obstacle
 from podplan.lint.checks.by_cel import evaluate_cel_policy
-from podplan.lint.label_selectors import matches_selector
 from podplan.lint.policy import Policy, PolicyError, parse_policy
 from podplan.lint.target import LoweredJob, Target
 from podplan.lint.vap_export import export_vap

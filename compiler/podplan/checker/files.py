@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from podplan.checker.jobs import check_plain_object, check_plans, index_prerequisite, make_redactor_getter
+from podplan.checker.jobs import (
+    check_plain_object,
+    check_plans,
+    check_queue_object,
+    index_prerequisite,
+    make_redactor_getter,
+)
 from podplan.checker.packed_store import JobSource
 from podplan.checker.run_state import CheckRun
 from podplan.core.builtin_rules import build_file_finding
@@ -24,6 +30,7 @@ from podplan.workspace.documents import (
     has_pod_template,
     identify_object,
     is_helm_template,
+    is_queue_object,
     mentions_own_api,
 )
 from podplan.yaml import SourceFile
@@ -36,7 +43,10 @@ _EXPONENT_NUMBER = compile_lazily(
 def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     """Yield the findings of a file with documents that podplan checks, in order; others are counted."""
     file_items = list(run.reader.classify(source))
-    has_own_documents = any(item.category != "other" for item in file_items) or mentions_own_api(source.text)
+    # Queues are often in files of templates, whose syntax errors are no mistakes.
+    has_own_documents = any(
+        item.category != "other" or (is_queue_object(item) and not source.diagnostics) for item in file_items
+    ) or mentions_own_api(source.text)
     if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
         run.not_checked.update(
             _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
@@ -139,7 +149,9 @@ def _is_policy_file(file: str, run: CheckRun) -> bool:
 def _iter_item_findings(
     item: ClassifiedDocument, job_source: JobSource, run: CheckRun, is_only_document: bool
 ) -> Iterator[Finding]:
-    if item.category == "other":
+    if is_queue_object(item):
+        yield from check_queue_object(item, run)
+    elif item.category == "other":
         if not _is_policy_file(item.doc.name, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
             index_prerequisite(item, run, job_source)

@@ -9,6 +9,7 @@ from podplan.checker.affected_findings import depends_on_any
 from podplan.checker.packed_store import JobSource
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
+from podplan.core.builtin_rules import QUEUE_OBJECT_RULE
 from podplan.core.findings import Diagnostic, Finding
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
@@ -172,6 +173,21 @@ def check_plain_object(
     object_findings = aggregate_findings(diagnostics, get_redactor, identify_object(item.doc.data))
     run.store_secrets(object_findings, get_redactor)
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
+
+
+def check_queue_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
+    """Return why the API server or the webhook of Kueue refuses an object of Kueue."""
+    from podplan.cluster.refusals import iter_refusals
+
+    count_objects(run, item.doc.name)
+    diagnostics = [
+        Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path).in_document("lowered", item.doc)
+        for one in iter_refusals(item.doc.data)
+    ]
+    findings = aggregate_findings(
+        diagnostics, make_redactor_getter([item.doc]), identify_object(item.doc.data)
+    )
+    return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], findings)
 
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:

@@ -7,6 +7,8 @@ COMMANDS = {
     "render": "render",
     "lower": "lower",
     "diff": "diff",
+    "plan": "plan",
+    "inventory": "inventory",
     "why": "why",
     "status": "status",
     "graph": "graph",

@@ -59,7 +59,7 @@ _GROUP_OF_OPTION = {name: group for group, names in _OPTION_GROUPS.items() for n
 _COMMAND_GROUP, _GENERAL_GROUP = "Options", "General options"
 _COMMAND_SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Check jobs": ("check", "baseline", "rules", "explain"),
-    "Compile, lower and compare": ("render", "lower", "diff", "why", "status", "graph"),
+    "Compile, lower and compare": ("render", "lower", "diff", "plan", "inventory", "why", "status", "graph"),
     "Write profiles and policies": ("init", "import", "fmt", "migrate", "test"),
     "Integrate": ("action", "cmp", "lsp", "schema", "completion"),
     "Maintain": ("clean", "version"),

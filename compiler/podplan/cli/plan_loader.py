@@ -29,7 +29,9 @@ class LoadedPlans(NamedTuple):
     code: int
 
 
-def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take, **flags: Any) -> LoadedPlans:
+def load_job_plans(
+    paths: Sequence[str], categories: frozenset[str], take: Take, prints_findings: bool = True, **flags: Any
+) -> LoadedPlans:
     """Pass the plans of the paths to ``take``, one by one; findings are printed to standard error.
 
     Policies are not applied: everything that the API server accepts can be rendered and lowered. With -e all
@@ -68,7 +70,7 @@ def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take,
     code = compute_exit_code(result, run_settings.fail_on)
     if fell_short:
         code = code or FINDINGS
-    if result.findings:
+    if result.findings and prints_findings:
         _print_findings(result)
     return LoadedPlans(jobs, run_settings, code)
 

@@ -27,6 +27,7 @@ class Rule(NamedTuple):
         return text == self.name or text in self.aliases
 
 
+QUEUE_OBJECT_RULE = "SCHEMA013"
 MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
 LIMIT_RULE = "PROF017"  # its findings make the exit code 4
 
@@ -188,6 +189,12 @@ BUILTIN_RULES: dict[str, Rule] = {
             "dropped-field",
             _WARNING,
             "Detects fields that the API server drops without a word, because the CRD does not know them.",
+        ),
+        Rule(
+            QUEUE_OBJECT_RULE,
+            "refused-queue-object",
+            _ERROR,
+            "Rejects objects of Kueue that the API server or the webhook of Kueue refuses.",
         ),
         Rule("PROF001", "profile-form", _ERROR, "Rejects profiles that do not satisfy the profile schema."),
         Rule(

@@ -58,6 +58,32 @@ class ProposedOptions(NamedTuple):
     texts: Mapping[str, str] = {}
 
 
+class PodSet(NamedTuple):
+    """Equal Pods of a job as Kueue counts them: number, template, and where the number is written.
+
+    ``min_count`` is the number that suffices where a job may run with fewer Pods; 0 if it may not.
+    """
+
+    name: str
+    size: int
+    template: Cursor
+    count_place: Cursor
+    min_count: int = 0
+
+
+class QueueIntegration(NamedTuple):
+    """How Kueue sees the jobs of a kind.
+
+    ``list_pod_sets`` gets what lowering gets. ``takes_labels_of_template``: the API server copies the labels
+    of the Pod template to a job without labels. ``validate`` yields what the webhook of Kueue refuses in this
+    kind only.
+    """
+
+    list_pod_sets: Callable[[Cursor, References, LoweringOptions], list[PodSet]]
+    takes_labels_of_template: bool = False
+    validate: Callable[[Cursor], Iterator[tuple[Path, str]]] | None = None
+
+
 class CleanUp(NamedTuple):
     """The field below ``spec`` that controls the clean-up of replicas when the job ends.
 
@@ -166,6 +192,9 @@ class KindSpec(NamedTuple):
     # change of the spec is a re-run.
     load_status_rules: Callable[[], StatusRules | EndingRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
+
+    # Queues: how Kueue sees the jobs; None for a kind that it does not know.
+    load_queue_integration: Callable[[], QueueIntegration] | None = None
 
     # Properties that policies select by.
     traits: frozenset[str] = frozenset()

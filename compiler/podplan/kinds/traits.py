@@ -29,6 +29,7 @@ TRAITS: Mapping[str, str] = {
     "unchecked-replica-types": "Nothing refuses replica types that do not exist",
     "manager-unchecked": "A controller leaves jobs alone that runPolicy.managedBy gives to an unknown one",
     "time-to-live": "The CR can state when a finished job is deleted (ttlSecondsAfterFinished)",
+    "kueue": "Kueue can queue the jobs, as its integration for the kind does",
     # Traits of the launch.
     "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",
     "torch-env": "The controller sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in each Pod",

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
-
-NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_selector
 
 
 def is_selected(body: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
@@ -36,14 +35,6 @@ def is_selected(body: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
     )
 
 
-def matches_selector(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
-    """Whether labels fulfil a selector; an empty one takes all."""
-    required_labels = selector.get("matchLabels") or {}
-    return all(labels.get(key) == value for key, value in required_labels.items()) and all(
-        _matches_expression(one, labels) for one in selector.get("matchExpressions") or ()
-    )
-
-
 def iter_unknown_label_keys(selector: Mapping[str, Any]) -> Iterator[str]:
     """The labels of a namespace that a selector asks for and nobody knows offline."""
     yield from (key for key in selector.get("matchLabels") or {} if key != NAMESPACE_NAME_LABEL)
@@ -58,16 +49,3 @@ def _restrict_to_name_label(selector: Mapping[str, Any]) -> dict[str, Any]:
         "matchLabels": {key: value for key, value in labels.items() if key == NAMESPACE_NAME_LABEL},
         "matchExpressions": [one for one in expressions if one.get("key") == NAMESPACE_NAME_LABEL],
     }
-
-
-def _matches_expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
-    key, operator, values = (
-        str(expression.get("key")),
-        expression.get("operator"),
-        expression.get("values") or (),
-    )
-    if operator == "In":
-        return key in labels and labels[key] in values
-    if operator == "NotIn":
-        return key not in labels or labels[key] not in values
-    return (key in labels) == (operator == "Exists")

@@ -214,7 +214,7 @@ def _find_param_objects(
     kind: Mapping[str, Any], reference: Mapping[str, Any] | None, docs: tuple[TracedDocument, ...]
 ) -> list[Any] | Diagnostic:
     """The objects of params that a binding names; a problem where there are none and that is not allowed."""
-    from podplan.lint.label_selectors import matches_selector
+    from podplan.kubernetes.label_selectors import matches_selector
 
     if reference is None:
         return [None]

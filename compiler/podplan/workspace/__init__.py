@@ -299,6 +299,12 @@ class Loader:
         if referenced != file:
             self.record_reference(file, referenced)
 
+    def find_documents(self, path: str, kinds: Iterable[str]) -> list[TracedDocument]:
+        """Return the documents below the root of a path, of all files that mention one of the kinds."""
+        index, root = self._get_index(path), self._find_root(path)
+        files = sorted({file for kind in kinds for file in index.find_files(kind)})
+        return [document for file in files for document in self._load_documents(root, file)]
+
     def find_referrers(self, file: str) -> list[str]:
         """Return the files below the root with CRs that refer to documents of a file, or whose kind it
         declares."""

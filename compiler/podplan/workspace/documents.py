@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from podplan.kinds.spec import KindSpec
 
 PROFILE_GROUP = "podplan"
+QUEUE_GROUP = "kueue.x-k8s.io"
 PROFILE_KINDS = {
     "JobProfile": "profile",
     "JobProfileBase": "base",
@@ -164,6 +165,13 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return ClassifiedDocument("object", doc)
     return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+
+
+def is_queue_object(item: ClassifiedDocument) -> bool:
+    """Whether a document is an object of Kueue."""
+    data = item.doc.data
+    api_version = data.get("apiVersion") if item.category == "other" and isinstance(data, dict) else None
+    return isinstance(api_version, str) and api_version.startswith(f"{QUEUE_GROUP}/")
 
 
 def find_declarable_kind(item: ClassifiedDocument) -> GroupVersionKind | None:

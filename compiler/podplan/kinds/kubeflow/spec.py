@@ -12,6 +12,7 @@ from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesF
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.spec import QueueIntegration
     from podplan.kinds.status_rules import EndingRules
 
 DROPPED_FIELD_RULE = "SCHEMA012"
@@ -64,6 +65,11 @@ def build_spec(
 
         return build_status_rules(kind, **(status or {}))
 
+    def load_queue_integration() -> QueueIntegration:
+        from podplan.kinds.common.queueing import build_integration
+
+        return build_integration(("spec", kind.specs_field), kind.types)
+
     container = Behavior(
         "training-operator.training-container",
         f"the container that trains is called {kind.container}",
@@ -87,7 +93,8 @@ def build_spec(
             "starter_fields": STARTER_FIELDS,
             "load_change_rules": load_change_rules,
             "load_status_rules": load_status_rules,
-            "traits": TRAITS | kind.traits,
+            "load_queue_integration": load_queue_integration if kind.has_queue_integration else None,
+            "traits": TRAITS | kind.traits | ({"kueue"} if kind.has_queue_integration else frozenset()),
             "main_replica_types": kind.main_types,
             "managers": MANAGERS,
             "known_replica_types": kind.types,

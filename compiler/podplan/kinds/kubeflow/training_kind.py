@@ -20,6 +20,7 @@ class TrainingKind(NamedTuple):
     without a main type worker 0 decides. ``has_open_types``: the operator takes types in any case, and others
     too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller.
 
+    ``has_queue_integration``: Kueue can queue the jobs.
     ``traits`` are those that not all these kinds have (podplan.kinds.traits).
 
     What is refused: ``has_webhook`` tells whether a webhook does so or the operator. ``required_types`` must
@@ -43,6 +44,7 @@ class TrainingKind(NamedTuple):
     has_open_types: bool = False
     has_manager: bool = True
     has_webhook: bool = True
+    has_queue_integration: bool = True
     required_types: tuple[str, ...] = ()
     exclusive_types: tuple[str, ...] = ()
     single_types: tuple[str, ...] = ()

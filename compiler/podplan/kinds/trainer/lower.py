@@ -43,7 +43,7 @@ def lower_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> li
         return []
     train_job = build_train_job(cr, runtime, options)
     jobs, others = fill_template(train_job)
-    jobset = _build_job_set(train_job, jobs)
+    jobset = build_job_set(train_job, jobs)
     return [
         *([_build_snapshot(train_job)] if train_job.version.has_snapshot else []),
         *others,
@@ -165,7 +165,8 @@ def _build_snapshot(train_job: TrainJob) -> ReplicaGroup:
     return build_group(attribute_to((train_job.runtime, behaviors.SNAPSHOT), tree))
 
 
-def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
+def build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
+    """The JobSet of a TrainJob with these jobs."""
     template = train_job.template
     suspend = train_job.spec.get("suspend")
     is_suspended = suspend.value is True and not train_job.options.resumed

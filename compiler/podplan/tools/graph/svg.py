@@ -15,13 +15,13 @@ from podplan.tools.graph.model import Graph, describe_graph
 from podplan.tools.graph.routing import Arrow, Curve
 from podplan.tools.graph.text_width import fit_text, measure_text
 
-_SANS_FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',Helvetica,Arial,sans-serif"
+SANS_FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',Helvetica,Arial,sans-serif"
 _MONO_FONTS = "ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','DejaVu Sans Mono',monospace"
 _GRAPH_GAP = 16  # between graphs
 _LEGEND_HEIGHT = 26
 
 # Colours by purpose: light, dark.
-_PALETTE = {
+PALETTE = {
     "ground": ("#ffffff", "#0d1117"),
     "edge": ("#d1d9e0", "#3d444d"),
     "text": ("#1f2328", "#f0f6fc"),
@@ -54,7 +54,7 @@ _COLOR_RULES = (
     *((f".k-{name}", "fill", name) for name in ("serve", "config", "secret", "volume")),
     *((f".l-{name}", "stroke", name) for name in ("serve", "config", "secret", "volume", "quiet")),
 )
-_BASE_STYLE = f"""text{{font-family:{_SANS_FONTS};font-size:12px}}
+_BASE_STYLE = f"""text{{font-family:{SANS_FONTS};font-size:12px}}
 .m,.label{{font-family:{_MONO_FONTS};font-size:11px}}
 .name{{font-size:18px;font-weight:600}}.totals{{font-size:15px;font-weight:600}}
 .b{{font-weight:600}}.title{{font-size:14px;font-weight:600}}.small{{font-size:11px}}
@@ -109,7 +109,7 @@ def _is_allowed(char: str) -> bool:
 
 def _render_style() -> str:
     def dress(which: int) -> str:
-        return "".join(f"{where}{{{what}:{_PALETTE[name][which]}}}" for where, what, name in _COLOR_RULES)
+        return "".join(f"{where}{{{what}:{PALETTE[name][which]}}}" for where, what, name in _COLOR_RULES)
 
     return f"{_BASE_STYLE}\n{dress(0)}\n@media (prefers-color-scheme:dark){{{dress(1)}}}"
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.jobset.validation import validate_job_set
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import KindSpec, QueueIntegration
+
+
+def load_queue_integration() -> QueueIntegration:
+    """How Kueue sees JobSets."""
+    from podplan.kinds.jobset.queueing import list_pod_sets
+
+    return QueueIntegration(list_pod_sets)
+
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
@@ -19,10 +27,11 @@ def load_change_rules() -> ChangeRules:
 SPEC = KindSpec(
     plural="jobsets",
     load_change_rules=load_change_rules,
-    traits=frozenset(("suspend",)),
+    traits=frozenset(("suspend", "kueue")),
     run_policy_path=("spec",),
     option_prefix="jobset",
     validate_cr=validate_job_set,
     unknown_field_rule="SCHEMA012",
     owner_label="jobset.sigs.k8s.io/jobset-name",
+    load_queue_integration=load_queue_integration,
 )

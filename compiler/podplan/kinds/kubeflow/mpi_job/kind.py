@@ -12,6 +12,7 @@ KIND = TrainingKind(
     has_webhook=False,
     required_types=("Launcher",),
     single_types=("Launcher",),
+    has_queue_integration=False,  # Kueue knows the kind of the MPI operator
     traits=frozenset(
         (
             "exit-code-waits",

@@ -11,6 +11,7 @@ from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesF
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.spec import QueueIntegration
 
 
 def _validate(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
@@ -23,6 +24,12 @@ def _load_change_rules() -> ChangeRules:
     from podplan.kinds.mpi_operator.change_effects import CHANGE_RULES
 
     return CHANGE_RULES
+
+
+def _load_queue_integration() -> QueueIntegration:
+    from podplan.kinds.common.queueing import build_integration
+
+    return build_integration(("spec", "mpiReplicaSpecs"), ("Launcher", "Worker"))
 
 
 SPEC = KindSpec(
@@ -39,6 +46,7 @@ SPEC = KindSpec(
     role_fields=frozenset(("restart",)),
     owner_label="training.kubeflow.org/job-name",
     load_change_rules=_load_change_rules,
+    load_queue_integration=_load_queue_integration,
     traits=frozenset(
         (
             "training",
@@ -48,6 +56,7 @@ SPEC = KindSpec(
             "scheduling-policy",
             "suspend",
             "manager-unchecked",
+            "kueue",
             "template-restart-policy-ignored",
             "ssh",
             "mpirun-by-user",

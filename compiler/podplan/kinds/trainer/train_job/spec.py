@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kinds.spec import KindSpec, Reference
+from podplan.kinds.spec import KindSpec, QueueIntegration, Reference
 from podplan.kinds.trainer.validation import validate_references, validate_train_job
 
 if TYPE_CHECKING:
@@ -34,6 +34,13 @@ def load_change_rules() -> ChangeRules:
     return CHANGE_RULES
 
 
+def load_queue_integration() -> QueueIntegration:
+    """How Kueue sees TrainJobs."""
+    from podplan.kinds.trainer.train_job import queueing
+
+    return queueing.INTEGRATION
+
+
 SPEC = KindSpec(
     plural="trainjobs",
     load_change_rules=load_change_rules,
@@ -42,8 +49,9 @@ SPEC = KindSpec(
     validate_cr=validate_train_job,
     validate_references=validate_references,
     unknown_field_rule="SCHEMA012",
-    traits=frozenset(("training", "suspend")),
+    traits=frozenset(("training", "suspend", "kueue")),
     run_policy_path=("spec",),
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
+    load_queue_integration=load_queue_integration,
 )

@@ -1,0 +1,85 @@
+"""podplan inventory"""
+
+from __future__ import annotations
+
+import click
+
+from podplan.cli.exit_codes import CLEAN, NO_INPUT
+from podplan.cli.help import HelpCommand
+from podplan.cli.options import resolve_run_settings
+from podplan.cli.output import write_stdout
+from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
+from podplan.core.typing import Any
+from podplan.workspace import Loader
+from podplan.workspace.file_loader import load_files, read_standard_input
+from podplan.workspace.files import require_inside_repository
+from podplan.yaml import SourceFile
+
+INVENTORY_KIND = "ClusterInventory"
+
+
+@click.command("inventory", cls=HelpCommand)
+@click.argument("path", default=".", shell_complete=complete_files)
+@click.option(
+    "--from",
+    "dump",
+    metavar="DUMP",
+    default="",
+    shell_complete=complete_files,
+    help="Print a ClusterInventory of the output of kubectl get … -o yaml.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Format of the output [text].",
+)
+def command(path: str, dump: str, format_: str) -> int:
+    """Show what the repository says about the cluster, and where.
+
+    Prints the facts of the ClusterInventory and of the objects of Kueue, Nodes, PriorityClasses and
+    LimitRanges below the root of PATH, each with its line.
+
+    With --from, prints a ClusterInventory instead. DUMP is the output of kubectl get
+    nodes,namespaces,pvc,secrets,configmaps -A -o yaml, or - for standard input. Values of Secrets are
+    neither read nor printed.
+    """
+    if dump:
+        if format_ != "text":
+            raise UsageError("--from prints YAML; leave out --format")
+        write_stdout(_convert_dump(dump))
+        return CLEAN
+    from podplan.cluster.reading import KINDS, read_cluster
+    from podplan.report import inventory as report
+    from podplan.tools.inventory.facts import iter_facts
+
+    loader = Loader(exclude=resolve_run_settings([path]).exclude)
+    kinds = [*(kind for names in KINDS.values() for kind in names), INVENTORY_KIND]
+    documents = loader.find_documents(path, kinds)
+    inventories = [
+        one for one in documents if isinstance(one.data, dict) and one.data.get("kind") == INVENTORY_KIND
+    ]
+    facts = list(iter_facts(read_cluster(documents), inventories))
+    write_stdout((report.render_text if format_ == "text" else report.render_json)(facts))
+    return CLEAN if facts else NO_INPUT
+
+
+def _convert_dump(path: str) -> str:
+    from podplan.tools.inventory.dump import KUBECTL_COMMAND, build_inventory
+    from podplan.workspace.documents import classify_documents
+    from podplan.yaml.writer import emit_document
+
+    if path == "-":
+        source: Any = read_standard_input()
+    else:
+        require_inside_repository(path)
+        [source] = load_files([path])
+    if not isinstance(source, SourceFile):
+        raise UsageError(f"{path}: {source.reason}")
+    objects = [item.doc.data for item in classify_documents(source) if isinstance(item.doc.data, dict)]
+    inventory = build_inventory(objects)
+    if not inventory["spec"]:
+        raise UsageError(f"{path} holds nothing of a cluster; it is to be what {KUBECTL_COMMAND} prints")
+    return emit_document(inventory, f"from: {KUBECTL_COMMAND}")

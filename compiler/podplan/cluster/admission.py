@@ -1,0 +1,389 @@
+"""What Kueue does with a job: the verdict, in the order in which Kueue decides.
+
+The cluster is otherwise empty: a verdict is about the job alone. What git does not say is unknown, and never
+a reason to refuse. Source: docs/evidence/kueue.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from podplan.cluster.amounts import format_amounts
+from podplan.cluster.assignment import PodSetDemand, assign_flavors
+from podplan.cluster.cohorts import QuotaTree
+from podplan.cluster.job_refusals import iter_label_refusals, iter_template_refusals
+from podplan.cluster.model import DEFAULT_QUEUE, KUEUE_GROUP, QUEUE_LABEL, Cluster, ClusterQueue, LocalQueue
+from podplan.cluster.requests import compute_pod_resources, count_requests, explain_refusal
+from podplan.cluster.topology import read_topology_request
+from podplan.core.provenance import Cursor
+from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from podplan.kinds.spec import PodSet, QueueIntegration
+from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_selector
+
+if TYPE_CHECKING:
+    VerdictName = Literal["admitted", "pending", "inadmissible", "rejected", "ignored", "unknown"]
+
+PRIORITY_LABEL = f"{KUEUE_GROUP}/priority-class"
+PREBUILT_LABEL = f"{KUEUE_GROUP}/prebuilt-workload-name"
+MAX_POD_SETS = 18
+# Namespaces of the system, which Kueue leaves alone, and classes that every cluster has.
+_SYSTEM_NAMESPACES = ("kube-system", "kueue-system")
+_SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
+class QueuedJob(NamedTuple):
+    """A job as Kueue sees it; ``framework`` is the name of its kind in the configuration of Kueue.
+
+    ``priority_class`` is the place of a PriorityClass in the job itself. ``pod_sets`` is None if they are
+    not known.
+    """
+
+    place: Cursor
+    framework: str
+    integration: QueueIntegration
+    pod_sets: Sequence[PodSet] | None
+    priority_class: Cursor
+
+
+class PlannedPodSet(NamedTuple):
+    """A pod set with its requests and, once it is admitted, its flavors; ``admitted_size`` of its Pods."""
+
+    name: str
+    size: int
+    requests: Mapping[str, str]
+    flavors: Mapping[str, str]
+    admitted_size: int
+
+
+class Verdict(NamedTuple):
+    """What happens to a job, in the words of Kueue where it has some.
+
+    ``place`` is the field that decides, in the job or in an object of the cluster. ``usage`` is what it takes
+    of ``cluster_queue``, by flavor and resource.
+    """
+
+    name: VerdictName
+    message: str | None = None
+    queue: str | None = None
+    cluster_queue: str | None = None
+    pod_sets: tuple[PlannedPodSet, ...] = ()
+    place: Cursor | None = None
+    usage: Mapping[tuple[str, str], int] = {}
+
+
+def find_namespace(job: Cursor) -> str:
+    """Return the namespace of a job as written, or ""."""
+    return str(job.get("metadata", "namespace").value_or(""))
+
+
+def find_queue_label(job: QueuedJob) -> Cursor:
+    """Return the label with the queue; its value is None if nobody wrote one.
+
+    The API server copies the labels of a Pod template to some jobs without labels.
+    """
+    labels = job.place.get("metadata", "labels")
+    if job.integration.takes_labels_of_template and not labels.value:
+        labels = job.place.get("spec", "template", "metadata", "labels")
+    return labels.get(QUEUE_LABEL)
+
+
+def decide_admission(job: QueuedJob, cluster: Cluster, tree: QuotaTree) -> Verdict:
+    """Decide what Kueue does with a job."""
+    managed = _find_queue(job, cluster)
+    if isinstance(managed, Verdict):
+        return managed
+    queue_name = managed
+    namespace = find_namespace(job.place)
+    refusals = [
+        *iter_label_refusals(job.place, find_queue_label(job)),
+        *((job.place.get(*path), text) for path, text in _iter_own_refusals(job)),
+        *iter_template_refusals(job.pod_sets or ()),
+    ]
+    if refusals:
+        place, message = refusals[0]
+        return Verdict("rejected", message, queue_name, place=place)
+    if job.pod_sets is None:
+        return Verdict("unknown", "the Pods of this job are not known", queue_name)
+    if not 1 <= len(job.pod_sets) <= MAX_POD_SETS:
+        message = f"the job has {len(job.pod_sets)} pod sets, and a Workload has 1 to {MAX_POD_SETS}"
+        return Verdict("inadmissible", message, queue_name)
+    label = job.place.get("metadata", "labels", PREBUILT_LABEL)
+    if not label.exists:
+        return _decide_workload(job, queue_name, cluster, tree)
+    workload = cluster.workloads.get((namespace, str(label.value)))
+    if workload is None:
+        message = f"the prebuilt Workload {label.value} is not in git"
+        return Verdict("unknown", message, queue_name, place=label)
+    prebuilt = job._replace(pod_sets=_list_pod_sets(workload))
+    verdict = _decide_workload(prebuilt, queue_name, cluster, tree)
+    if _describe_pod_sets(prebuilt) == _describe_pod_sets(job):
+        return verdict
+    # Kueue finds only later that the Workload is not that of the job.
+    message = "The prebuilt workload is out of sync with its user job"
+    return verdict._replace(name="rejected", message=message, place=workload.get("spec", "podSets"))
+
+
+def _list_pod_sets(workload: Cursor) -> list[PodSet]:
+    return [
+        PodSet(
+            str(one.get("name").value),
+            int(one.get("count").value_or(1)),
+            one.get("template"),
+            one.get("count"),
+        )
+        for one in workload.get("spec", "podSets").entries()
+    ]
+
+
+def _describe_pod_sets(job: QueuedJob) -> list[tuple[str, int, Any]]:
+    return [(one.name, one.size, one.template.get("spec").value) for one in job.pod_sets or ()]
+
+
+def _decide_workload(job: QueuedJob, queue_name: str, cluster: Cluster, tree: QuotaTree) -> Verdict:
+    """Decide about the Workload with the pod sets of a job."""
+    namespace = find_namespace(job.place)
+    demands = [_build_demand(one, namespace, cluster) for one in job.pod_sets or ()]
+    verdict = _check_priority(job, cluster) or _decide(job, queue_name, namespace, demands, cluster, tree)
+    flavors = {one.name: one.flavors for one in verdict.pod_sets}
+    sizes = {one.name: one.admitted_size for one in verdict.pod_sets}
+    pod_sets = tuple(
+        PlannedPodSet(
+            one.name,
+            one.size,
+            format_amounts(one.requests) if one.size else {},
+            flavors.get(one.name, {}),
+            sizes.get(one.name, 0),
+        )
+        for one in demands
+    )
+    return verdict._replace(queue=queue_name, pod_sets=pod_sets)
+
+
+def _iter_own_refusals(job: QueuedJob) -> list[tuple[Any, str]]:
+    return list(job.integration.validate(job.place)) if job.integration.validate is not None else []
+
+
+def _build_demand(pod_set: PodSet, namespace: str, cluster: Cluster) -> PodSetDemand:
+    pod_spec = pod_set.template.get("spec").value_or({})
+    resources = compute_pod_resources(pod_spec, namespace, cluster)
+    return PodSetDemand(
+        pod_set.name,
+        pod_set.size,
+        count_requests(resources, cluster),
+        pod_spec,
+        read_topology_request(pod_set.template.value),
+        pod_set.min_count,
+    )
+
+
+def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
+    """Return the name of the queue of a job that Kueue manages, else the verdict."""
+    configuration, namespace = cluster.configuration, find_namespace(job.place)
+    label = find_queue_label(job)
+    if configuration.frameworks is not None and job.framework not in configuration.frameworks:
+        message = f"integrations.frameworks does not have {job.framework}, so Kueue ignores the job"
+        return Verdict("ignored", message, place=label if label.exists else None)
+    selector = configuration.namespace_selector
+    if selector is not None and any(_selects(selector, one, cluster) for one in _SYSTEM_NAMESPACES):
+        message = "managedJobsNamespaceSelector should not match the namespaces of the system"
+        return Verdict("rejected", message, place=configuration.place)
+    if namespace in _SYSTEM_NAMESPACES:
+        return Verdict("ignored", f"Kueue leaves the namespace {namespace} alone")
+    is_selected = selector is None or _selects(selector, namespace, cluster)
+    if label.exists:
+        if is_selected is False:
+            message = "managedJobsNamespaceSelector does not match the namespace: the job stays suspended"
+            return Verdict("ignored", message, str(label.value), place=configuration.place)
+        return str(label.value)
+    if _find_local_queue(DEFAULT_QUEUE, namespace, cluster) is not None:
+        return DEFAULT_QUEUE
+    if configuration.manages_unlabelled and is_selected is not False:
+        return ""
+    return Verdict("ignored", f"the job has no label {QUEUE_LABEL}")
+
+
+def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
+    """Return the verdict if a priority class does not exist: then there is no Workload."""
+    label = job.place.get("metadata", "labels", PRIORITY_LABEL)
+    if label.exists and label.value:
+        name = str(label.value)
+        if ("WorkloadPriorityClass", name) in cluster.refused:
+            return _refuse("WorkloadPriorityClass", name, cluster)
+        if name in cluster.workload_priorities:
+            return None
+        if not cluster.has_queues:
+            return Verdict("unknown", f"WorkloadPriorityClass {name} is not in git", place=label)
+        return Verdict("inadmissible", f'WorkloadPriorityClass.{KUEUE_GROUP} "{name}" not found', place=label)
+    classes = [
+        job.priority_class,
+        *(one.template.get("spec", "priorityClassName") for one in job.pod_sets or ()),
+    ]
+    place = next((one for one in classes if one.value), None)
+    if place is None or place.value in (*_SYSTEM_CLASSES, *cluster.priorities):
+        return None
+    message = f'PriorityClass.scheduling.k8s.io "{place.value}" not found'
+    if not cluster.priorities and str(place.value) not in cluster.workload_priorities:
+        return Verdict("unknown", f"PriorityClass {place.value} is not in git", place=place)
+    return Verdict("inadmissible", message, place=place)
+
+
+def _find_local_queue(name: str, namespace: str, cluster: Cluster) -> LocalQueue | None:
+    """Return the LocalQueue of a namespace; one of the two may lack it where another tool sets it."""
+    found = cluster.local_queues.get((namespace, name)) or cluster.local_queues.get(("", name))
+    if found is None and not namespace:
+        named = [one for (_, other), one in cluster.local_queues.items() if other == name]
+        found = named[0] if len(named) == 1 else None
+    return found
+
+
+def _decide(
+    job: QueuedJob,
+    queue_name: str,
+    namespace: str,
+    demands: Sequence[PodSetDemand],
+    cluster: Cluster,
+    tree: QuotaTree,
+) -> Verdict:
+    """Decide about a job that has a Workload."""
+    label = find_queue_label(job)
+    place = label if label.exists else job.place
+    local_queue = _find_local_queue(queue_name, namespace, cluster)
+    if local_queue is None:
+        if not cluster.has_queues:
+            return Verdict("unknown", "git holds no queues", place=place)
+        if not namespace and any(name == queue_name for _, name in cluster.local_queues):
+            message = f"several namespaces have a LocalQueue {queue_name}, and the job states no namespace"
+            return Verdict("unknown", message, place=place)
+        return Verdict("inadmissible", f"LocalQueue {queue_name} doesn't exist", place=place)
+    if (doubt := _find_ambiguous("LocalQueue", local_queue.namespace, local_queue.name, cluster)) is not None:
+        return doubt
+    if ("LocalQueue", local_queue.name) in cluster.refused:
+        return _refuse("LocalQueue", local_queue.name, cluster)
+    if local_queue.stop_policy != "None":
+        stop = local_queue.place.get("spec", "stopPolicy")
+        return Verdict("inadmissible", f"LocalQueue {queue_name} is inactive", place=stop)
+    name = local_queue.cluster_queue
+    queue = cluster.cluster_queues.get(name)
+    if queue is None:
+        written = local_queue.place.get("spec", "clusterQueue")
+        place = written if written.exists else local_queue.place
+        if not cluster.has_cluster_objects:
+            return Verdict("unknown", f"ClusterQueue {name} is not in git", place=place)
+        return Verdict("inadmissible", f"ClusterQueue {name} doesn't exist", place=place)
+    inactive = _explain_inactive(queue, cluster)
+    if inactive is not None:
+        return inactive._replace(cluster_queue=name)
+    return _schedule(job, queue, namespace or local_queue.namespace, demands, cluster, tree)
+
+
+def _refuse(kind: str, name: str, cluster: Cluster) -> Verdict:
+    return Verdict("rejected", f"{kind} {name} is refused: {cluster.refused[kind, name]}")
+
+
+def _find_ambiguous(kind: str, namespace: str, name: str, cluster: Cluster) -> Verdict | None:
+    """Return the verdict if several documents define an object in different ways, as overlays do."""
+    files = cluster.ambiguous.get((kind, namespace, name))
+    if files is None:
+        return None
+    return Verdict("unknown", f"{kind} {name} is in {files}, so it is unclear which one counts")
+
+
+def _explain_inactive(queue: ClusterQueue, cluster: Cluster) -> Verdict | None:
+    """Return the verdict for a ClusterQueue that is refused, stopped, or lacks something that it names."""
+    names = [("ClusterQueue", queue.name)]
+    if queue.cohort:
+        names.append(("Cohort", queue.cohort))
+    flavors = list(dict.fromkeys(flavor.name for group in queue.groups for flavor in group.flavors))
+    names += [("ResourceFlavor", name) for name in flavors]
+    known = [cluster.flavors[name] for name in flavors if name in cluster.flavors]
+    topologies = [one.topology for one in known if one.topology]
+    names += [("Topology", name) for name in topologies]
+    for kind, name in names:
+        if (doubt := _find_ambiguous(kind, "", name, cluster)) is not None:
+            return doubt
+        if (kind, name) in cluster.refused:
+            return _refuse(kind, name, cluster)
+    message = f"ClusterQueue {queue.name} is inactive"
+    if queue.stop_policy != "None":
+        return Verdict("inadmissible", message, place=queue.place.get("spec", "stopPolicy"))
+    missing = [name for name in flavors if name not in cluster.flavors]
+    if missing:
+        return Verdict(
+            "inadmissible", f"{message}: ResourceFlavor {missing[0]} is missing", place=queue.place
+        )
+    lost = next((one for one in known if one.topology and one.topology not in cluster.topologies), None)
+    if lost is not None:
+        written = lost.place.get("spec", "topologyName")
+        return Verdict("inadmissible", f"{message}: Topology {lost.topology} is missing", place=written)
+    states = {name: cluster.admission_checks.get(name, False) for name in queue.admission_checks}
+    absent = next((name for name in states if name not in cluster.admission_checks), None)
+    if absent is not None:
+        return Verdict("inadmissible", f"{message}: AdmissionCheck {absent} is missing", place=queue.place)
+    failed = next((name for name, state in states.items() if state is False), None)
+    if failed is not None:
+        return Verdict("inadmissible", f"{message}: AdmissionCheck {failed} is inactive", place=queue.place)
+    return None
+
+
+def _schedule(
+    job: QueuedJob,
+    queue: ClusterQueue,
+    namespace: str,
+    demands: Sequence[PodSetDemand],
+    cluster: Cluster,
+    tree: QuotaTree,
+) -> Verdict:
+    """Decide about a job in an active ClusterQueue."""
+    answer = Verdict("pending", cluster_queue=queue.name, place=queue.place)
+    if tree.is_in_cycle(queue.name):
+        return answer._replace(message=f"ClusterQueue {queue.name} is inactive: its cohorts form a cycle")
+    selector = queue.namespace_selector
+    asks_for_labels = selector is not None and any(selector.values())
+    if asks_for_labels and (doubt := _find_ambiguous("Namespace", "", namespace, cluster)) is not None:
+        return doubt
+    is_selected = selector is not None and _selects(selector, namespace, cluster)
+    if is_selected is None:
+        message = f"namespaceSelector of ClusterQueue {queue.name} asks for labels of a Namespace not in git"
+        return answer._replace(name="unknown", message=message)
+    if not is_selected:
+        written = queue.place.get("spec", "namespaceSelector")
+        return answer._replace(
+            message="workload namespace doesn't match ClusterQueue selector",
+            place=written if written.exists else queue.place,
+        )
+    ranges = cluster.limit_ranges.get(namespace, ())
+    for index, pod_set in enumerate(job.pod_sets or ()):
+        resources = compute_pod_resources(pod_set.template.get("spec").value_or({}), namespace, cluster)
+        refusal = explain_refusal(resources, ranges, index)
+        if refusal:
+            return answer._replace(message=refusal, place=pod_set.template)
+    assignment = assign_flavors(demands, queue, cluster, tree)
+    if assignment.needs_nodes:
+        message = "the flavor needs a topology of Nodes, and git holds no Nodes"
+        return answer._replace(name="unknown", message=message)
+    if assignment.message:
+        return answer._replace(
+            message=assignment.message,
+            place=assignment.place if assignment.place is not None else queue.place,
+        )
+    pod_sets = tuple(
+        PlannedPodSet(one.name, one.size, {}, assignment.flavors[one.name], assignment.sizes[one.name])
+        for one in demands
+    )
+    answer = answer._replace(pod_sets=pod_sets, usage=assignment.usage, place=None)
+    unknown = [name for name in queue.admission_checks if cluster.admission_checks.get(name) is None]
+    if unknown:
+        message = f"quota is reserved; whether AdmissionCheck {unknown[0]} is active is not in git"
+        return answer._replace(name="unknown", message=message)
+    if queue.admission_checks:
+        return answer._replace(message=f"Quota reserved in ClusterQueue {queue.name}")
+    return answer._replace(name="admitted", message="The workload is admitted")
+
+
+def _selects(selector: Mapping[str, Any], namespace: str, cluster: Cluster) -> bool | None:
+    """Whether a selector takes a namespace; None if it asks for labels of a Namespace that git lacks."""
+    keys = {*selector["matchLabels"], *(one["key"] for one in selector["matchExpressions"])}
+    known = cluster.namespaces.get(namespace)
+    if known is None and (keys - {NAMESPACE_NAME_LABEL} or (keys and not namespace)):
+        return None
+    return matches_selector(selector, {**(known or {}), NAMESPACE_NAME_LABEL: namespace})

@@ -1,0 +1,114 @@
+"""Labels and annotations by which a job asks Kueue for a queue and a topology.
+
+Source: docs/evidence/kueue.md#managed-jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.core.findings import Path
+from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.core.suggestions import suggest_name
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.analysis.jobs import find_kind_spec
+from podplan.lint.checks.registration import check
+from podplan.lint.target import LoweredJob, Target, Violation
+
+_PREFIX = "kueue.x-k8s.io/"
+_QUEUE = f"{_PREFIX}queue-name"
+_KNOWN_LABELS = ("priority-class", "max-exec-time-seconds", "prebuilt-workload-name", "managed")
+_QUEUE_WORDS = ("queue-name", "queue", "local-queue")
+_TOPOLOGY_PREFIX = f"{_PREFIX}podset-"
+
+
+@check()
+def queue_name_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A queue that is named where Kueue does not read it. Values: ``queue``, ``where``."""
+    cr = target.job.cr
+    if cr is None or not _may_mention_kueue(cr):
+        return
+    metadata = get_mapping(cr.data, "metadata")
+    labels = get_mapping(metadata, "labels")
+    if _QUEUE in labels:
+        return
+    for field in ("annotations", "labels"):
+        for key, value in get_mapping(metadata, field).items():
+            if field == "annotations" and key == _QUEUE:
+                where = "an annotation"
+            elif _is_misspelt(key):
+                where = f"{field.removesuffix('s')} {key}"
+            else:
+                continue
+            yield Violation(("metadata", field, key), {"queue": value, "where": where}, at_key=True)
+    if not labels and _takes_labels_of_template(target.job):
+        return
+    for path, value in _iter_template_queues(cr.data.get("spec"), ("spec",)):
+        yield Violation(path, {"queue": value, "where": "a label of a template"}, at_key=True)
+        return
+
+
+@check()
+def refused_by_kueue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A label or annotation that the webhook of Kueue refuses. Values: ``reason``."""
+    job = target.job
+    spec = find_kind_spec(job)
+    if job.cr is None or spec is None or spec.load_queue_integration is None:
+        return
+    if not _may_mention_kueue(job.cr) or spec.list_references(job.cr.data):
+        return  # the templates are in another document
+    from podplan.cluster.job_refusals import iter_label_refusals, iter_template_refusals
+    from podplan.core.replica_groups import LoweringOptions
+
+    integration, cursor = spec.load_queue_integration(), root_cursor(job.cr)
+    label = cursor.get("metadata", "labels", _QUEUE)
+    if not label.exists:
+        return
+    refusals: list[tuple[Cursor, str]] = [*iter_label_refusals(cursor, label)]
+    if integration.validate is not None:
+        refusals += ((cursor.get(*path), reason) for path, reason in integration.validate(cursor))
+    refusals += iter_template_refusals(integration.list_pod_sets(cursor, {}, LoweringOptions()))
+    for place, reason in refusals:
+        yield Violation(place.path, {"reason": reason})
+
+
+@check()
+def topology_request_on_job(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A topology annotation of the job instead of its Pod templates. Values: ``annotation``."""
+    annotations = get_mapping(get_mapping(target.data, "metadata"), "annotations")
+    for key in annotations:
+        if key.startswith(_TOPOLOGY_PREFIX):
+            yield Violation(("metadata", "annotations", key), {"annotation": key}, at_key=True)
+
+
+def _may_mention_kueue(cr: TracedDocument) -> bool:
+    """Whether a CR may have a label of Kueue; the text of a file says so without a search of its data."""
+    return cr.source is None or "kueue" in cr.source.text
+
+
+def _is_misspelt(key: str) -> bool:
+    prefix, _, name = key.rpartition("/")
+    if "kueue" not in prefix or key == _QUEUE:
+        return False
+    meant = suggest_name(name, (*_KNOWN_LABELS, *_QUEUE_WORDS))
+    return name == "queue-name" or (name not in _KNOWN_LABELS and meant in _QUEUE_WORDS)
+
+
+def _takes_labels_of_template(job: LoweredJob) -> bool:
+    spec = find_kind_spec(job)
+    integration = spec.load_queue_integration if spec is not None else None
+    return integration is not None and integration().takes_labels_of_template
+
+
+def _iter_template_queues(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the labels with a queue in the templates below a value."""
+    if isinstance(value, dict):
+        labels = get_mapping(get_mapping(value, "metadata"), "labels")
+        if _QUEUE in labels:
+            yield (*path, "metadata", "labels", _QUEUE), labels[_QUEUE]
+        for key, entry in value.items():
+            yield from _iter_template_queues(entry, (*path, key))
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from _iter_template_queues(entry, (*path, index))

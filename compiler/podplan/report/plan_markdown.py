@@ -1,0 +1,66 @@
+"""A plan for a comment in a pull request or a job summary; text from files is escaped."""
+
+from __future__ import annotations
+
+from podplan.report import plan_words as words
+from podplan.report.markdown import escape_markdown, format_code
+from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
+
+MAX_CHARACTERS = 65_000  # a comment may have 65,536
+MARKS = {
+    "admitted": "✅",
+    "pending": "⏳",
+    "inadmissible": "❌",
+    "rejected": "❌",
+    "ignored": "⚪",
+    "unknown": "❔",
+}
+_TABLE = "\n| | job | queue | size | why |\n|---|---|---|---|---|\n"
+_QUOTA_TABLE = "\n| ClusterQueue | flavor | resource | requested of quota | |\n|---|---|---|---|---|\n"
+
+
+def render(plan: Plan, max_length: int = MAX_CHARACTERS) -> str:
+    """Render the totals, a table of jobs, those that wait first, and a table of quotas."""
+    text = f"### podplan plan: {escape_markdown(words.format_totals(plan))}\n"
+    if plan.base:
+        text += f"\n**{escape_markdown(words.format_changes(plan))}**\n"
+    quotas = "".join(_render_quota(line) for line in plan.quotas)
+    if len(quotas) > max_length // 2:
+        quotas = "".join(_render_quota(line) for line in plan.quotas if words.describe_shortage(line))
+    end = _QUOTA_TABLE + quotas[: max_length // 2] if quotas else ""
+    remaining = max_length - len(text) - len(end) - 200
+    order = {name: number for number, name in enumerate(_ORDER)}
+    jobs = sorted(words.select_jobs(plan), key=lambda job: order[job.verdict])
+    rows: list[str] = []
+    for number, job in enumerate(jobs):
+        row = _render_job(job)
+        remaining -= len(row)
+        if remaining < 0:
+            rows.append(f"\n{len(jobs) - number} more have no room here\n")
+            break
+        rows.append(row)
+    return text + _TABLE + "".join(rows) + end
+
+
+_ORDER = ("rejected", "inadmissible", "pending", "unknown", "admitted", "ignored")
+
+
+def _render_job(job: PlannedJob) -> str:
+    flavors = "<br>".join(map(escape_markdown, words.list_flavors(job)))
+    why = flavors if job.verdict == "admitted" else escape_markdown(job.message or "")
+    errors = "".join(f"<br>error: {escape_markdown(one)}" for one in job.errors if one != job.message)
+    change = words.describe_change(job)
+    cells = [
+        f"{MARKS[job.verdict]} {job.verdict}" + (f"<br>{change}" if change else ""),
+        format_code(words.name_job(job)) + f"<br>{escape_markdown(words.format_places(job))}",
+        escape_markdown(words.format_queue(job)),
+        words.format_size(job),
+        why + errors,
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _render_quota(line: QuotaLine) -> str:
+    names = [format_code(one) for one in (line.queue, line.flavor, line.resource)]
+    cells = [*names, words.format_quota(line), words.describe_shortage(line)]
+    return f"| {' | '.join(cells)} |\n"

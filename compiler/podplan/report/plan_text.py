@@ -1,0 +1,64 @@
+"""A plan for a terminal."""
+
+from __future__ import annotations
+
+from podplan.report import plan_words as words
+from podplan.report.sanitization import escape_text, escape_workflow_commands
+from podplan.report.terminal_style import BLUE, PLAIN, RED, YELLOW, Style
+from podplan.tools.plan.model import Plan, PlannedJob
+
+SIGNS = {
+    "admitted": "+",
+    "pending": "!",
+    "inadmissible": "x",
+    "rejected": "x",
+    "ignored": "-",
+    "unknown": "?",
+}
+_COLOURS = {"pending": YELLOW, "inadmissible": RED, "rejected": RED}
+_INDENT = " " * 15
+
+
+def render(plan: Plan, style: Style = PLAIN) -> str:
+    """Render the totals, the jobs in the order of their files, and what they ask of the queues together."""
+    head = [f"plan    {words.format_totals(plan)}"]
+    if plan.base:
+        head.append(escape_text(f"change  {words.format_changes(plan)}"))
+    parts = ["\n".join(head)]
+    jobs = words.select_jobs(plan)
+    parts += ["\n".join(line for job in jobs for line in _render_job(job, style))] if jobs else []
+    parts += _render_quotas(plan)
+    return escape_workflow_commands("\n\n".join(parts)) + "\n"
+
+
+def _render_job(job: PlannedJob, style: Style) -> list[str]:
+    verdict = "removed" if job.change == "removed" else job.verdict
+    mark = f"{SIGNS.get(verdict, '-')} {verdict:13}"
+    queue = words.format_queue(job)
+    change = "" if verdict == "removed" else words.describe_change(job)
+    head = escape_text(
+        words.name_job(job) + (f", queue {queue}" if queue else "") + (f" ({change})" if change else "")
+    )
+    lines = [style.paint(mark, _COLOURS.get(job.verdict, BLUE)) + head]
+    details = [words.format_size(job), *words.list_flavors(job)]
+    if job.verdict != "admitted":
+        details.append(job.message or "")
+    details += [f"error: {message}" for message in job.errors if message != job.message]
+    details.append(words.format_places(job))
+    return lines + [_INDENT + escape_text(one) for one in details if one]
+
+
+def _render_quotas(plan: Plan) -> list[str]:
+    """One part for each ClusterQueue, with a line for each flavor and resource."""
+    parts: list[str] = []
+    for queue in dict.fromkeys(line.queue for line in plan.quotas):
+        lines = [line for line in plan.quotas if line.queue == queue]
+        flavor_width = max(len(line.flavor) for line in lines)
+        width = max(len(line.resource) for line in lines)
+        rows = [f"queue   {queue}: what all its jobs request together"]
+        for line in lines:
+            shortage = words.describe_shortage(line)
+            quota = words.format_quota(line) + (f"; {shortage}" if shortage else "")
+            rows.append(f"        {line.flavor:{flavor_width}}  {line.resource:{width}}  {quota}")
+        parts.append("\n".join(escape_text(row) for row in rows))
+    return parts

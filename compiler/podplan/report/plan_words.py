@@ -1,0 +1,117 @@
+"""Phrases of a plan that text and Markdown share."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from podplan.cluster.amounts import format_amount
+from podplan.core.findings import Location
+from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
+from podplan.workspace.files import relative_to_root
+
+VERDICTS = ("admitted", "pending", "inadmissible", "rejected", "ignored", "unknown")
+
+
+def format_totals(plan: Plan) -> str:
+    """Return the totals: "3 jobs: 2 admitted, 1 pending; 17 Pods, 16 GPUs"."""
+    counts: Counter[str] = Counter(job.verdict for job in plan.jobs)
+    verdicts = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+    pods, gpus = sum(job.pods for job in plan.jobs), sum(job.gpus for job in plan.jobs)
+    text = f"{_count(len(plan.jobs), 'job')}: {verdicts}; {_count(pods, 'Pod')}, {_count(gpus, 'GPU')}"
+    hours = sum(count_gpu_hours(job) or 0 for job in plan.jobs)
+    return f"{text}, at most {hours:g} GPU-hours by deadlines" if hours else text
+
+
+def format_changes(plan: Plan) -> str:
+    """Return what changes: "main → work tree: 1 added, 2 changed, 0 removed"."""
+    counts = Counter(job.change for job in select_jobs(plan))
+    changes = ", ".join(f"{counts[name]} {name}" for name in ("added", "changed", "removed"))
+    return f"{plan.base} → work tree: {changes}"
+
+
+def select_jobs(plan: Plan) -> list[PlannedJob]:
+    """Return the jobs to show: all, or with a base those that change."""
+    return [job for job in (*plan.jobs, *plan.removed) if job.change or not plan.base]
+
+
+def describe_change(job: PlannedJob) -> str:
+    """Return what a change does to a job: "changed, was admitted"."""
+    if job.change != "changed" or job.base_verdict == job.verdict:
+        return job.change
+    return f"changed, was {job.base_verdict}"
+
+
+def count_gpu_hours(job: PlannedJob) -> float | None:
+    """Return the most GPU-hours that a job can take; None for one without GPUs or deadline."""
+    return round(job.gpus * job.seconds / 3600, 2) if job.seconds is not None and job.gpus else None
+
+
+def name_job(job: PlannedJob) -> str:
+    """Return kind, namespace and name of a job, with its variant."""
+    name = f"{job.namespace}/{job.name}" if job.namespace else job.name
+    return f"{job.kind} {name}" + (f" ({job.variant})" if job.variant else "")
+
+
+def format_size(job: PlannedJob) -> str:
+    """Return Pods and GPUs of a job: "9 Pods, 8 GPUs"."""
+    parts = [_count(job.pods, "Pod")] if job.pods else []
+    parts += [_count(job.gpus, "GPU")] if job.gpus else []
+    hours = count_gpu_hours(job)
+    parts += [f"at most {hours:g} GPU-hours"] if hours else []
+    return ", ".join(parts)
+
+
+def list_flavors(job: PlannedJob) -> list[str]:
+    """Return the flavors of each pod set: "worker x 8: cpu from default; nvidia.com/gpu from a100"."""
+    lines = []
+    for pod_set in job.pod_sets:
+        by_flavor: dict[str, list[str]] = {}
+        for resource, flavor in sorted(pod_set.flavors.items()):
+            by_flavor.setdefault(flavor, []).append(resource)
+        flavors = "; ".join(f"{', '.join(names)} from {flavor}" for flavor, names in by_flavor.items())
+        if flavors:
+            size = str(pod_set.size)
+            if pod_set.admitted_size != pod_set.size:
+                size = f"{pod_set.admitted_size} of {pod_set.size}"
+            lines.append(f"{pod_set.name} x {size}: {flavors}")
+    return lines
+
+
+def format_queue(job: PlannedJob) -> str:
+    """Return the queue of a job, with the ClusterQueue behind it."""
+    if not job.queue:
+        return ""
+    return f"{job.queue} → {job.cluster_queue}" if job.cluster_queue else job.queue
+
+
+def format_places(job: PlannedJob) -> str:
+    """Return where a job is written, and where what decides about it is."""
+    places = dict.fromkeys(_format_location(one) for one in (job.location, job.place) if one is not None)
+    return ", ".join(places)
+
+
+def _format_location(location: Location) -> str:
+    return f"{relative_to_root(location.file)}:{location.line}"
+
+
+def format_quota(line: QuotaLine) -> str:
+    """Return what jobs request of a quota: "24 of 16, 32 with borrowing"."""
+    requested, nominal, maximum = (
+        format_amount(line.resource, amount) for amount in (line.used, line.nominal, line.maximum)
+    )
+    text = f"{requested} of {nominal}"
+    return f"{text}, {maximum} with borrowing" if line.maximum > line.nominal else text
+
+
+def describe_shortage(line: QuotaLine) -> str:
+    """Return what the jobs of a quota mean together, "" if they fit."""
+    if line.used <= line.nominal:
+        return ""
+    if line.used <= line.maximum:
+        return "fits only by borrowing"
+    over = format_amount(line.resource, line.used - line.maximum)
+    return f"{line.jobs} jobs together exceed it by {over}: some wait"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,91 @@
+"""The facts that objects in the repository state about the cluster, each with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from podplan.cluster.amounts import format_amount
+from podplan.cluster.model import Cluster, FlavorQuotas, ResourceGroup
+from podplan.core.findings import Location
+from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.location import find_source_location
+
+
+class Fact(NamedTuple):
+    """One fact: the object that states it, the fact in a few words, and the line."""
+
+    kind: str
+    name: str
+    text: str
+    location: Location | None
+
+
+def iter_facts(cluster: Cluster, inventories: Sequence[TracedDocument]) -> Iterator[Fact]:
+    """Yield what is known, by kind; the sections of ClusterInventories first."""
+    for document in inventories:
+        for section, cursor in root_cursor(document).get("spec").fields().items():
+            entries = list(get_mapping(get_mapping(document.data, "spec"), section))
+            text = f"{section}: {', '.join(map(str, entries)) or cursor.value}"
+            yield _build("ClusterInventory", document.data["metadata"].get("name", ""), text, cursor)
+    for queue in cluster.cluster_queues.values():
+        parts = [f"cohort {queue.cohort}"] if queue.cohort else []
+        parts += [f"stopPolicy {queue.stop_policy}"] if queue.stop_policy != "None" else []
+        yield _build("ClusterQueue", queue.name, "; ".join(parts) or "no cohort", queue.place)
+        yield from _iter_quotas("ClusterQueue", queue.name, queue.groups)
+    for cohort in cluster.cohorts.values():
+        text = f"parent {cohort.parent}" if cohort.parent else "no parent"
+        yield _build("Cohort", cohort.name, text, cohort.place)
+        yield from _iter_quotas("Cohort", cohort.name, cohort.groups)
+    for local in cluster.local_queues.values():
+        name = f"{local.namespace}/{local.name}" if local.namespace else local.name
+        yield _build("LocalQueue", name, f"ClusterQueue {local.cluster_queue}", local.place)
+    for flavor in cluster.flavors.values():
+        labels = ", ".join(f"{key}={value}" for key, value in flavor.node_labels.items())
+        parts = [f"labels {labels}"] if labels else []
+        parts += [f"{len(flavor.taints)} taints"] if flavor.taints else []
+        parts += [f"topology {flavor.topology}"] if flavor.topology else []
+        yield _build("ResourceFlavor", flavor.name, "; ".join(parts) or "any node", flavor.place)
+    for node in cluster.nodes:
+        amounts = ", ".join(
+            f"{name} {format_amount(name, amount)}" for name, amount in sorted(node.allocatable.items())
+        )
+        yield _build("Node", node.name, amounts or "nothing allocatable", node.place)
+    for kind, named in (
+        ("WorkloadPriorityClass", cluster.workload_priorities),
+        ("PriorityClass", cluster.priorities),
+    ):
+        for name, place in named.items():
+            yield _build(kind, name, f"value {place.get('value').value}", place)
+    for namespace, ranges in cluster.limit_ranges.items():
+        for one in ranges:
+            yield _build("LimitRange", namespace, f"limits of each {one.type}", one.place)
+    if cluster.configuration.place is not None:
+        frameworks = cluster.configuration.frameworks
+        text = (
+            f"integrations {', '.join(sorted(frameworks))}" if frameworks is not None else "no integrations"
+        )
+        yield _build("Configuration", "Kueue", text, cluster.configuration.place)
+
+
+def _iter_quotas(kind: str, name: str, groups: Sequence[ResourceGroup]) -> Iterator[Fact]:
+    for group in groups:
+        for flavor in group.flavors:
+            yield _build(kind, name, f"{flavor.name}: {_describe_quotas(flavor)}", flavor.place)
+
+
+def _describe_quotas(flavor: FlavorQuotas) -> str:
+    parts = []
+    for name, quota in flavor.quotas.items():
+        text = f"{name} {format_amount(name, quota.nominal)}"
+        for word, limit in (("borrows", quota.borrowing_limit), ("lends", quota.lending_limit)):
+            if limit is not None:
+                text += f" {word} {format_amount(name, limit)}"
+        parts.append(text)
+    return ", ".join(parts)
+
+
+def _build(kind: str, name: str, text: str, cursor: Cursor) -> Fact:
+    found = find_source_location(cursor.doc, cursor.path)
+    return Fact(kind, name, text, found.location if found is not None else None)

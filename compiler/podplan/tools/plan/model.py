@@ -1,0 +1,66 @@
+"""The result of planning, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from podplan.cluster.admission import PlannedPodSet
+from podplan.core.findings import Location
+
+if TYPE_CHECKING:
+    from podplan.cluster.admission import VerdictName
+
+
+class PlannedJob(NamedTuple):
+    """A job with its verdict; ``usage`` is what it takes of ``cluster_queue``, by flavor and resource.
+
+    ``location`` is where the job is written, ``place`` the field that decides. ``seconds`` is its deadline,
+    None without one. ``errors`` are the reasons why the CR is refused, by whomever. ``change`` is added,
+    changed or removed, with ``base_verdict``; empty for an unchanged job, and without a base.
+    """
+
+    kind: str
+    name: str
+    namespace: str | None
+    variant: str
+    queue: str | None
+    verdict: VerdictName
+    message: str | None
+    pod_sets: tuple[PlannedPodSet, ...]
+    pods: int
+    gpus: int
+    seconds: int | None
+    errors: tuple[str, ...]
+    location: Location | None
+    place: Location | None
+    cluster_queue: str | None
+    usage: Mapping[tuple[str, str], int]
+    change: str = ""
+    base_verdict: VerdictName | None = None
+
+
+class QuotaLine(NamedTuple):
+    """What all jobs of the tree ask of one resource of a queue in a flavor, of its quota and of the most that
+    it can borrow as well; amounts are in the units of Kueue."""
+
+    queue: str
+    flavor: str
+    resource: str
+    used: int
+    nominal: int
+    maximum: int
+    jobs: int
+
+
+class Plan(NamedTuple):
+    """The jobs of a tree, and what they ask of its queues together.
+
+    ``base`` is the name of the revision that it is compared with, "" for none, and ``removed`` are the jobs
+    that only that has.
+    """
+
+    jobs: tuple[PlannedJob, ...]
+    quotas: tuple[QuotaLine, ...]
+    base: str = ""
+    removed: tuple[PlannedJob, ...] = ()

@@ -1,0 +1,187 @@
+"""podplan plan: the demo repository in every format, and what holds for any repository."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from podplan.cli.plan import plan_paths
+from podplan.report import plan_json, plan_markdown, plan_svg, plan_text
+from podplan.tools.plan.model import Plan
+from tests.command import podplan
+from tests.git import commit, git_in
+
+KUEUE = Path(__file__).parents[1] / "fixtures" / "kueue"
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  namespace: team
+  labels: {kueue.x-k8s.io/queue-name: queue}
+spec:
+  parallelism: 2
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: main
+        image: registry.example.com/train:1
+        resources: {requests: {cpu: 4}}
+"""
+QUEUES = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: shared}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - {name: any, resources: [{name: cpu, nominalQuota: 10}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: queue, namespace: team}
+spec: {clusterQueue: shared}
+"""
+
+
+def plan_files(folder: Path, monkeypatch: pytest.MonkeyPatch, **texts: str) -> Plan:
+    """The plan of a repository with these files."""
+    (folder / ".git").mkdir()
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+    monkeypatch.chdir(folder)
+    return plan_paths((".",), isolated=True)[0]
+
+
+def test_golden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    shutil.copytree(KUEUE / "demo", tmp_path, dirs_exist_ok=True)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    plan, _ = plan_paths((".",), isolated=True)
+    formats: dict[str, Any] = {"txt": plan_text, "md": plan_markdown, "json": plan_json, "svg": plan_svg}
+    for suffix, module in formats.items():
+        golden = KUEUE / f"demo.{suffix}"
+        file_regression.check(module.render(plan), fullpath=golden, encoding="utf-8", newline="")
+
+
+def test_without_queues_in_git_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [job] = plan_files(tmp_path, monkeypatch, job=JOB).jobs
+    assert (job.verdict, job.message) == ("unknown", "git holds no queues")
+
+
+def test_jobs_that_fit_alone_may_not_fit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    second = JOB.replace("name: train", "name: tune")
+    plan = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB, second=second)
+    assert [job.verdict for job in plan.jobs] == ["admitted", "admitted"]
+    [line] = plan.quotas
+    assert (line.used, line.nominal, line.jobs) == (16_000, 10_000, 2)
+    assert "2 jobs together exceed it by 6: some wait" in plan_text.render(plan)
+
+
+def test_a_shortage_is_at_the_line_of_the_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [job] = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB.replace("cpu: 4", "cpu: 6")).jobs
+    assert job.verdict == "pending"
+    assert job.place is not None
+    assert (job.place.file, job.place.line) == ("queues.yaml", 13)
+
+
+def test_labels_of_a_namespace_that_is_not_in_git_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queues = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {matchLabels: {tier: gold}}")
+    [job] = plan_files(tmp_path, monkeypatch, queues=queues, job=JOB).jobs
+    assert job.verdict == "unknown"
+
+
+def test_of_several_definitions_none_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overlay = QUEUES.replace("nominalQuota: 10", "nominalQuota: 20")
+    [job] = plan_files(tmp_path, monkeypatch, base=QUEUES, overlay=overlay, job=JOB).jobs
+    assert job.verdict == "unknown"
+    wanted = "ClusterQueue shared is in base.yaml and overlay.yaml, so it is unclear which one counts"
+    assert job.message == wanted
+
+
+def test_the_webhook_of_a_kind_is_not_that_of_kueue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = JOB.replace("batch/v1", "kubeflow.org/v1").replace("kind: Job", "kind: PyTorchJob")
+    head, _, template = job.partition("  parallelism: 2\n")
+    indented = "".join(f"    {line}\n" for line in template.splitlines())
+    text = f"{head}  pytorchReplicaSpecs:\n    Worker:\n      replicas: 0\n{indented}"
+    text = text.replace("name: main", "name: pytorch")
+    [planned] = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=text).jobs
+    assert planned.verdict == "admitted"
+    assert "webhook of the training operator" in planned.errors[0]
+
+
+def test_an_object_that_kueue_refuses_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queues = QUEUES.replace("nominalQuota: 10", "nominalQuota: -1")
+    [job] = plan_files(tmp_path, monkeypatch, queues=queues, job=JOB).jobs
+    assert job.verdict == "rejected"
+    shown = podplan("check", "--isolated", "--format", "json", ".")
+    [finding] = [one for one in json.loads(shown.out)["findings"] if one["rule"] == "SCHEMA013"]
+    assert (finding["file"], finding["line"]) == ("queues.yaml", 13)
+
+
+def test_changes_since_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git = git_in(tmp_path)
+    git("init", "-q", "-b", "main")
+    second = JOB.replace("name: train", "name: tune")
+    for name, text in {"queues": QUEUES, "job": JOB, "second": second}.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    commit(git, "base")
+    (tmp_path / "queues.yaml").write_text(QUEUES.replace("nominalQuota: 10", "nominalQuota: 7"))
+    (tmp_path / "second.yaml").unlink()
+    (tmp_path / "third.yaml").write_text(
+        JOB.replace("name: train", "name: small").replace("cpu: 4", "cpu: 1")
+    )
+    monkeypatch.chdir(tmp_path)
+    shown = json.loads(podplan("plan", "--base", "HEAD", "--format", "json").out)
+    changes = {one["name"]: (one["change"], one["baseVerdict"], one["verdict"]) for one in shown["jobs"]}
+    assert changes == {
+        "train": ("changed", "admitted", "pending"),
+        "small": ("added", None, "admitted"),
+        "tune": ("removed", "admitted", "admitted"),
+    }
+    text = podplan("plan", "--base", "HEAD").out
+    assert "1 added, 1 changed, 1 removed" in text
+    assert "(changed, was admitted)" in text
+    assert podplan("plan", "--base", "HEAD", "--exit-code").code == 1
+    assert podplan("plan", "--base", "nope").code == 2
+
+
+def test_exit_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB.replace("cpu: 4", "cpu: 6"))
+    assert podplan("plan", ".").code == 0
+    assert podplan("plan", "--exit-code", ".").code == 1
+    assert podplan("plan", "queues.yaml").code == 3
+    assert podplan("plan", "-").code == 2
+
+
+def test_a_check_of_jobs_does_not_load_it(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(
+        JOB.replace("labels: {kueue.x-k8s.io/queue-name: queue}", "labels: {}")
+    )
+    program = (
+        "import sys\nfrom podplan.cli.check_run import check_paths\ncheck_paths(['job.yaml'])\n"
+        "loaded = [n for n in sys.modules if n.startswith(('podplan.cluster', 'podplan.tools.plan'))]\n"
+        "sys.exit(' '.join(loaded) or 0)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
