@@ -10,7 +10,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.analysis.jobs import count_replicas_by_type, get_replica_specs
+from podplan.lint.analysis.jobs import count_replicas_by_type, find_kind_spec, get_replica_specs
 from podplan.lint.target import LoweredJob, cache_latest
 
 _SLOTS_PATTERN = compile_lazily(r"\sslots=(\d+)")
@@ -135,10 +135,13 @@ def get_job_name(job: LoweredJob) -> str:
 def build_replica_name_pattern(job: LoweredJob) -> re.Pattern[str] | None:
     """What names of replicas of the job look like: groups ``type`` and ``index``."""
     name = get_job_name(job)
-    types = [re.escape(role.type) for role in get_replica_specs(job) if role.type]
+    types = [re.escape(role.type.lower()) for role in get_replica_specs(job) if role.type]
     if not name or not types:
         return None
-    return re.compile(rf"{re.escape(name)}-(?P<type>{'|'.join(types)})-(?P<index>\d{{1,9}})")
+    kind_spec = find_kind_spec(job)
+    main_types = map(str.lower, kind_spec.main_replica_types if kind_spec is not None else ())
+    any_type = "|".join((*types, *main_types))
+    return re.compile(rf"{re.escape(name)}-(?P<type>{any_type})-(?P<index>\d{{1,9}})")
 
 
 def explain_missing_host(job: LoweredJob, host: str) -> str:
@@ -148,7 +151,8 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     if match is None or has_service(job, host):
         return ""
     index = int(match["index"])
-    replicas = count_replicas_by_type(job).get(match["type"], 0)
+    counts = {type_.lower(): count for type_, count in count_replicas_by_type(job).items()}
+    replicas = counts.get(match["type"], 0)
     if index < replicas:
         return _describe_service_name(job, match["type"], index) or (
             f"without spec.service there is no Service {strip_cluster_domain(host)}"
@@ -163,7 +167,7 @@ def of_other_job(job: LoweredJob, host: str) -> str:
     Only types that this job has count. The name of a job may be followed by five digits of its uid.
     """
     name, called = get_job_name(job), strip_cluster_domain(host)
-    types = "|".join(re.escape(role.type) for role in get_replica_specs(job) if role.type)
+    types = "|".join(re.escape(role.type.lower()) for role in get_replica_specs(job) if role.type)
     found = re.fullmatch(rf"([a-z0-9][a-z0-9.-]*)-(?:{types})-\d{{1,9}}", called) if name and types else None
     if found is None or has_service(job, host):
         return ""
@@ -175,7 +179,7 @@ def _describe_service_name(job: LoweredJob, type_: str, index: int) -> str:
     for group in job.groups:
         within = group.start <= index < group.start + group.replicas
         name = find_name_text(group.doc)
-        if group.doc.data["kind"] == "Service" and group.replica_type == type_ and within:
+        if group.doc.data["kind"] == "Service" and group.replica_type.lower() == type_ and within:
             service_name = name.text_at(index) if isinstance(name, Indexed) else find_object_name(group.doc)
             return f"its Service is called {service_name}"
     return ""

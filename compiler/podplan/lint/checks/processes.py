@@ -240,7 +240,9 @@ def _process_counts(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Path, Mappi
             or has_trait(job, "launcher-replica")
         ):
             continue
-        number = _count_processes(launch, pods) or (1 if is_single_process(launch, allow_modules=True) else 0)
+        # Another program, such as that of the image, is one process at least.
+        is_one = launch.invocation.launcher == "other" or is_single_process(launch, allow_modules=True)
+        number = _count_processes(launch, pods) or (1 if is_one else 0)
         if number:
             yield launch.group, launch.path, launch.container, number
 
