@@ -89,7 +89,12 @@ def _select_hints(
             if (hint.span.start, hint.span.end) not in declared_numbers
             or not _is_written_number(source, hint)
         ]
-    return iter(hints)
+    yield from hints
+    for item in own_items:
+        if item.category in ("profile", "base") and item.doc.source is not None:
+            from podplan.profile.numbers import iter_shortened_versions
+
+            yield from iter_shortened_versions(item.doc.source)
 
 
 def _is_written_number(source: SourceFile, hint: Diagnostic) -> bool:

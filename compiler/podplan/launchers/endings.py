@@ -13,7 +13,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.truncation import truncate
 from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
-from podplan.launchers.exit_status import HELPERS, TRAINERS
+from podplan.launchers.exit_status import HELPERS, TRAINERS, is_training
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
@@ -55,6 +55,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _YEAR = 365 * 86_400
 _TRUE = frozenset(("true", ":"))
 _LEAVES_LOOP = frozenset(("break", "exit", "return", "exec", "kill"))
+_KILLERS = frozenset(("kill", "pkill", "killall", "trap", "skill", "shutdown", "curl", "kubectl"))
 # Readers that end a pipeline before the writer does.
 _ENDS_PIPE = compile_lazily(r"(?:head|sed|awk)\Z|grep\Z")
 
@@ -77,12 +78,14 @@ class Daemon(NamedTuple):
 class Endless(NamedTuple):
     """Why a process never ends: the words of a program, or of the condition of a ``loop``.
 
-    ``after_training``: a program that may be a training runs before it.
+    ``after_training``: a program that may be a training runs before it. ``beside_training``: one runs in the
+    background of the same shell.
     """
 
     words: tuple[Word, ...]
     loop: str = ""
     after_training: bool = False
+    beside_training: bool = False
 
     @property
     def text(self) -> str:
@@ -95,7 +98,10 @@ def endless(process: Process) -> Endless | None:
     if "timeout" in process.wrappers:
         return None
     if process.string is not None:
-        return _endless_list(process.string.nodes, process.string)
+        found = _endless_list(process.string.nodes, process.string)
+        if found is not None and found.beside_training and _ends_others(process.string):
+            return found._replace(beside_training=False)
+        return found
     return Endless(process.words) if _is_endless(process) else None
 
 
@@ -114,7 +120,7 @@ def only_daemon(process: Process) -> Daemon | None:
 def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
     """Return the first endless program in a sequence of commands that is certainly reached and waited for."""
     in_background: Endless | None = None
-    after_training = False
+    after_training = beside_training = False
     for at, node in enumerate(nodes):
         if node.operator_before == "||":
             continue
@@ -130,9 +136,14 @@ def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
             works = any(_may_train(string.process(command)) for command in processes.commands(node.nodes))
         if found is not None and not _cut_off(nodes, at, string):
             if not _is_in_background(nodes, at):
-                return found._replace(after_training=after_training or found.after_training)
+                return found._replace(
+                    after_training=after_training or found.after_training, beside_training=beside_training
+                )
             in_background = found
-        after_training = after_training or (works and not _is_in_background(nodes, at))
+        if not _is_in_background(nodes, at):
+            after_training = after_training or works
+        elif isinstance(node, SimpleCommand) and found is None:
+            beside_training = beside_training or _trains(string.process(node))
         if leaves and node.operator_before != "&&" and node.operator_after not in ("|", "|&", "&"):
             return None
     return None
@@ -164,6 +175,17 @@ def _may_train(process: Process) -> bool:
     """Whether a program is a launcher, python with a script, or a script."""
     name = process.name
     return name in TRAINERS or name.startswith("python") or name.endswith((".sh", ".py"))
+
+
+def _trains(process: Process) -> bool:
+    """Whether a program is a launcher, or a script of Python whose name says nothing of other work."""
+    has_script = any(word.base_name.endswith(".py") for word in process.words)
+    return is_training(process) and (process.name in TRAINERS or has_script)
+
+
+def _ends_others(string: ShellString) -> bool:
+    """Whether a command of a string may end what runs beside it."""
+    return any(string.process(command).name in _KILLERS for command in processes.commands(string.nodes))
 
 
 def _is_in_background(nodes: Sequence[Node], at: int) -> bool:

@@ -1,18 +1,44 @@
-"""Finds the values of a profile that must be numbers because a param declares them so."""
+"""Finds the values of a profile that must be numbers because a param declares them so, and versions that are
+numbers by mistake."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Diagnostic, Path
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
+from podplan.yaml.document import Document
 
 _NUMBER_TYPES = frozenset({"number", "integer"})
 # Keywords of a declaration whose value is a number, and those with one or several values of the param.
 _BOUND_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _VALUE_KEYWORDS = frozenset({"default", "const"})
 _VALUE_LIST_KEYWORDS = frozenset({"enum", "examples"})
+
+_TRAILING_ZERO = compile_lazily(r"\d+\.\d*0")
+# Variables whose zeros count: in other numbers the last ones say nothing.
+_VERSION_NAME = compile_lazily(
+    r"(?:.*_)?(?:VERSION|VER|RELEASE|REVISION|REV|TAG|PYTHON|CUDA|TORCH|PYTORCH)(?:_.*)?"
+)
+
+
+def iter_shortened_versions(source: Document) -> Iterator[Diagnostic]:
+    """Yield the versions among the variables of a profile that lose their last zero as numbers: 3.10 is 3.1.
+
+    A variable is text, and a plain 3.10 is a number before that.
+    """
+    if not _TRAILING_ZERO.search(source.text):
+        return
+    for node in source.iter_nodes():
+        is_variable = len(node.path) > 1 and node.path[-2] == "env" and isinstance(node.value, int | float)
+        written = source.text[slice(*node.span)] if is_variable else ""
+        if _TRAILING_ZERO.fullmatch(written) and _VERSION_NAME.fullmatch(str(node.path[-1]).upper()):
+            number = f"{written} is read as the number {node.value}"
+            message = f'{number}; write "{written}" for the string, else {node.value}'
+            span = source.span(node.path)
+            yield Diagnostic("YAML010", message, span=span, document_index=source.index)
 
 
 def iter_declared_numbers(spec: Mapping[str, Any], params: Mapping[str, Any]) -> Iterator[Path]:

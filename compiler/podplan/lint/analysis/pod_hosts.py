@@ -10,7 +10,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.analysis.jobs import count_replicas_by_type, get_replica_specs
+from podplan.lint.analysis.jobs import count_replicas_by_type, find_kind_spec, get_replica_specs
 from podplan.lint.target import LoweredJob, cache_latest
 
 _SLOTS_PATTERN = compile_lazily(r"\sslots=(\d+)")
@@ -151,7 +151,10 @@ def build_replica_name_pattern(job: LoweredJob) -> re.Pattern[str] | None:
     types = [re.escape(role.type.lower()) for role in get_replica_specs(job) if role.type]
     if not name or not types:
         return None
-    return re.compile(rf"{re.escape(name)}-(?P<type>{'|'.join(types)})-(?P<index>\d{{1,9}})")
+    kind_spec = find_kind_spec(job)
+    main_types = map(str.lower, kind_spec.main_replica_types if kind_spec is not None else ())
+    any_type = "|".join((*types, *main_types))
+    return re.compile(rf"{re.escape(name)}-(?P<type>{any_type})-(?P<index>\d{{1,9}})")
 
 
 def explain_missing_host(job: LoweredJob, host: str) -> str:

@@ -22,6 +22,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 _AS_SIDECAR = (
     "move it to initContainers with restartPolicy: Always, which makes it a sidecar that ends with the Pod"
 )
+_IN_FRONT = "start it in the background with &, and the training in the foreground"
 _NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"
 
 
@@ -86,13 +87,15 @@ def _endless_app(group: ReplicaGroup) -> Iterator[Violation]:
         for path, container in list_containers(group)
     }
     _, of_main = found.get(main[0] if main is not None else (), ("", None))
-    if of_main is not None and not of_main.after_training:
+    if of_main is not None and not of_main.after_training and not of_main.beside_training:
         return  # the Pod serves others, or somebody works in it
     for path, (name, endless) in found.items():
         if endless is None:
             continue
         what, instead = f'the container "{name}" never ends ("{endless.text}")', _AS_SIDECAR
-        if endless is of_main:
+        if endless is of_main and not endless.after_training:
+            what, instead = f'"{endless.text}" never ends, and the training in the background does', _IN_FRONT
+        elif endless is of_main:
             what, instead = f'"{endless.text}" after the training never ends', _NOTHING_BEHIND
         what += ": the Pod does not complete after its training and keeps its GPUs"
         values = {"what": what, "instead": instead}

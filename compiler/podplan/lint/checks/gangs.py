@@ -26,7 +26,9 @@ from podplan.lint.analysis.jobs import (
     has_isolated_replicas,
     has_trait,
     is_mode_enabled,
+    list_replica_places,
     queue_of,
+    spec_of,
 )
 from podplan.lint.analysis.resources import format_amount, get_effective_request
 from podplan.lint.checks.registration import check
@@ -304,3 +306,16 @@ def _find_pinned_node(group: ReplicaGroup) -> tuple[str, str]:
     """The node that a Pod names, and the one that it selects by host name."""
     spec = get_mapping(group.doc.data, "spec")
     return get_text(spec, "nodeName"), get_text(get_mapping(spec, "nodeSelector"), "kubernetes.io/hostname")
+
+
+@check()
+def gang_larger_than_job(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A gang that waits for more Pods than the job ever has. Values: ``gang``, ``pods``."""
+    job = target.job
+    policy = get_mapping(get_mapping(spec_of(job), "runPolicy"), "schedulingPolicy")
+    gang, most = policy.get("minAvailable"), get_mapping(spec_of(job), "elasticPolicy").get("maxReplicas")
+    pods = count_pods(job)
+    if isinstance(gang, int) and 0 < max(pods, most if isinstance(most, int) else 0) < gang:
+        path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+        values = {"gang": gang, "pods": format_count(pods, "Pod")}
+        yield Violation(path, values, list_replica_places(job))

@@ -13,8 +13,9 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.arguments import CommandLine
+from podplan.launchers.discovery import Invocation
 from podplan.launchers.joined_options import JoinedWord, find_unsplit_words
-from podplan.launchers.scripts import find_script_error
+from podplan.launchers.scripts import ScriptError, find_script_error
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
@@ -67,6 +68,23 @@ def not_a_script(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             doc=launcher_line.doc,
             group=launcher_line.group,
         )
+
+    for launch in () if is_mode_enabled(target.job, "debug") else find_launches(target.job):
+        error = _find_python_error(launch.invocation)
+        if error is not None:
+            path = launch.locate_word(error.word)
+            yield Violation(path, {"what": error.message}, doc=launch.group.doc, group=launch.group)
+
+
+def _find_python_error(invocation: Invocation) -> ScriptError | None:
+    """Why a python that no launcher starts cannot run its script; EXEC005 reports a line in one word."""
+    script = invocation.script
+    if invocation.launcher != "python" or script is None or len(script.text.split()) != 1:
+        return None
+    before = invocation.words[: invocation.words.index(script)]
+    if any(word.text in ("-m", "-c", "-") for word in before):
+        return None
+    return find_script_error("python", script, invocation.arguments, is_module=False)
 
 
 @check()

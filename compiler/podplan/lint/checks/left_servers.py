@@ -1,4 +1,4 @@
-"""Servers with GPUs that nobody ends when the job has succeeded.
+"""Servers that nobody ends when the job has succeeded.
 
 Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/genericjob.md (cleanUpPolicy None).
 """
@@ -12,7 +12,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries
 from podplan.launchers import endings
-from podplan.launchers.endings import Endless
+from podplan.launchers.kubelet import resolve_environment
 from podplan.lint.analysis.jobs import (
     count_pods_and_gpus,
     find_clean_up,
@@ -25,15 +25,23 @@ from podplan.lint.analysis.jobs import (
     leaves_replicas,
     spec_of,
 )
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
+# The replica type of TFJob whose server.join() does not return:
+# https://www.tensorflow.org/api_docs/python/tf/distribute/Server#join
+_PARAMETER_SERVER = "PS"
+
 
 @check(aliases=("leaves-servers",))
 def servers_kept_after_success(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Replicas with GPUs that run on after the job. Values: ``pods``, ``gpus``, ``program``, ``field``."""
+    """Replicas with GPUs, and parameter servers, that run on after the job.
+
+    Values: ``pods``, ``held`` (their GPUs), ``program``, ``field``, ``value``.
+    """
     job = subject.job
     clean_up = find_clean_up(job)
     if (
@@ -48,26 +56,43 @@ def servers_kept_after_success(subject: Target, _: Mapping[str, Any]) -> Iterato
         for group in find_gpu_pods(job)
         if not _ends_job(job, group) and (found := _endless(group))
     ]
+    left += [(group, *found) for group in job.pods if (found := _parameter_server(job, group))]
     if not left:
         return
     number, gpus = count_pods_and_gpus([group for group, *_ in left])
     related = [(group.doc, place, "it never ends by itself") for group, _, place in left]
     values = {
         "pods": format_count(number, "Pod"),
-        "gpus": format_count(gpus, "GPU"),
-        "program": left[0][1].text,
+        "held": f" with {format_count(gpus, 'GPU')}" if gpus else "",
+        "program": left[0][1],
         "field": ".".join(clean_up.field),
+        "value": clean_up.ending_value,
     }
     yield Violation(find_written_path(subject.data, "spec", *clean_up.field), values, related)
 
 
-def _endless(group: ReplicaGroup) -> tuple[Endless, Path] | None:
+def _parameter_server(job: LoweredJob, group: ReplicaGroup) -> tuple[str, Path] | None:
+    """The only script of a parameter server, which TF_CONFIG makes one that joins for ever, and its place."""
+    launches = [each for each in find_launches(job) if each.group is group]
+    if (
+        group.replica_type != _PARAMETER_SERVER
+        or len(launches) != 1
+        or launches[0].invocation.launcher != "python"
+        or "TF_CONFIG" not in resolve_environment(launches[0].container)
+    ):
+        return None
+    script = launches[0].invocation.script
+    text = script.text if script is not None and script.is_known else "python"
+    return text, launches[0].locate_word(launches[0].invocation.program_word)
+
+
+def _endless(group: ReplicaGroup) -> tuple[str, Path] | None:
     """What in the training container never ends, and its place in the Pod."""
     found = find_training_container(group)
     endless = endings.endless(process_of(found[1])) if found is not None else None
     if found is None or endless is None or endless.after_training:
         return None
-    return endless, (*found[0], *endless.words[0].path)
+    return endless.text, (*found[0], *endless.words[0].path)
 
 
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:

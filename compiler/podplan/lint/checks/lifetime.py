@@ -40,6 +40,11 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 _STAGE_LABELS = frozenset(("stage", "env", "environment", "tier", "purpose"))
 _PRODUCTION = frozenset(("production", "prod", "prd", "live", "release"))
+# What starts a job by itself, again and again, as labels have it and names.
+_TRIGGER_LABELS = frozenset(("trigger", "triggered-by", "trigger-type", "started-by", "schedule", "source"))
+_SCHEDULES = compile_lazily(
+    r"(?:^|[-._])(?:cron|cronjob|cronworkflow|schedule|scheduled|scheduler|timer|nightly|daily|weekly|hourly)(?:[-._]|$)"
+)
 # Jobs that are called so only try something.
 _TRIES = compile_lazily(r"(?:^|[-.])(?:smoke|tests?|debug|sanity|try|hello|probe|check)(?:[-.]|$)")
 ELASTIC_PATH: Path = ("spec", "elastic")
@@ -281,6 +286,12 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
         is_stage = name.rpartition("/")[2].lower() in _STAGE_LABELS
         if is_stage and str(value).lower() in _PRODUCTION:
             path, reason = ("metadata", "labels", name), f"its label {name} is {value}"
+        is_trigger = name.rpartition("/")[2].lower() in _TRIGGER_LABELS
+        if is_trigger and _SCHEDULES.search(str(value).lower()):
+            path, reason = (
+                ("metadata", "labels", name),
+                f"its label {name} is {value}: nobody is there to debug",
+            )
     if not reason and isinstance(deadline, int) and deadline > params["hours"] * 3600:
         path = ("spec", "runPolicy", "activeDeadlineSeconds")
         reason = f"its deadline is {deadline // 3600} hours"

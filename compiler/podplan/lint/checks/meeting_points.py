@@ -13,14 +13,23 @@ from podplan.core.typing import Any
 from podplan.lint.analysis.jobs import has_isolated_replicas, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_hosts import is_loopback
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import Given, of_program
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.script_counts import PADDLE_LAUNCHERS
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _METHODS = frozenset(("dist_url", "init_method", "dist_init_method", "init_url", "distributed_init_method"))
 _ADDRESSES = frozenset(
-    ("master_addr", "master_address", "master_ip", "main_process_ip", "coordinator_address")
+    (
+        "master_addr",
+        "master_address",
+        "master_ip",
+        "main_process_ip",
+        "coordinator_address",
+        "coordinator_addr",
+        "coordinator",
+    )
 )
 _TCP = compile_lazily(r"tcp://(\[[^\]]+\]|[^:/]+)(?::\d+)?/?")
 _HOST = compile_lazily(r"(\[[^\]]+\]|[^:/]+)(?::\d+)?")
@@ -41,7 +50,7 @@ def rendezvous_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterato
             why = ""
             if option.last in _METHODS:
                 why = _explain_method(launch, value)
-            elif option.last in _ADDRESSES and option.word in launch.invocation.arguments:
+            elif _is_address_option(launch, option):
                 host = _HOST.fullmatch(value)
                 why = "is the Pod itself" if host is not None and is_loopback(host[1]) else ""
             if why:
@@ -56,6 +65,14 @@ def _find_common_launches(job: LoweredJob) -> list[ContainerLaunch]:
         return []
     launches = [each for each in find_launches(job) if not each.invocation.is_conditional]
     return [each for each in launches if each.invocation.launcher in ("python", "torchrun")]
+
+
+def _is_address_option(launch: ContainerLaunch, option: Given) -> bool:
+    """Whether an option of a script, or --master of the launcher of Paddle, is the address of rank 0."""
+    script = launch.invocation.script
+    is_paddle = script is not None and script.text in PADDLE_LAUNCHERS
+    is_address = option.last in _ADDRESSES or (is_paddle and option.last == "master")
+    return is_address and option.word in launch.invocation.arguments
 
 
 def _explain_method(launch: ContainerLaunch, value: str) -> str:

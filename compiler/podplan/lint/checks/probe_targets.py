@@ -11,8 +11,14 @@ from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.lint.analysis.jobs import is_mode_enabled
-from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
+from podplan.launchers.kubelet import resolve_environment
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
+from podplan.lint.analysis.launches import (
+    TRAINING_LAUNCHERS,
+    ContainerLaunch,
+    find_launches,
+    find_variable_path,
+)
 from podplan.lint.analysis.pod_hosts import is_loopback
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.checks.registration import check
@@ -123,11 +129,27 @@ def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         name = next((name for name in _PORT_OPTIONS if name in launch.invocation.options), "")
         word = facts.find_option_word(name, launch.invocation.program_word)
         ports[str(facts.port)] = launch.locate_word(word)
+    if not ports and has_trait(target.job, "torch-env"):
+        ports = _find_master_port(target)
     for probe, port, place in _asked(target.data):
         if port in ports and place[1] != "exec":
             values = {"probe": probe, "port": port, "effect": _EFFECT[probe]}
             related = [(group.doc, ports[port], "the port of the rendezvous")]
             yield Violation(place, values, related)
+
+
+def _find_master_port(target: Target) -> dict[str, Path]:
+    """MASTER_PORT of a container whose only program is a script of torch: rank 0 alone opens it."""
+    launches = [
+        each
+        for each in find_launches(target.job)
+        if each.group is target.group and each.path == target.base_path
+    ]
+    if not launches or any(each.invocation.launcher != "python" for each in launches):
+        return {}
+    path = find_variable_path(launches[0], "MASTER_PORT")
+    port = resolve_environment(target.data).get("MASTER_PORT") or ""
+    return {port: path} if path is not None and port.isdecimal() else {}
 
 
 def _is_training(launch: ContainerLaunch) -> bool:

@@ -253,7 +253,9 @@ def _process_counts(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Path, Mappi
             or has_trait(job, "launcher-replica")
         ):
             continue
-        number = _count_processes(launch, pods) or (1 if is_single_process(launch, allow_modules=True) else 0)
+        # Another program, such as that of the image, is one process at least.
+        is_one = launch.invocation.launcher == "other" or is_single_process(launch, allow_modules=True)
+        number = _count_processes(launch, pods) or (1 if is_one else 0)
         if number:
             yield launch.group, launch.path, launch.container, number
 
@@ -364,6 +366,9 @@ def _iter_slot_counts(job: LoweredJob) -> Iterator[ProcessCount]:
     words = " ".join(word.text for word in launch.invocation.words).lower()
     is_plain = not facts.hosts and facts.hostfile is None and facts.per_node is None and "ppr" not in words
     if not is_plain or launch.invocation.is_conditional or facts.processes not in (None, total):
+        return
+    # Programs other than Python may use all GPUs of a Pod in one process, as nccl-tests do with -g.
+    if not facts.program_words or not facts.program_words[0].base_name.startswith("python"):
         return
     field: Path = ("spec", "slotsPerWorker")
     path = field if "slotsPerWorker" in spec_of(job) else ("spec",)

@@ -28,6 +28,7 @@ from podplan.lint.analysis.launches import (
     get_last_index,
     pluralize,
 )
+from podplan.lint.analysis.script_options import of_program
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -40,6 +41,13 @@ _OWN = compile_lazily(
     r"[\"']?(?:\$\(\s*(?:hostname|ip\s)[^)]*\)|`\s*(?:hostname|ip\s)[^`]*`"
     r"|\$(?P<brace>[({])?(?P<name>\w+)(?(brace)[)}]))[\"']?(?::\S*)?\s*\Z"
 )
+# How scripts are told the hosts of a job: torch, jax.distributed.initialize, and clusters of TensorFlow.
+_MEETING_OPTION = compile_lazily(
+    r"master_(?:addr|address|ip|host)|coordinator(?:_addr|_address)?|(?:dist_|distributed_)?init_method|dist_url"
+    r"|(?:worker|ps|chief|master|evaluator)_hosts?"
+)
+_MEETING_VARIABLES = ("MASTER_ADDR", "COORDINATOR_ADDRESS", "JAX_COORDINATOR_ADDRESS")
+_PORT = compile_lazily(r":\d{1,5}/?\Z")
 _OWN_FIELDS = ("status.podIP", "status.podIPs", "status.hostIP", "metadata.name", "spec.nodeName")
 
 
@@ -213,6 +221,7 @@ def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
                 yield rendezvous_host
     yield from _iter_variable_hosts(job)
     yield from _of_scripts(job)
+    yield from _iter_hosts_of_other_jobs(job)
 
 
 def _is_multi_node(launch: ContainerLaunch) -> bool:
@@ -334,6 +343,29 @@ def _of_scripts(job: LoweredJob) -> Iterator[RendezvousHost]:
             yield RendezvousHost(
                 host, "the script (MASTER_ADDR)", int(size), group.doc, group, place, own=own
             )
+
+
+def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
+    """Hosts of other jobs in the options and variables by which scripts of several Pods meet."""
+    pods = sum(group.replicas for group in job.pods)
+    for launch in find_launches(job) if pods > 1 else ():
+        if launch.invocation.launcher != "python" or launch.invocation.started_by:
+            continue
+        group = launch.group
+        candidates = [
+            (placed.option.name, placed.option.value or "", placed.path)
+            for placed in of_program(job, launch)
+            if _MEETING_OPTION.fullmatch(placed.option.last)
+        ]
+        for name, value in resolve_environment(launch.container).items():
+            path = find_variable_path(launch, name) if name in _MEETING_VARIABLES else None
+            if value and path is not None:
+                candidates.append((name, value, path))
+        for name, value, path in candidates:
+            hosts = [_PORT.sub("", host.strip()) for host in value.removeprefix("tcp://").split(",")]
+            other = next((host for host in hosts if pod_hosts.of_other_job(job, host)), "")
+            if other:
+                yield RendezvousHost(other, f"the script ({name})", pods, group.doc, group, path)
 
 
 def _set_by_shell(launch: ContainerLaunch) -> tuple[str, str]:

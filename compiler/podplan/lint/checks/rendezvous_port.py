@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.findings import Path
+from podplan.core.provenance import trace_to_source
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.training import iter_env
@@ -26,8 +28,9 @@ def rendezvous_port_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
         for index, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):
             for port_index, port in get_entries(container, "ports"):
                 declared_port = port.get("containerPort")
-                if get_text(port, "name") == name and declared_port != number:
-                    path = ("spec", "containers", index, "ports", port_index, "containerPort")
+                path: Path = ("spec", "containers", index, "ports", port_index, "containerPort")
+                is_written = "ports" in trace_to_source(group.doc, path)[-1].path  # not a default port
+                if get_text(port, "name") == name and declared_port != number and is_written:
                     values = {"name": name, "number": declared_port, "other": number}
                     yield Violation(path, values, doc=group.doc, group=group)
 

@@ -10,6 +10,7 @@ https://kubernetes.io/docs/concepts/configuration/secret/, https://kubernetes.io
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
@@ -32,6 +33,11 @@ from podplan.lint.target import LoweredJob, Violation
 _CONTENT = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
 # Labels and annotations of tools that fill or extend an object in the cluster.
 _FILLED_BY = ("inject", "replicat", "reflect", "sealedsecrets", "external-secrets", "vault", "merge")
+_LONGEST = 8000  # characters of a value that is decoded
+_ENCODINGS = {
+    "data": "it was encoded with its line end; encode it with printf %s or echo -n",
+    "stringData": "a block with | keeps its line end; write the value behind the key, or |-",
+}
 _FILLED_TYPES = ("kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token")
 
 
@@ -131,6 +137,68 @@ def unknown_reference_key(left: Mapping[int, Left], again: RebuildJob) -> Iterat
                     related = [_content_place(again(offered[0]).groups[0].doc)]
                     hit = Violation(use.path, {**values, "meant": meant}, related, doc=group.doc, group=group)
                     yield number, hit
+
+
+def newlines_left(job: LoweredJob) -> Left | None:
+    """The keys of Secrets that a job has as variables, or the keys of a Secret that end with a line break."""
+    if job.cr is None:
+        left = _object_left(job, "Secret")
+        return left._replace(content=_find_newlines(job.groups[0].doc.data)) if left is not None else None
+    where = namespace_of(job)
+    uses: dict[Need, dict[str, None]] = {}
+    for reference in _iter_secret_variables(job):
+        uses.setdefault(Need("Secret", where, reference.name), {})[reference.key] = None
+    return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
+
+
+@check(summarize=newlines_left)
+def secret_ends_with_newline(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
+    """A variable with the line break at the end of a Secret. Values: ``name``, ``key``, ``how``."""
+    for number, need, used, offered in _met(left):
+        keys = _together(left, offered)
+        if keys.isdisjoint(used):
+            continue
+        secret = again(offered[0]).groups[0].doc
+        job = again(number)
+        for group in job.pods:
+            for reference in _iter_secret_variables(job, group):
+                if reference.name != need.name or reference.key not in keys:
+                    continue
+                field = "stringData" if reference.key in get_mapping(secret.data, "stringData") else "data"
+                how = _ENCODINGS[field]
+                values = {"name": need.name, "key": reference.key, "how": how}
+                related = [(secret, (field, reference.key), "the value with the line break")]
+                yield number, Violation(reference.key_path, values, related, doc=group.doc, group=group)
+
+
+def _iter_secret_variables(job: LoweredJob, group: ReplicaGroup | None = None) -> Iterator[ObjectReference]:
+    """The variables of the Pods of a job, or of one group of them, that have a key of a Secret."""
+    for each in job.pods if group is None else (group,):
+        for reference in iter_references(each):
+            if reference.kind == "Secret" and reference.key and "env" in reference.path:
+                yield reference
+
+
+def _find_newlines(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a Secret whose value is one line with its line break."""
+    texts = {str(key): value for key, value in get_mapping(data, "stringData").items()}
+    for key, value in get_mapping(data, "data").items():
+        texts.setdefault(str(key), _decode(value))
+    return tuple(key for key, text in texts.items() if isinstance(text, str) and _is_line(text))
+
+
+def _is_line(text: str) -> bool:
+    return text.endswith("\n") and bool(text.strip()) and "\n" not in text.rstrip("\r\n")
+
+
+def _decode(value: Any) -> str:
+    """The text of a value of data; "" where it is none, or too long for a token."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return ""
+    try:
+        return b64decode(value, validate=True).decode()
+    except ValueError:
+        return ""
 
 
 class Use(NamedTuple):

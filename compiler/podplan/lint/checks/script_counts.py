@@ -32,6 +32,8 @@ _PER_NODE_TEXT = """
     nproc_per_node gpus_per_node ngpus_per_node n_gpus_per_node num_gpus_per_node devices_per_node
 """
 _PER_NODE = frozenset(_PER_NODE_TEXT.split())
+_COORDINATOR = frozenset(("coordinator_address", "coordinator_addr", "coordinator"))
+PADDLE_LAUNCHERS = ("paddle.distributed.launch", "paddle.distributed.fleet.launch")
 _WORLD = frozenset(("world_size", "distributed_world_size", "dist_world_size"))
 
 
@@ -61,7 +63,10 @@ def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         if not launch.invocation.is_conditional and not has_trait(job, "self-launched"):
             yield from _find_other_world(target, options, launch, pods)
         for placed, what in _iter_counts(options):
-            is_certain = placed.option.last in _TRAINER_NODES and not launch.invocation.is_conditional
+            script = launch.invocation.script
+            is_paddle = script is not None and script.text in PADDLE_LAUNCHERS
+            names = ("nnodes",) if is_paddle else _TRAINER_NODES
+            is_certain = placed.option.last in names and not launch.invocation.is_conditional
             if is_certain and what == "nodes" and placed.option.number != pods:
                 yield _build_violation(target, placed, what, f"the job has {format_count(pods, 'Pod')}")
 
@@ -72,6 +77,9 @@ def _find_other_world(
     """A world size beside a rank for each Pod: so many Pods, or so many processes of all of them."""
     by_name = {placed.option.last: placed for placed in options}
     world, rank = by_name.get("world_size"), by_name.get("rank") or by_name.get("node_rank")
+    if world is None and not by_name.keys().isdisjoint(_COORDINATOR):  # jax.distributed.initialize
+        world = by_name.get("num_processes") or by_name.get("process_count")
+        rank = by_name.get("process_id") or by_name.get("process_index")
     if world is None or rank is None or world.option.number is None or pods < 2:
         return
     # In the ImageNet example of PyTorch the world size counts the nodes then.

@@ -37,7 +37,7 @@ def unmounted_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     for path, init in inits:
         for at, mount in get_entries(init, "volumeMounts"):
             name, where = get_text(mount, "name"), get_text(mount, "mountPath").rstrip("/")
-            if users[name] > 1 or mount.get("readOnly") is True or not where:
+            if users[name] > 1 or mount.get("readOnly") is True or not where or _is_sidecar(init):
                 continue
             missing = _missing(list_containers(group)) if missing is None else missing
             user = missing.get(where)
@@ -46,6 +46,11 @@ def unmounted_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             values = {"volume": name, "container": get_text(init, "name"), "path": where, "why": _why(user)}
             related = [(subject.doc, user[0], f"reads {user[1]}")] if user is not None else []
             yield Violation((*path, "volumeMounts", at, "name"), values, related=related)
+
+
+def _is_sidecar(init: Mapping[str, Any]) -> bool:
+    """Whether an init container runs on beside the containers, so that it may use its volume itself."""
+    return init.get("restartPolicy") == "Always"
 
 
 def _mounted(container: Mapping[str, Any]) -> set[str]:

@@ -5,6 +5,7 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html,
 https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug,
 https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html,
 https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (CUDA_DEVICE_MAX_CONNECTIONS),
+https://docs.jax.dev/en/latest/gpu_memory_allocation.html (a fraction of the memory),
 https://www.openmp.org/spec-html/5.0/openmpse50.html (a positive number, or a list of them).
 """
 
@@ -35,11 +36,19 @@ _ALLOCATOR = ValueForm(
     "option:value pairs, separated by commas",
     "torch stops when it uses a GPU for the first time",
 )
+# Above 1 for the unified memory of GPU and host, as AlphaFold has it (4.0); nobody has ten times the memory.
+_MEMORY_FRACTION = ValueForm(
+    r"\s*\d?(?:\.\d*)?\s*",
+    "a fraction, such as 0.90",
+    "JAX takes it as that many times the memory of the GPU",
+)
 _NAMES_AN_INTERFACE = r"(?![=^]?(?:eth|en[ospx]|bond|ib|net)\d)[\s\S]*"
 FORMS = {
     "PYTORCH_CUDA_ALLOC_CONF": _ALLOCATOR,
     "PYTORCH_ALLOC_CONF": _ALLOCATOR,
     "OMP_NUM_THREADS": ValueForm(r"\s*[1-9]\d*(?:\s*,\s*[1-9]\d*)*\s*", "a number above 0", "it is ignored"),
+    "XLA_PYTHON_CLIENT_MEM_FRACTION": _MEMORY_FRACTION,
+    "XLA_CLIENT_MEM_FRACTION": _MEMORY_FRACTION,
     "NCCL_DEBUG": ValueForm(
         r"(?i:none|version|warn|info|trace|abort)", "VERSION, WARN, INFO or TRACE", "it is ignored"
     ),

@@ -1,0 +1,182 @@
+"""Files of ConfigMaps and Secrets: their modes and their paths, and volumes that nothing mounts.
+
+Sources: https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/volume/ (defaultMode
+is 0644; with items only those keys are files), https://man7.org/linux/man-pages/man2/execve.2.html (EACCES).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from posixpath import normpath
+
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.launchers.words import Word
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.checks.outputs import mount_of, volume_of
+from podplan.lint.checks.registration import check
+from podplan.lint.checks.unmounted_volumes import list_texts
+from podplan.lint.target import Target, Violation
+
+DEFAULT_MODE = 0o644
+_EXECUTABLE = 0o111
+_SOURCES = {"configMap": "ConfigMap", "secret": "Secret"}
+_HANDLERS = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS = ("postStart", "preStop")
+_PATH = compile_lazily(r"(?<![\w.$}:/*-])/[\w.@+-]+(?:/[\w.@+-]+)*(?![\w.@+/*$?{\[-])")
+_FILE = compile_lazily(r".*\.[A-Za-z]\w{0,9}")
+_TESTED = compile_lazily(r"-[efrsL]\s+[\"']?\Z")
+# Volumes whose content somebody wants, and what they are called.
+_CONTENT = {
+    "persistentVolumeClaim": "claimName",
+    "configMap": "name",
+    "secret": "secretName",
+    "nfs": "path",
+    "hostPath": "path",
+}
+
+
+@check()
+def not_executable_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A file of a ConfigMap or Secret that is started and is not executable.
+
+    Values: ``path``, ``kind``, ``volume``, ``mode``.
+    """
+    group = target.group
+    if group is None:
+        return
+    for base, container in (*list_init_containers(group), *list_containers(group)):
+        for path, place in _iter_started_files(container):
+            mount = mount_of(container, path)
+            volume = volume_of(group, get_text(mount[1], "name")) if mount is not None else {}
+            kind = next((field for field in _SOURCES if field in volume), "")
+            if mount is None or not kind:
+                continue
+            source = get_mapping(volume, kind)
+            name = get_text(mount[1], "subPath") or _below(path, mount[1])
+            item = next((one for _, one in get_entries(source, "items") if get_text(one, "path") == name), {})
+            mode = item.get("mode", source.get("defaultMode", DEFAULT_MODE))
+            if isinstance(mode, int) and not mode & _EXECUTABLE:
+                values = {
+                    "path": path,
+                    "kind": _SOURCES[kind],
+                    "volume": get_text(mount[1], "name"),
+                    "mode": f"{mode:04o}",
+                }
+                related = [(target.doc, (*base, "volumeMounts", mount[0]), "where it is mounted")]
+                yield Violation((*base, *place), values, related)
+                break
+
+
+def _iter_started_files(container: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+    """The programs that a container starts by their path, also in its probes and hooks."""
+    programs = programs_of(container)
+    # A script may make it executable where it is writable, or copy it over itself.
+    changes_modes = any(process.name in ("chmod", "install") for _, process in programs)
+    for command, process in programs if not changes_modes else ():
+        is_started = command is not None or bool(container.get("command"))
+        if is_started and process.words:
+            yield from _absolute(process.words[0])
+    lifecycle = get_mapping(container, "lifecycle")
+    handlers: list[tuple[Path, Mapping[str, Any]]] = [
+        ((name,), get_mapping(container, name)) for name in _HANDLERS
+    ]
+    handlers += [(("lifecycle", name), get_mapping(lifecycle, name)) for name in _HOOKS]
+    for path, handler in handlers:
+        for at, word in list(get_texts(get_mapping(handler, "exec"), "command"))[:1]:
+            yield from _absolute(Word(word, (*path, "exec", "command", at), 0, len(word)))
+
+
+def _absolute(word: Word) -> Iterator[tuple[str, Path]]:
+    if word.is_known and word.text.startswith("/"):
+        yield normpath(word.text), word.place
+
+
+def _below(path: str, mount: Mapping[str, Any]) -> str:
+    """A path below the folder of a mount."""
+    return path.removeprefix(normpath(get_text(mount, "mountPath"))).lstrip("/")
+
+
+@check()
+def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A file that a container names below a volume whose items make others.
+
+    Values: ``path``, ``volume``, ``files``.
+    """
+    group = target.group
+    if group is None:
+        return
+    for base, container in (*list_init_containers(group), *list_containers(group)):
+        for place, text in list_texts(container):
+            for found in _PATH.finditer(text):
+                path = normpath(found[0])
+                mount = mount_of(container, path)
+                if mount is None or get_text(mount[1], "subPath") or mount[1].get("subPathExpr"):
+                    continue
+                source = _find_listed_source(volume_of(group, get_text(mount[1], "name")))
+                files = [get_text(item, "path") for _, item in get_entries(source, "items")]
+                below = _below(path, mount[1])
+                is_other = (
+                    files
+                    and below
+                    and _FILE.fullmatch(below)
+                    and not any(file == below or file.startswith(f"{below}/") for file in files)
+                )
+                if is_other and not below.startswith("..") and not _TESTED.search(text[: found.start()]):
+                    volume, folder = get_text(mount[1], "name"), get_text(mount[1], "mountPath").rstrip("/")
+                    made = ", ".join(f"{folder}/{file}" for file in files[:3])
+                    values = {"path": path, "volume": volume, "files": made}
+                    related = [(target.doc, (*base, "volumeMounts", mount[0]), "where the files are")]
+                    yield Violation((*base, *place), values, related)
+                    break
+
+
+def _find_listed_source(volume: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The ConfigMap or Secret of a volume that lists its files; empty for another one."""
+    sources = (get_mapping(volume, field) for field in _SOURCES)
+    return next((source for source in sources if get_entries(source, "items")), {})
+
+
+@check()
+def volume_never_mounted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A volume with data that no container mounts. Values: ``volume``, ``source``, ``why``."""
+    group = target.group
+    if group is None:
+        return
+    spec = get_mapping(target.data, "spec")
+    containers = [*list_init_containers(group), *list_containers(group)]
+    containers += [
+        (("spec", "ephemeralContainers", at), one) for at, one in get_entries(spec, "ephemeralContainers")
+    ]
+    used = {
+        get_text(one, "name")
+        for _, container in containers
+        for key in ("volumeMounts", "volumeDevices")
+        for _, one in get_entries(container, key)
+    }
+    # A mesh or an agent mounts volumes that annotations name.
+    annotations = " ".join(
+        map(str, get_mapping(get_mapping(target.data, "metadata"), "annotations").values())
+    )
+    for at, volume in get_entries(spec, "volumes"):
+        name = get_text(volume, "name")
+        field = next((field for field in _CONTENT if field in volume), "")
+        if not field or not name or name in used or name in annotations:
+            continue
+        source = get_text(get_mapping(volume, field), _CONTENT[field])
+        path = _find_missing_path(containers, (name, source))
+        why = f": {path} is then a path of the image" if path else ""
+        yield Violation(("spec", "volumes", at), {"volume": name, "source": source or field, "why": why})
+
+
+def _find_missing_path(containers: list[tuple[Path, Mapping[str, Any]]], names: tuple[str, ...]) -> str:
+    """A path that a container names with the name of a volume in it, and that it does not mount."""
+    for _, container in containers:
+        for _, text in list_texts(container):
+            for found in _PATH.findall(text):
+                if mount_of(container, found) is None and not set(names).isdisjoint(found.split("/")):
+                    return str(found)
+    return ""
