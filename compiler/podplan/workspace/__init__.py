@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 # Cached referenced files: base profiles serve many profiles, the source of a rendered CR serves one.
 MAX_CACHED_SOURCES = 1_000
+# The kinds with referring_kinds: files without them need not be parsed to find referrers.
+_REFERRED_KINDS = ("TrainingRuntime", "ClusterTrainingRuntime")
 INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
 
 
@@ -312,7 +314,8 @@ class Loader:
 
         root, index = self._find_root(file), self._get_index(file)
         specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
-        documents = self._load_documents(root, file)
+        is_referred = bool(specs) or any(file in index.find_files(kind) for kind in _REFERRED_KINDS)
+        documents = self._load_documents(root, file) if is_referred else []
         names = (*find_referring_kinds(documents, specs), *_list_referring_kinds(documents))
         referrers = (
             other

@@ -214,7 +214,7 @@ def _build_spec(pods: JobPods, job: Cursor, with_priority: bool) -> TracedMap:
             host = _join(*_spread_name(pods, job), "-", pods.index_part())
             tree["hostname"] = attribute_to((behaviors.INDEX, mode), host)
         for field in ("initContainers", "containers"):
-            if field in tree:
+            if isinstance(tree.get(field), list):
                 tree[field] = [_add_index_variable(one, mode) for one in tree[field]]
     return tree
 

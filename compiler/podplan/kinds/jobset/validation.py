@@ -13,6 +13,7 @@ from podplan.kinds.batch.validation import is_manager
 from podplan.kinds.common.structural_template import validate_template
 from podplan.kinds.jobset.exclusive_placement import NODE_SELECTOR_ANNOTATION, TOPOLOGY_ANNOTATION
 from podplan.kubernetes import names
+from podplan.kubernetes.accessors import get_entries
 
 Spec = Mapping[str, Any]
 
@@ -167,7 +168,7 @@ def _validate_policies(spec: Spec, job_names: list[str], path: Path) -> Iterator
             continue
         rule_path: Path = (*policy_path, "rules", index)
         yield from _validate_targets(rule, job_names, rule_path)
-        if rule.get("action") in _GATED_ACTIONS:
+        if str(rule.get("action")) in _GATED_ACTIONS:
             message = f"{rule['action']} needs a feature gate that is off by default; {WEBHOOK} without it"
             yield Diagnostic("SCHEMA004", message, (*rule_path, "action"))
         reasons = rule.get("onJobFailureReasons")
@@ -215,8 +216,8 @@ def _validate_claims(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path) -> I
         _get(mount, "name")
         for job, _ in jobs
         for field in ("initContainers", "containers")
-        for container in _get(job, "template", "spec", "template", "spec", field) or ()
-        for mount in (_get(container, "volumeMounts") or ())
+        for _, container in get_entries(_get(job, "template", "spec", "template", "spec"), field)
+        for _, mount in get_entries(container, "volumeMounts")
     }
     policies = spec.get("volumeClaimPolicies")
     for index, policy in enumerate(policies if isinstance(policies, list) else ()):

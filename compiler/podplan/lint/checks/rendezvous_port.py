@@ -47,6 +47,6 @@ def _find_service_port(job: LoweredJob) -> tuple[str, int] | None:
     for group in job.groups:
         if group.doc.data["kind"] == "Service":
             for _, port in get_entries(get_mapping(group.doc.data, "spec"), "ports"):
-                if not numbers or str(port["port"]) in numbers:
+                if "port" in port and (not numbers or str(port["port"]) in numbers):
                     return get_text(port, "name"), port["port"]
     return None

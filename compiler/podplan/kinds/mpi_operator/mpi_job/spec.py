@@ -45,6 +45,10 @@ SPEC = KindSpec(
     profile_fields=frozenset(("restart", "deadline", "retries", "cleanUp", "processes")),
     role_fields=frozenset(("restart",)),
     owner_label="training.kubeflow.org/job-name",
+    starter_fields={
+        "run": '{exec: [mpirun, --allow-run-as-root, python, train.py, --epochs, "${{ params.epochs }}"]}',
+        "cleanUp": "Unfinished",
+    },
     load_change_rules=_load_change_rules,
     load_queue_integration=_load_queue_integration,
     traits=frozenset(
