@@ -79,6 +79,28 @@ def test_the_root_is_the_git_top_level_else_the_folder(repository: Path, tmp_pat
     assert relative_to_root(str(repository / "jobs" / "b.yaml")) == "jobs/b.yaml"
 
 
+def test_without_git_the_root_is_the_nearest_folder_with_a_configuration(tmp_path: Path) -> None:
+    (tmp_path / "a/b/jobs").mkdir(parents=True)
+    (tmp_path / "podplan.toml").write_text("")
+    assert find_root(str(tmp_path / "a/b/jobs")) == str(tmp_path)
+    (tmp_path / "a/pyproject.toml").write_text("[project]\n")
+    assert find_root(str(tmp_path / "a/b/jobs")) == str(tmp_path)
+    (tmp_path / "a/pyproject.toml").write_text("[tool.podplan]\n")
+    assert find_root(str(tmp_path / "a/b/jobs/job.yaml")) == str(tmp_path / "a")
+    (tmp_path / ".git").mkdir()
+    assert find_root(str(tmp_path / "a/b/jobs")) == str(tmp_path)
+
+
+def test_without_git_and_configuration_the_root_is_the_current_folder_or_that_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here/jobs", "elsewhere/jobs"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    assert find_root("jobs") == find_root("jobs/job.yaml") == find_root(".") == str(tmp_path / "here")
+    assert find_root("../elsewhere/jobs/job.yaml") == str(tmp_path / "elsewhere/jobs")
+
+
 def test_nothing_outside_the_root_is_read(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.yaml").write_text("a: 1")
     link = repository / "jobs" / "link.yaml"

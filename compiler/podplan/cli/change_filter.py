@@ -149,7 +149,8 @@ def _affects_everything(
     flags: dict[str, Any],
 ) -> bool:
     """Whether a changed file affects all findings: configuration, inventory, baseline, custom policies."""
-    from podplan.config.files import CONFIG_NAMES, PYPROJECT, find_nearest_config, read_config, read_extended
+    from podplan.config.files import find_nearest_config, read_config, read_extended
+    from podplan.workspace.files import CONFIG_NAMES, PYPROJECT
 
     config_file = None if flags.get("isolated") and not flags.get("config") else find_nearest_config(paths[0])
     config_file = read_config(flags["config"]) if flags.get("config") else config_file

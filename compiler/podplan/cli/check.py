@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
@@ -20,6 +21,7 @@ from podplan.cli.settings import format_settings
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
+from podplan.workspace.files import find_root
 
 
 @click.command("check", cls=HelpCommand)
@@ -87,7 +89,8 @@ def command(
         return CLEAN if exit_zero and code == FINDINGS else code
     run_settings = resolve_check_settings(paths, **flags)
     if show_settings:
-        write_escaped_stdout(format_settings(run_settings.settings_by_key))
+        root = find_root(os.curdir if paths[0] == "-" else paths[0])
+        write_escaped_stdout(f"# root: {root}\n{format_settings(run_settings.settings_by_key)}")
         return CLEAN
     if diff:
         return show_fix_diff(paths, run_settings, unsafe_fixes, report_targets.style)

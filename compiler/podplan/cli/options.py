@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from podplan import kubernetes
 from podplan.cli.lint_config import build_lint_config
+from podplan.cli.output import write_escaped_stderr
 from podplan.cli.settings import Setting, resolve_settings
 from podplan.config import Config, load_config_file, load_config_for
+from podplan.config.files import list_unused_configs
 from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.lazy_regex import compile_lazily
@@ -186,7 +189,17 @@ def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -
         return load_config_file(config_path)
     if isolated or not paths:
         return Config()
-    return load_config_for("." if paths[0] == "-" else paths[0])
+    paths = ["." if path == "-" else path for path in paths]
+    config = load_config_for(paths[0])
+    for message in list_unused_configs(paths, config.file):
+        _print_once(f"podplan: {message}\n")
+    return config
+
+
+@cache
+def _print_once(text: str) -> None:
+    """Print a message to standard error, once: the language server loads configurations again and again."""
+    write_escaped_stderr(text)
 
 
 def _parse_version(version: str) -> str:

@@ -27,7 +27,7 @@ from podplan.workspace.files import (
     explain_invalid_path,
     files_below,
     find_root,
-    is_top,
+    is_bounded,
     read_found_file,
     require_inside_repository,
     resolve_reference,
@@ -451,8 +451,7 @@ def _iter_contents(
     Files that cannot be read are skipped: most of them have nothing to do with the checked one.
     """
     folder = display_root if os.path.realpath(display_root) == root else root
-    # Outside of a repository the folders below may be unrelated, such as temporary ones.
-    for path in files_below(folder, exclude, [], "repository" if is_top(root) else "folder"):
+    for path in files_below(folder, exclude, [], "repository" if is_bounded(root) else "folder"):
         with suppress(OSError, OutsideRoot, LimitExceeded):
             text = unsaved_texts.get(path)
             yield path, read_found_file(root, path) if text is None else text.encode()

@@ -1,7 +1,8 @@
 """Finding and reading files: never outside the root, and only regular files.
 
-The root of a file is the git top level that contains it, else its own folder. Files keep the path that the
-user gave, so that printed paths can be opened from the current folder of the user.
+The root of a file is the git top level that contains it; without git, the nearest folder above it with a
+configuration; else the current folder, if the file is below it; else its own folder. Files keep the path that
+the user gave, so that printed paths can be opened from the current folder of the user.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from podplan.workspace.dependencies import note_unreadable, record_file, record_
 YAML_SUFFIXES = (".yaml", ".yml")
 GOLDEN_SUFFIX = ".golden"  # before the suffix: a.golden.yaml has the render of a.yaml
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+CONFIG_NAMES = ("podplan.toml", ".podplan.toml")
+PYPROJECT = "pyproject.toml"
 # O_NONBLOCK: opening a FIFO must not block until there is a writer.
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -40,9 +43,24 @@ class OutsideRoot(Exception):
 
 
 def find_root(path: str) -> str:
-    """Return the folder that a file may refer into: the git top level above it, else its own folder."""
+    """Return the folder that a file may refer into: see the docstring of this module."""
     folder = _resolve_folder(path)
-    return _search_git_top(folder) or folder
+    if top := _search_git_top(folder) or _search_config_folder(folder):
+        return top
+    current = os.path.realpath(os.curdir)
+    return current if os.path.commonpath((current, folder)) == current else folder
+
+
+def is_bounded(root: str) -> bool:
+    """Whether everything below a root belongs together, so that it is searched as a whole.
+
+    Outside of a repository, the folders below may be unrelated, such as temporary ones, if the root is the
+    folder of the file, or the home of the user.
+    """
+    if is_top(root) or has_config(root):
+        return True
+    home = os.path.realpath(os.path.expanduser("~"))
+    return root == os.path.realpath(os.curdir) and os.path.commonpath((home, root)) != root
 
 
 def find_git_top(path: str) -> str:
@@ -58,14 +76,33 @@ def _resolve_folder(path: str) -> str:
 
 
 def _search_git_top(folder: str) -> str:
-    current = folder
-    while True:
-        if is_top(current):
-            return current
-        parent = os.path.dirname(current)
-        if parent == current:
-            return ""
-        current = parent
+    return next((one for one in iter_ancestors(folder) if is_top(one)), "")
+
+
+def _search_config_folder(folder: str) -> str:
+    return next((one for one in iter_ancestors(folder) if has_config(one)), "")
+
+
+def iter_ancestors(folder: str) -> Iterator[str]:
+    """Yield an absolute path and the folders above it, the nearest first."""
+    previous = ""
+    while folder != previous:
+        yield folder
+        previous, folder = folder, os.path.dirname(folder)
+
+
+def has_config(folder: str) -> bool:
+    """Whether a folder has a configuration of podplan, valid or not."""
+    return next(iter_configs(folder), "") != ""
+
+
+def iter_configs(folder: str) -> Iterator[str]:
+    """Yield the configurations in a folder, valid or not; only the first one is used."""
+    yield from filter(os.path.lexists, (os.path.join(folder, name) for name in CONFIG_NAMES))
+    pyproject = os.path.join(folder, PYPROJECT)
+    with suppress(OSError, OutsideRoot, LimitExceeded):
+        if os.path.isfile(pyproject) and b"tool.podplan" in _read_content(folder, pyproject):
+            yield pyproject
 
 
 def is_top(folder: str) -> bool:
