@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from podplan.checker.jobs import check_plain_object, check_plans, index_prerequisite, make_redactor_getter
 from podplan.checker.packed_store import JobSource
+from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.run_state import CheckRun
 from podplan.core.builtin_rules import build_file_finding
 from podplan.core.findings import Diagnostic, Finding, Location
@@ -18,6 +19,8 @@ from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.pipeline import diagnose_valid_mapping, iter_job_plans, validate_profile_document
 from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
 from podplan.workspace.documents import (
+    HELM_TEMPLATE,
+    PROFILE_GROUP,
     SHARED_CATEGORIES,
     ClassifiedDocument,
     find_declarable_kind,
@@ -26,8 +29,11 @@ from podplan.workspace.documents import (
     is_helm_template,
     mentions_own_api,
 )
+from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH
+from podplan.workspace.templates import has_template_marks
 from podplan.yaml import SourceFile
 
+FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION)
 _EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
 )
@@ -36,8 +42,10 @@ _EXPONENT_NUMBER = compile_lazily(
 def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     """Yield the findings of a file with documents that podplan checks, in order; others are counted."""
     file_items = list(run.reader.classify(source))
-    has_own_documents = any(item.category != "other" for item in file_items) or mentions_own_api(source.text)
-    if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
+    has_own_documents = any(item.category != "other" for item in file_items)
+    is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
+    is_template = _is_broken_template(source, file_items)
+    if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
             _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
         )
@@ -48,11 +56,15 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
         run.store_text(source)
     if any(fault.rule in UNSUPPRESSIBLE_RULES for fault in source.diagnostics):
         run.unlowered_files.add(source.file)
-    for fault in (*source.diagnostics, *_select_hints(source, file_items, run)):
+    if is_template:
+        run.not_checked["part of a template"] += 1
+    faults = () if is_template else source.diagnostics
+    for fault in (*faults, *_select_hints(source, file_items, run)):
         yield build_syntax_finding(source, fault)
     text_hash = hash(source.text)
     for number, item in enumerate(file_items):
-        yield from _iter_item_findings(item, JobSource(source.file, number, text_hash=text_hash), run)
+        job_source = JobSource(source.file, number, text_hash=text_hash)
+        yield from _without_foreign_parts(item, _iter_item_findings(item, job_source, run), run)
 
 
 def _select_hints(
@@ -108,10 +120,21 @@ def _find_document_index(item: ClassifiedDocument) -> Iterator[int]:
         yield source.index
 
 
+def _is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
+    """Whether a file is not valid YAML because it is a template; expressions of profiles are none."""
+    if not source.diagnostics:
+        return False
+    if not file_items and is_helm_template(source.text):
+        return True
+    return f"{PROFILE_GROUP}/v" not in source.text and has_template_marks(source.text)
+
+
 def _describe_unchecked_file(source: SourceFile) -> str:
     if is_helm_template(source.text):
-        return "Helm template"
-    return "not YAML" if source.diagnostics else "empty"
+        return HELM_TEMPLATE
+    if source.diagnostics:
+        return "template" if has_template_marks(source.text) else "not YAML"
+    return "empty"
 
 
 def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
@@ -123,6 +146,8 @@ def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
 
 def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
     """Return the kind of a document that is not checked; with Pod templates, also how to declare it."""
+    if item.reason in FOREIGN_REASONS:
+        return item.reason
     kind = find_declarable_kind(item)
     if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
         return item.reason
@@ -164,3 +189,26 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
             run.rendered_crs.append((job_source, os.path.realpath(find_source_path(item, render_header))))
     else:
         yield from check_plans(iter_job_plans(item, run.settings, run.reader), run, job_source)
+
+
+def _without_foreign_parts(
+    item: ClassifiedDocument, findings: Iterable[Finding], run: CheckRun
+) -> Iterator[Finding]:
+    """Yield the findings of a CR or object but those about values that another tool provides.
+
+    These are values with placeholders, and all that a fragment lacks because it is merged into another.
+    """
+    source = item.doc.source
+    if item.category not in ("cr", "object") or source is None:
+        yield from findings
+        return
+    findings = list(findings)
+    if any(found.rule == "SCHEMA003" for found in findings) and run.reader.is_unused_below_kustomization(
+        source.file
+    ):
+        run.not_checked[KUSTOMIZE_PATCH] += 1
+        return
+    kept = [found for found in findings if not is_about_placeholder(found, item.doc)]
+    if len(kept) < len(findings):
+        run.not_checked["document with placeholders: what depends on them"] += 1
+    yield from kept

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from podplan.checker.packed_store import JobSource
+from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
 from podplan.core.findings import Diagnostic, Finding
@@ -194,6 +195,7 @@ def build_cross_job_findings(job_number: int, diagnostic: Diagnostic, run: Check
     return [
         one._replace(subject_files=related_files)
         for one in run.suppression_tracker.apply_annotations(file, [cr], job_findings)
+        if not is_about_placeholder(one, cr)
     ]
 
 

@@ -16,6 +16,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.workspace.documents import (
+    HELM_TEMPLATE,
     ClassifiedDocument,
     classify_documents,
     find_declarable_kind,
@@ -33,6 +34,8 @@ from podplan.workspace.files import (
     resolve_reference,
     to_user_path,
 )
+from podplan.workspace.kustomizations import KustomizationIndex, find_directive
+from podplan.workspace.templates import is_chart_template
 from podplan.yaml import SourceFile, parse_yaml
 
 if TYPE_CHECKING:
@@ -99,6 +102,7 @@ class Loader:
         self._declared_kinds: dict[str, dict[tuple[str, str], list[KindSpec]]] = {}
         self._referenced: dict[tuple[str, int], TracedDocument] = {}
         self._stream: SourceFile | None = None
+        self.kustomizations = KustomizationIndex()
 
     def start_run(self, files: Iterable[str]) -> None:
         """Register the files of a run: paths above them are shown relative to the first one."""
@@ -206,14 +210,34 @@ class Loader:
         self._stream = source
 
     def classify(self, source: SourceFile) -> Iterator[ClassifiedDocument]:
-        """Yield the classified documents of a file in order; those of a kind that a WorkloadMapping
-        declares are CRs."""
-        for item in classify_documents(source):
+        """Yield the classified documents of a file in order.
+
+        Those of a kind that a WorkloadMapping declares are CRs. Those that another tool completes or applies
+        to others, such as templates of Helm and patches of kustomize, are of the category ``other``.
+        """
+        items = list(classify_documents(source))
+        is_own = any(item.category in ("cr", "object") for item in items)
+        foreign = self.explain_foreign_file(source) if is_own else ""
+        for item in items:
+            if item.category in ("cr", "object") and (reason := foreign or find_directive(item.doc.data)):
+                yield item._replace(category="other", reason=reason)
+                continue
             kind = find_declarable_kind(item)
             declared = self.find_declared_kind(source.file, kind) if kind is not None else None
             yield (
                 item if declared is None else item._replace(category="cr", reason="", declared_kind=declared)
             )
+
+    def explain_foreign_file(self, source: SourceFile) -> str:
+        """Return what a file is if its CRs and objects are not for the API server as they are, else ""."""
+        root = self._find_root(source.file)
+        if is_chart_template(source.file, source.text, root):
+            return HELM_TEMPLATE
+        return self.kustomizations.explain_foreign_file(source.file, root)
+
+    def is_unused_below_kustomization(self, file: str) -> bool:
+        """Whether a file is below a kustomization that does not have it as a resource."""
+        return self.kustomizations.is_unused_below(file, self._find_root(file))
 
     def find_declared_kind(self, file: str, kind: GroupVersionKind) -> KindSpec | None:
         """Return the spec of a declared kind from its first WorkloadMapping, by order of paths, or None."""
