@@ -300,7 +300,7 @@ def test_a_configuration_that_is_not_used_is_named(tmp_path: Path) -> None:
 
 
 def found(folder: Path, *arguments: str) -> set[str]:
-    run = podplan("check", "--format", "concise", *arguments, cwd=folder)
+    run = podplan("check", "--format", "concise", "-v", *arguments, cwd=folder)
     return {f"{line.split()[1]} {line.split()[2]}" for line in run.out.splitlines()[:-1]}
 
 

@@ -10,7 +10,8 @@ from podplan.core.typing import Any
 from podplan.workspace.templates import find_placeholders
 from podplan.yaml.positions import LINE_BREAK
 
-COMMAND_FIELDS = frozenset({"command", "args"})  # their words may have variables of a shell
+# $NAME in these is meant for a shell, and often a mistake.
+SHELL_FIELDS = frozenset({"command", "args", "env", "workingDir", "run"})
 
 
 def is_about_placeholder(finding: Finding, doc: TracedDocument) -> bool:
@@ -23,7 +24,7 @@ def is_about_placeholder(finding: Finding, doc: TracedDocument) -> bool:
         return False
     if any(
         location.file == source.file
-        and not COMMAND_FIELDS.intersection(location.path)
+        and not SHELL_FIELDS.intersection(location.path)
         and find_placeholders(_read_line_part(source.text, location))
         for location in (finding.location, *(related.location for related in finding.related))
     ):
@@ -41,12 +42,12 @@ def _read_line_part(text: str, location: Location) -> str:
 
 
 def _iter_placeholders(data: Any) -> Iterator[str]:
-    """Yield the placeholders in the values of a document, except in command lines."""
+    """Yield the placeholders in the values of a document, except in command lines and variables."""
     waiting = [data]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            waiting += (below for key, below in value.items() if key not in COMMAND_FIELDS)
+            waiting += (below for key, below in value.items() if key not in SHELL_FIELDS)
         elif isinstance(value, list):
             waiting += value
         elif isinstance(value, str):

@@ -63,6 +63,10 @@ def command(
     unsafe_fixes: bool,
     diff: bool,
     fix_only: bool,
+    show: str | None,
+    verbose: bool,
+    quiet: bool,
+    min_severity: str | None,
     affected_by: bool,
     changed_since: str,
     new_since: str,
@@ -76,7 +80,9 @@ def command(
     PATHS are files or folders (default: the current folder); - reads standard input. A profile is checked
     as written and in each of its environments; -e selects environments.
     """
-    report_targets = parse_report_flags(format_, outputs, statistics, color)
+    report_targets = parse_report_flags(
+        format_, outputs, statistics, color, show, verbose, quiet, min_severity
+    )
     change = parse_change_flags(affected_by, changed_since, new_since, base)
     if change is not None and (fix or fix_only or diff):
         raise UsageError("what is repaired is not chosen by a change; repair without naming one")

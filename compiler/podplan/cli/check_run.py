@@ -61,7 +61,10 @@ def _check_with_cache(
     """Check with a cache: the stored output is printed if all its dependencies are unchanged."""
     from podplan.cli import check_cache
 
-    report_key = (report_targets.format, [name for name, _ in report_targets.files], report_targets.style)
+    report_key = (
+        *(report_targets.format, [name for name, _ in report_targets.files]),
+        *(report_targets.style, report_targets.listing),
+    )
     key = check_cache.compute_key(paths, flags, report_key)
     cache_entry = check_cache.load_entry(folder, key, len(report_targets.files) + 1)
     if cache_entry is None:
@@ -71,7 +74,8 @@ def _check_with_cache(
         if result.limit_hits or any(found.rule in _RUN_SPECIFIC_RULES for found in result.findings):
             return report_result(result, run_settings, report_targets)
         cache_entry = check_cache.CacheEntry(
-            compute_exit_code(result, run_settings.fail_on), render_reports(result, report_targets)
+            compute_exit_code(result, run_settings.fail_on),
+            render_reports(result, report_targets.list_failures(run_settings.fail_on)),
         )
         if (
             check_cache.compute_key(paths, flags, report_key) == key
@@ -83,7 +87,7 @@ def _check_with_cache(
 
 def report_result(result: CheckResult, run_settings: RunSettings, report_targets: ReportTargets) -> int:
     """Print the result, and return the exit code. Raises LimitExceeded: if a limit left files unchecked."""
-    write_reports(result, report_targets)
+    write_reports(result, report_targets.list_failures(run_settings.fail_on))
     require_complete(result)
     return compute_exit_code(result, run_settings.fail_on)
 

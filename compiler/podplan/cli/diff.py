@@ -20,7 +20,7 @@ from podplan.cli.options import (
     resolve_run_settings,
 )
 from podplan.cli.output import print_message, write_stdout
-from podplan.cli.reporting import select_style
+from podplan.cli.reporting import color_options, select_style
 from podplan.cli.revision_checkout import (
     FILE_FLAGS,
     change_folder,
@@ -89,12 +89,7 @@ class _Here(Exception):
 )
 @click.option("--summary", is_flag=True, help="Print the impact and the jobs without the single changes.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there are differences.")
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    help="Colour of text output [auto].",
-)
+@color_options("Colour of text output [auto].")
 @input_options
 def command(
     paths: Sequence[str],

@@ -44,7 +44,7 @@ class RunSettings(NamedTuple):
 
 
 def input_options(command: Command) -> Command:
-    """Add -e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated,
+    """Add -e, --set, --inventory, --exclude, --gitops, --k8s-version, --stdin-filename, --config, --isolated,
     --fail-on."""
     import click
 
@@ -75,6 +75,7 @@ def input_options(command: Command) -> Command:
                 default="",
                 help="ClusterInventory file [the nearest].",
             ),
+            exclude_option(),
             click.option(
                 "--gitops",
                 type=click.Choice(GITOPS_TOOLS),
@@ -108,6 +109,18 @@ def input_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def exclude_option() -> Callable[[Command], Command]:
+    """Return the decorator that adds --exclude."""
+    import click
+
+    return click.option(
+        "--exclude",
+        metavar="PATTERN",
+        multiple=True,
+        help="Shell pattern of paths and names to skip in folders; repeatable.",
+    )
 
 
 def lowering_options(command: Command) -> Command:

@@ -11,12 +11,9 @@ from podplan.report.terminal_style import BOLD, PLAIN, SEVERITY_STYLES, Style
 
 def render(result: CheckResult, style: Style = PLAIN) -> str:
     """Render a line for each finding, and the summary."""
-    return (
-        "\n".join(
-            [*(_format_finding_line(found, style) for found in result.findings), format_summary(result)]
-        )
-        + "\n"
-    )
+    summary = [format_summary(result)] if style.has_summary else []
+    lines = [*(_format_finding_line(found, style) for found in result.findings), *summary]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _format_finding_line(finding: Finding, style: Style) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding, Fix, Location, Severity, to_json_pointer
@@ -32,13 +32,41 @@ def render(result: CheckResult, style: Style = PLAIN) -> str:
         for file, text in result.redacted_texts.items()
         if text
     }
+    mistakes = [found for found in result.findings if found.severity > Severity.INFO]
     blocks = [
-        _format_finding(found, lines, style) for found in result.findings if found.severity > Severity.INFO
+        _format_finding(first, lines, style, folded) for first, folded in _fold_findings(mistakes, lines)
     ]
     infos = [_format_info_line(found, style) for found in result.findings if found.severity <= Severity.INFO]
     if infos:
         blocks.append("\n".join(infos))
-    return "\n\n".join([*blocks, format_summary(result)]) + "\n"
+    if style.has_summary:
+        blocks.append(format_summary(result))
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def _fold_findings(
+    findings: Sequence[Finding], lines_of: Mapping[str, list[str]]
+) -> Iterator[tuple[Finding, list[Finding]]]:
+    """Yield findings with those that are folded under them: less severe ones about the same value.
+
+    A finding about a mapping is about what is missing in it, so others there have another cause; and one with
+    a fix or further locations has more to show.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for number, found in enumerate(findings):
+        can_fold = not found.related and found.fix is None and _is_value(found.location, lines_of)
+        groups.setdefault(found.location if can_fold else number, []).append(found)
+    for group in groups.values():
+        first = max(group, key=lambda found: found.severity)
+        yield first, [found for found in group if found is not first]
+
+
+def _is_value(location: Location, lines_of: Mapping[str, list[str]]) -> bool:
+    """Whether a location is one value, and not the start of a mapping."""
+    lines = lines_of.get(location.file, [])
+    if location.line != location.end_line or location.line > len(lines):
+        return False
+    return ":" not in lines[location.line - 1][location.column - 1 : location.end_column - 1]
 
 
 def _format_info_line(finding: Finding, style: Style) -> str:
@@ -67,7 +95,9 @@ class FrameLabel(NamedTuple):
     is_primary: bool
 
 
-def _format_finding(finding: Finding, lines_of: Mapping[str, list[str]], style: Style) -> str:
+def _format_finding(
+    finding: Finding, lines_of: Mapping[str, list[str]], style: Style, folded: Sequence[Finding]
+) -> str:
     labels = [FrameLabel(finding.location, "", is_primary=True)]
     labels += [
         FrameLabel(related.location, escape_text(truncate_text(related.message)), is_primary=False)
@@ -85,7 +115,8 @@ def _format_finding(finding: Finding, lines_of: Mapping[str, list[str]], style: 
         lines += _format_frame(
             file_labels, lines_of.get(file, []), gutter, style, SEVERITY_STYLES[finding.severity]
         )
-    for note in _format_notes(finding):
+    also = [f"also: {one.severity}[{one.rule} {one.name}]: {one.message}" for one in folded]
+    for note in (*_format_notes(finding), *also):
         first_line, *continuation = style.wrap_text(escape_text(truncate_text(note)), gutter + 3, gutter + 5)
         lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {first_line}", *continuation]
     if finding.fix is not None:

@@ -29,9 +29,17 @@ def format_summary(result: CheckResult) -> str:
         line += "; not checked: " + ", ".join(f"{n} × {reason}" for reason, n in counts.not_checked.items())
     if counts.unreadable_folders:
         line += f"; {unreadable(counts.unreadable_folders)}"
+    if counts.unlisted:
+        line += f"; -v lists the {_describe_unlisted(result)}"
     if counts.today:
         line += f"; suppressions judged as of {counts.today}"
     return escape_text(line)
+
+
+def _describe_unlisted(result: CheckResult) -> str:
+    """Return "3 infos", or "3 findings" if there are warnings among them."""
+    is_infos = result.summary.unlisted <= result.summary.infos
+    return _format_count(result.summary.unlisted, "info" if is_infos else "finding")
 
 
 def unreadable(folders: Sequence[str], files: Sequence[str] = ()) -> str:
