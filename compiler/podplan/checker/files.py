@@ -30,7 +30,7 @@ from podplan.workspace.documents import (
     mentions_own_api,
 )
 from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH
-from podplan.workspace.templates import has_template_marks
+from podplan.workspace.templates import find_rendered_template, has_template_marks
 from podplan.yaml import SourceFile
 
 FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION)
@@ -191,6 +191,12 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
         yield from check_plans(iter_job_plans(item, run.settings, run.reader), run, job_source)
 
 
+def _name_template(finding: Finding, file: str, text: str) -> Finding:
+    """Return the finding; its message names the Helm template that was rendered there, if there is one."""
+    template = find_rendered_template(text, finding.location.line) if finding.location.file == file else ""
+    return finding._replace(message=f"{finding.message} (in {template})") if template else finding
+
+
 def _without_foreign_parts(
     item: ClassifiedDocument, findings: Iterable[Finding], run: CheckRun
 ) -> Iterator[Finding]:
@@ -208,6 +214,8 @@ def _without_foreign_parts(
     ):
         run.not_checked[KUSTOMIZE_PATCH] += 1
         return
+    if "\n# Source: " in source.text:
+        findings = [_name_template(found, source.file, source.text) for found in findings]
     kept = [found for found in findings if not is_about_placeholder(found, item.doc)]
     if len(kept) < len(findings):
         run.not_checked["document with placeholders: what depends on them"] += 1

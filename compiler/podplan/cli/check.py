@@ -14,7 +14,13 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS
 from podplan.cli.fix import apply_fixes, fix_options, show_fix_diff
 from podplan.cli.help import HelpCommand
 from podplan.cli.lint_config import rule_options
-from podplan.cli.options import RunSettings, default_paths, input_options, lowering_options
+from podplan.cli.options import (
+    RunSettings,
+    input_options,
+    kustomize_option,
+    lowering_options,
+    require_no_paths,
+)
 from podplan.cli.output import write_escaped_stdout
 from podplan.cli.reporting import ReportTargets, parse_report_flags, report_options
 from podplan.cli.settings import format_settings
@@ -28,6 +34,7 @@ from podplan.workspace.files import find_root
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @lowering_options
+@kustomize_option
 @rule_options
 @click.option(
     "--baseline",
@@ -86,12 +93,17 @@ def command(
     change = parse_change_flags(affected_by, changed_since, new_since, base)
     if change is not None and (fix or fix_only or diff):
         raise UsageError("what is repaired is not chosen by a change; repair without naming one")
+    if change is not None and flags["kustomize"]:
+        raise UsageError("-k does not compare revisions; leave out the options that name a change")
     if change is not None and not show_settings:
         result, run_settings = check_change(paths, change, flags)
         return _report_with_exit_code(result, run_settings, report_targets, exit_zero)
-    paths = default_paths(paths)
+    kustomize = flags["kustomize"]
+    paths = require_no_paths(paths, kustomize)
+    if kustomize and (diff or fix or fix_only):
+        raise UsageError("what kustomize builds cannot be fixed; fix the files that it reads")
     if not (show_settings or diff or fix or fix_only):
-        code = check_and_report(paths, flags, report_targets, None if no_cache else cache_dir)
+        code = check_and_report(paths, flags, report_targets, None if no_cache or kustomize else cache_dir)
         return CLEAN if exit_zero and code == FINDINGS else code
     run_settings = resolve_check_settings(paths, **flags)
     if show_settings:

@@ -51,7 +51,9 @@ def check_and_report(
             return _check_with_cache(cache_folder, paths, flags, report_targets)
     run_settings = resolve_check_settings(paths, **flags)
     return report_result(
-        run_check(paths, run_settings, flags.get("stdin_filename", "")), run_settings, report_targets
+        run_check(paths, run_settings, flags.get("stdin_filename", ""), kustomize=flags.get("kustomize", "")),
+        run_settings,
+        report_targets,
     )
 
 
@@ -105,15 +107,22 @@ def resolve_check_settings(paths: Sequence[str], jobs: int = 0, **flags: Any) ->
 
 
 def run_check(
-    paths: Sequence[str], run_settings: RunSettings, stdin_filename: str = "", base_crs: BaseCrs | None = None
+    paths: Sequence[str],
+    run_settings: RunSettings,
+    stdin_filename: str = "",
+    base_crs: BaseCrs | None = None,
+    kustomize: str = "",
 ) -> CheckResult:
-    """Check paths, or standard input if the path is ``-``.
+    """Check paths, standard input if the path is ``-``, or what the kustomization in a folder builds.
 
     ``base_crs`` are the CRs of the base revision, for rules about changes.
     """
     if list(paths) == ["-"]:
         source = read_standard_input(stdin_filename)
         return check_sources([source], run_settings.settings, Loader(exclude=run_settings.exclude))
+    if kustomize:
+        loader = Loader(exclude=run_settings.exclude)
+        return check_sources([loader.load_build(kustomize)], run_settings.settings, loader)
     with show_progress() as progress_watch:
         reader = Loader(exclude=run_settings.exclude)
         return check_files(

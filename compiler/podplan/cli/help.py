@@ -15,6 +15,7 @@ _OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
         "set",
         "inventory",
         "exclude",
+        "kustomize",
         "gitops",
         "k8s-version",
         "uid",

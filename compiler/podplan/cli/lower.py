@@ -8,7 +8,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import input_options, lowering_options
+from podplan.cli.options import input_options, kustomize_option, lowering_options, require_no_paths
 from podplan.cli.output import print_message, write_all
 from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
@@ -23,6 +23,7 @@ PLAN_CATEGORIES = frozenset({"profile", "cr"})
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @lowering_options
+@kustomize_option
 @click.option("--fold", is_flag=True, help="Print one template for each group of identical replicas.")
 @click.option(
     "--compare", metavar="DUMP", default="", help="Compare with the output of kubectl get … -o yaml."
@@ -49,6 +50,7 @@ def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_
     is printed with the setting that explains it. DUMP is the output of kubectl get
     pods,services,configmaps,podgroups -o yaml.
     """
+    paths = require_no_paths(paths, flags["kustomize"])
     if compare:
         from podplan.cli.cluster_diff import compare_with_dump as compared
 

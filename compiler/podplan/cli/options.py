@@ -123,6 +123,29 @@ def exclude_option() -> Callable[[Command], Command]:
     )
 
 
+def kustomize_option(command: Command) -> Command:
+    """Add -k/--kustomize."""
+    import click
+
+    from podplan.cli.shell_completion import complete_files
+
+    return click.option(
+        "-k",
+        "--kustomize",
+        metavar="DIR",
+        shell_complete=complete_files,
+        default="",
+        help="Kustomization to build, with kustomize or kubectl, and to read instead of PATHS.",
+    )(command)
+
+
+def require_no_paths(paths: Sequence[str], kustomize: str) -> tuple[str, ...]:
+    """Return the paths, or the folder of -k. Raises UsageError: if both are given."""
+    if kustomize and paths:
+        raise UsageError("-k DIR replaces the paths; give one of them")
+    return (kustomize,) if kustomize else default_paths(paths)
+
+
 def lowering_options(command: Command) -> Command:
     """Add --uid and --resumed."""
     import click

@@ -45,7 +45,12 @@ def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take,
     unread: list[SkippedFile] = []
     jobs, fell_short = 0, False
 
+    loader = Loader(exclude=run_settings.exclude)
+
     def found() -> Iterator[SourceFile | SkippedFile]:
+        if kustomize := flags.get("kustomize", ""):
+            yield loader.load_build(kustomize)
+            return
         if list(paths) == ["-"]:
             yield read_standard_input(flags["stdin_filename"])
             return
@@ -63,7 +68,7 @@ def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take,
             jobs += 1
             take(plan, settings)
 
-    result = gone_through(found(), settings, Loader(exclude=run_settings.exclude), categories, taken)
+    result = gone_through(found(), settings, loader, categories, taken)
     say_unread(folders, unread)
     code = compute_exit_code(result, run_settings.fail_on)
     if fell_short:

@@ -18,6 +18,7 @@ from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.workspace.documents import (
     HELM_TEMPLATE,
     ClassifiedDocument,
+    classify_document,
     classify_documents,
     find_declarable_kind,
     identify_object,
@@ -102,6 +103,7 @@ class Loader:
         self._declared_kinds: dict[str, dict[tuple[str, str], list[KindSpec]]] = {}
         self._referenced: dict[tuple[str, int], TracedDocument] = {}
         self._stream: SourceFile | None = None
+        self._built_documents: dict[str, list[TracedDocument]] = {}
         self.kustomizations = KustomizationIndex()
 
     def start_run(self, files: Iterable[str]) -> None:
@@ -209,12 +211,26 @@ class Loader:
         other."""
         self._stream = source
 
+    def load_build(self, folder: str) -> SourceFile:
+        """Return what kustomize builds from a folder, as a file whose documents trace to their origins.
+
+        Raises UsageError: if that fails.
+        """
+        from podplan.workspace.kustomize_build import build_kustomization
+
+        build = build_kustomization(folder, self)
+        self._built_documents[build.source.file] = build.documents
+        return build.source
+
     def classify(self, source: SourceFile) -> Iterator[ClassifiedDocument]:
         """Yield the classified documents of a file in order.
 
         Those of a kind that a WorkloadMapping declares are CRs. Those that another tool completes or applies
         to others, such as templates of Helm and patches of kustomize, are of the category ``other``.
         """
+        if source.file in self._built_documents:
+            yield from map(classify_document, self._built_documents[source.file])
+            return
         items = list(classify_documents(source))
         is_own = any(item.category in ("cr", "object") for item in items)
         foreign = self.explain_foreign_file(source) if is_own else ""

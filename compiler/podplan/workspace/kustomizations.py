@@ -55,11 +55,15 @@ class KustomizationIndex:
         named = frozenset().union(*(one.resources for one in above))
         return bool(above) and named.isdisjoint((real, os.path.dirname(real)))
 
+    def load(self, folder: str, root: str) -> Kustomization | None:
+        """Return the kustomization in a folder, given by its real path; None if it has none."""
+        if folder not in self._by_folder:
+            self._by_folder[folder] = _load_kustomization(folder, root)
+        return self._by_folder[folder]
+
     def _iter_above(self, real: str, root: str) -> Iterator[Kustomization]:
         for folder in iter_ancestors(os.path.dirname(real)):
-            if folder not in self._by_folder:
-                self._by_folder[folder] = _load_kustomization(folder, root)
-            if (kustomization := self._by_folder[folder]) is not None:
+            if (kustomization := self.load(folder, root)) is not None:
                 yield kustomization
             if folder == root:
                 break

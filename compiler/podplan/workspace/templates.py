@@ -16,6 +16,7 @@ CHART_FILE, TEMPLATES_FOLDER = "Chart.yaml", "templates"
 _PLACEHOLDER = compile_lazily(
     r"\$\{[A-Za-z_][^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>|(?<!\$)\{\{[^{}\n]*\}\}"
 )
+_HELM_SOURCE = compile_lazily(r"(?m)^# Source: (\S+/templates/\S+)$")
 _TEMPLATE_MARK = compile_lazily(r"(?<!\$)\{\{-?\s*[\w.$(\"/]|\{%-?\s*\w")
 
 
@@ -27,6 +28,16 @@ def find_placeholders(text: str) -> frozenset[str]:
 def has_template_marks(text: str) -> bool:
     """Whether a text has marks of a template language, such as ``{{ .Values.image }}`` or ``{% if x %}``."""
     return _TEMPLATE_MARK.search(text) is not None
+
+
+def find_rendered_template(text: str, line: int) -> str:
+    """Return the template that helm names above a line of its output, in ``# Source: …``; "" for none."""
+    found = ""
+    for match in _HELM_SOURCE.finditer(text):
+        if text.count("\n", 0, match.start()) >= line:
+            break
+        found = match[1]
+    return found
 
 
 def is_chart_template(file: str, text: str, root: str) -> bool:
