@@ -142,6 +142,7 @@ def test_golden_renders_that_cannot_be_read_are_no_success(tree: Path) -> None:
 
 def test_a_baseline_keeps_what_it_knows_of_an_unreadable_folder(tree: Path) -> None:
     (tree / ".git").mkdir()
+    (tree / "podplan.toml").write_text('extend-select = ["SEC015"]\n')
     (tree / "locked").chmod(0o755)
     (tree / "locked" / "a.yaml").write_text(PROFILE.replace("resnet", "locked"))
     podplan(tree, "baseline", "create", ".")

@@ -66,7 +66,9 @@ def _is_value(location: Location, lines_of: Mapping[str, list[str]]) -> bool:
     lines = lines_of.get(location.file, [])
     if location.line != location.end_line or location.line > len(lines):
         return False
-    return ":" not in lines[location.line - 1][location.column - 1 : location.end_column - 1]
+    text = lines[location.line - 1][location.column - 1 :]
+    width = location.end_column - location.column
+    return ":" not in text[:width] and not text[width:].startswith(":")
 
 
 def _format_info_line(finding: Finding, style: Style) -> str:
