@@ -88,6 +88,10 @@ def test_the_job_of_these_tests_has_mistakes(tmp_path: Path) -> None:
         ({"a/kustomization.yaml": "resources: [../b]\n", "a/patch.yaml": FRAGMENT}, "kustomize patch"),
         ({"patch.yaml": PATCH}, "kustomize patch"),
         (
+            {"secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nsops: {mac: x}\n"},
+            "encrypted by sops",
+        ),
+        (
             {"kustomization.yaml": "generators: [job.yaml]\n", "job.yaml": FRAGMENT},
             "kustomize function configuration",
         ),
@@ -125,7 +129,7 @@ def test_a_fragment_that_is_a_resource_is_a_mistake(tmp_path: Path) -> None:
     assert check(tmp_path / "plain", {"job.yaml": FRAGMENT}, ".")[0] == {"SCHEMA003"}
 
 
-@pytest.mark.parametrize("value", ["${REPLICAS}", "$REPLICAS", "<REPLICAS>", "'{{ replicas }}'"])
+@pytest.mark.parametrize("value", ["${REPLICAS}", "$REPLICAS", "<REPLICAS>", "'{{ replicas }}'", "'%[1]s'"])
 def test_placeholders_are_counted(tmp_path: Path, value: str) -> None:
     codes, not_checked = check(tmp_path, {"job.yaml": JOB.replace("replicas: 1", f"replicas: {value}")})
     assert codes == set()

@@ -29,11 +29,11 @@ from podplan.workspace.documents import (
     is_helm_template,
     mentions_own_api,
 )
-from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH
+from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH, SOPS_DOCUMENT
 from podplan.workspace.templates import find_rendered_template, has_template_marks
 from podplan.yaml import SourceFile
 
-FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION)
+FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION, SOPS_DOCUMENT)
 _EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
 )

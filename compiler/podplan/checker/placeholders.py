@@ -20,7 +20,7 @@ def is_about_placeholder(finding: Finding, doc: TracedDocument) -> bool:
     A value that follows from one, such as the name of a Pod, has it in the message.
     """
     source = doc.source
-    if source is None or ("$" not in source.text and "<" not in source.text and "{{" not in source.text):
+    if source is None or (not any(mark in source.text for mark in ("$", "<", "{{", "%"))):
         return False
     if any(
         location.file == source.file

@@ -25,7 +25,7 @@ from podplan.workspace.files import CONFIG_NAMES, PYPROJECT, find_git_top, find_
 
 DISABLE_VARIABLE = "PODPLAN_NO_CACHE"
 FOLDER_VARIABLE = "PODPLAN_CACHE_DIR"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MAX_ENTRY_BYTES = 32 * 1024 * 1024
 MAX_ENTRIES = 64
 MAX_BYTES = 128 * 1024 * 1024
@@ -101,7 +101,7 @@ def compute_key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) ->
 def _iter_config_files(path: str) -> Iterator[str]:
     """Yield the configuration files above a path, which affect a run as soon as they exist."""
     for folder in iter_ancestors(os.path.realpath(path)):
-        places = (os.path.join(folder, name) for name in (*CONFIG_NAMES, PYPROJECT, ".git"))
+        places = (os.path.join(folder, name) for name in (*CONFIG_NAMES, PYPROJECT, ".git", ".gitignore"))
         yield from filter(os.path.lexists, places)
 
 

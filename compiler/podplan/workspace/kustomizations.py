@@ -13,6 +13,7 @@ from podplan.yaml import parse_yaml
 
 # Why a document is not checked.
 KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION = "kustomize patch", "kustomize function configuration"
+SOPS_DOCUMENT = "encrypted by sops"
 KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 PATCH_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902")
 FUNCTION_FIELDS = ("generators", "transformers", "validators", "configurations", "replacements")
@@ -70,7 +71,9 @@ class KustomizationIndex:
 
 
 def find_directive(data: Any) -> str:
-    """Return what a document is if it is written for kustomize and not for the API server, else ""."""
+    """Return what a document is if kustomize or sops reads it, and not the API server, else ""."""
+    if isinstance(data, dict) and isinstance(data.get("sops"), dict):
+        return SOPS_DOCUMENT
     metadata = data.get("metadata") if isinstance(data, dict) else None
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if isinstance(annotations, dict) and not FUNCTION_ANNOTATIONS.isdisjoint(annotations):

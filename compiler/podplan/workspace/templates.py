@@ -11,10 +11,11 @@ from podplan.core.limits import LimitExceeded
 from podplan.workspace.files import OutsideRoot, iter_ancestors, read_inside_root
 
 CHART_FILE, TEMPLATES_FOLDER = "Chart.yaml", "templates"
-# ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, {{ … }} of templates.
+# ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, {{ … }} of templates, %s
+# of programs.
 # ${{ … }} and $(NAME) are not: profiles and Kubernetes evaluate them.
 _PLACEHOLDER = compile_lazily(
-    r"\$\{[A-Za-z_][^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>|(?<!\$)\{\{[^{}\n]*\}\}"
+    r"\$\{[A-Za-z_][^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>|%(?:\[\d+\])?s|(?<!\$)\{\{[^{}\n]*\}\}"
 )
 _HELM_SOURCE = compile_lazily(r"(?m)^# Source: (\S+/templates/\S+)$")
 _TEMPLATE_MARK = compile_lazily(r"(?<!\$)\{\{-?\s*[\w.$(\"/]|\{%-?\s*\w")
