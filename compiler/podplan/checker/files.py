@@ -64,7 +64,8 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     text_hash = hash(source.text)
     for number, item in enumerate(file_items):
         job_source = JobSource(source.file, number, text_hash=text_hash)
-        yield from _without_foreign_parts(item, _iter_item_findings(item, job_source, run), run)
+        item_findings = _iter_item_findings(item, job_source, run, is_only_document=len(file_items) == 1)
+        yield from _without_foreign_parts(item, item_findings, run)
 
 
 def _select_hints(
@@ -160,7 +161,9 @@ def _is_policy_file(file: str, run: CheckRun) -> bool:
     return bool(policy_texts) and os.path.realpath(file) in {os.path.realpath(one) for one in policy_texts}
 
 
-def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: CheckRun) -> Iterator[Finding]:
+def _iter_item_findings(
+    item: ClassifiedDocument, job_source: JobSource, run: CheckRun, is_only_document: bool
+) -> Iterator[Finding]:
     if item.category == "other":
         if not _is_policy_file(item.doc.name, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
@@ -188,7 +191,8 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
         else:
             run.rendered_crs.append((job_source, os.path.realpath(find_source_path(item, render_header))))
     else:
-        yield from check_plans(iter_job_plans(item, run.settings, run.reader), run, job_source)
+        plans = iter_job_plans(item, run.settings, run.reader)
+        yield from check_plans(plans, run, job_source, is_only_document)
 
 
 def _name_template(finding: Finding, file: str, text: str) -> Finding:
