@@ -131,6 +131,7 @@ JOBSET = Family(
     "jobset.x-k8s.io",
     "v1alpha2",
     {"JobSet": "podplan.kinds.jobset.job_set"},
+    unchecked=("Configuration",),  # of the controller itself
     behavior_modules=("podplan.kinds.jobset.behaviors",),
     not_compiled=("JobSet",),
 )
