@@ -133,6 +133,7 @@ JOBSET = Family(
     {"JobSet": "podplan.kinds.jobset.job_set"},
     unchecked=("Configuration",),  # of the controller itself
     behavior_modules=("podplan.kinds.jobset.behaviors",),
+    operator_versions=("0.12", "0.11", "0.10"),
     not_compiled=("JobSet",),
 )
 TRAINER = Family(
@@ -144,7 +145,7 @@ TRAINER = Family(
         "ClusterTrainingRuntime": "podplan.kinds.trainer.cluster_training_runtime",
     },
     behavior_modules=("podplan.kinds.trainer.behaviors",),
-    operator_versions=("2.3",),
+    operator_versions=("2.3", "2.2", "2.1"),
     not_compiled=("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"),
 )
 FAMILIES = (
