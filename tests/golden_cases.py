@@ -31,6 +31,7 @@ KINDS = (
     "jax_job",
     "paddle_job",
     "mpi_job",
+    "mpi_operator_job",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}

@@ -72,10 +72,11 @@ def check_origins(docs: Iterable[TracedDocument]) -> None:
 
 
 def check_services(lowered: Lowered) -> None:
-    """Assert that every Service selects exactly the Pod with its name."""
+    """Assert that every Service selects the Pod with its name, or that of a job all Pods."""
     if lowered.of("Pod"):
         for service in lowered.of("Service").values():
-            assert selected(lowered, service) == [service["metadata"]["name"]]
+            names = selected(lowered, service)
+            assert names in ([service["metadata"]["name"]], list(lowered.of("Pod")))
 
 
 def check_hosts(lowered: Lowered, base: str) -> None:
@@ -85,7 +86,11 @@ def check_hosts(lowered: Lowered, base: str) -> None:
     texts = [text for container in containers for text in said(container)]
     texts += [text for found in lowered.of("ConfigMap").values() for text in found["data"].values()]
     for host in (host for text in texts for host in replica.findall(text)):
-        assert ("Service", host) in lowered or ("Role", f"{base}-launcher") in lowered  # kubectl exec
+        assert (
+            ("Service", host) in lowered
+            or ("Role", f"{base}-launcher") in lowered  # kubectl exec
+            or (("Service", base) in lowered and ("Pod", host) in lowered)
+        )
 
 
 def check_rendezvous(cr: Object, lowered: Lowered) -> None:

@@ -118,6 +118,13 @@ TRAINING_OPERATOR = Family(
     behavior_modules=("podplan.kinds.kubeflow.behaviors",),
     operator_versions=("1.9",),
 )
+MPI_OPERATOR = Family(
+    "kubeflow.org",
+    "v2beta1",
+    {"MPIJob": "podplan.kinds.mpi_operator.mpi_job"},
+    owns_group=False,
+    behavior_modules=("podplan.kinds.mpi_operator.behaviors",),
+)
 BATCH = Family(
     "batch",
     "v1",
@@ -151,6 +158,7 @@ TRAINER = Family(
 FAMILIES = (
     T9K,  # a family a line
     TRAINING_OPERATOR,
+    MPI_OPERATOR,
     TRAINER,
     JOBSET,
     BATCH,

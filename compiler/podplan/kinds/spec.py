@@ -117,10 +117,12 @@ class KindSpec(NamedTuple):
     is the name by which the controller finds the training container; None if the first container trains.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
-    keys first. ``main_replica_types`` are those whose replica decides over the job. ``list_references``
-    returns the documents that a CR refers to; the loader resolves them. ``validate_references`` yields the
-    diagnostics of a CR together with these documents, with their places in ``related_places``.
-    ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
+    keys first; the CR may replace it at ``ssh_path``. ``ssh_keys_volume`` is the volume with these keys.
+    ``main_replica_types`` are those whose replica decides over the job. ``managers`` are the controllers
+    that runPolicy.managedBy may name. ``list_references`` returns the documents that a CR refers to; the
+    loader resolves them. ``validate_references`` yields the diagnostics of a CR together with these
+    documents, with their places in ``related_places``. ``declaration`` is the WorkloadMapping that
+    declares the kind, None for a kind of the registry.
     """
 
     plural: str
@@ -164,9 +166,12 @@ class KindSpec(NamedTuple):
     traits: frozenset[str] = frozenset()
     launcher_container: Behavior | None = None
     reserved_mounts: tuple[Behavior, ...] = ()
+    ssh_path: Path = ()
+    ssh_keys_volume: str = "ssh-keys"
     clean_up: CleanUp | None = None
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
     main_replica_types: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()
 
     # Referenced documents; the kinds whose CRs refer to documents of this kind.
     referring_kinds: tuple[str, ...] = ()

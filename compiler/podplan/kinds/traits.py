@@ -38,6 +38,8 @@ TRAITS: Mapping[str, str] = {
     "launcher-replica": "A replica of the type launcher only starts the processes of the other replicas",
     "ssh": "The controller gives the Pods ssh keys and starts sshd in them",
     "ssh-mount-path": "The CR can state where the ssh keys are mounted (ssh.authMountPath)",
+    "mpirun-by-user": "The command lines of the CR start mpirun, which starts the other replicas' processes",
+    "hostfile": "The controller writes a hostfile with slots and names it in variables of Open MPI 4",
     "launched-over-ssh": "A launcher that the controller starts reaches the other replicas over ssh",
     # Traits of the end of a replica.
     "restarts-by-controller": "The controller restarts replicas that fail",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Behavior
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kinds.kubeflow.training_kind import TrainingKind
+from podplan.kinds.kubeflow.training_kind import MANAGERS, TrainingKind
 from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
             "load_change_rules": load_change_rules,
             "traits": TRAITS | kind.traits,
             "main_replica_types": kind.main_types,
+            "managers": MANAGERS,
             "clean_up": CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
             "owner_label": "training.kubeflow.org/job-name",
             "proposed_options": ProposedOptions(texts=_PROPOSED_TEXTS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podplan.core.lazy_regex import compile_lazily
 
 _RUNTIME_VARIABLE = compile_lazily(r"(?:NVIDIA|HABANA|AMD)_(?:VISIBLE|DRIVER|REQUIRE)")
-_OPEN_MPI_VARIABLE = compile_lazily(r"OMPI_|PMIX_|PRTE_|PMI_")
+_OPEN_MPI_VARIABLE = compile_lazily(r"OMPI_|PMIX_|PRTE_|PMI_|K_MPI_JOB_ROLE$")
 
 
 def is_runtime_variable(name: str) -> bool:

@@ -17,7 +17,6 @@ from podplan.lint.target import Target, Violation
 
 _POLICY: Path = ("spec", "runPolicy")
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-_MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
 @check()
@@ -82,6 +81,8 @@ def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 @check()
 def unknown_manager(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A controller that does not exist. Values: ``manager``, ``known``."""
+    kind_spec = find_kind_spec(target.job)
+    managers = kind_spec.managers if kind_spec is not None else ()
     manager = get_mapping(spec_of(target.job), "runPolicy").get("managedBy")
-    if isinstance(manager, str) and manager not in _MANAGERS:
-        yield Violation((*_POLICY, "managedBy"), {"manager": manager, "known": " or ".join(_MANAGERS)})
+    if isinstance(manager, str) and manager not in managers:
+        yield Violation((*_POLICY, "managedBy"), {"manager": manager, "known": " or ".join(managers)})

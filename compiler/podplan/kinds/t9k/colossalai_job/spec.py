@@ -75,6 +75,7 @@ SPEC = KindSpec(
     },
     launcher_container=kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER,
     reserved_mounts=(behaviors.SSH_MOUNT_PATH,),
+    ssh_path=("spec", "ssh", "authMountPath"),
     clean_up=CleanUp(("runPolicy", "cleanUpWorkers"), False, "true"),
     required_replica_types={
         "worker": RequiredReplicaType("the launcher has no host to start the training on"),
