@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from podplan.core.replica_groups import LoweringOptions
     from podplan.kinds.change_effects import ChangeRules
     from podplan.kinds.job_names import JobNames
-    from podplan.kinds.status_rules import StatusRules
+    from podplan.kinds.status_rules import EndingRules, StatusRules
 
 
 UNKNOWN_FIELD_RULE = "SCHEMA001"
@@ -118,11 +118,15 @@ class KindSpec(NamedTuple):
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
     keys first; the CR may replace it at ``ssh_path``. ``ssh_keys_volume`` is the volume with these keys.
-    ``main_replica_types`` are those whose replica decides over the job. ``managers`` are the controllers
-    that runPolicy.managedBy may name. ``list_references`` returns the documents that a CR refers to; the
-    loader resolves them. ``validate_references`` yields the diagnostics of a CR together with these
-    documents, with their places in ``related_places``. ``declaration`` is the WorkloadMapping that
-    declares the kind, None for a kind of the registry.
+    ``starter_fields`` are the fields of a first profile of this kind that differ from those of
+    podplan/starter, as YAML. ``main_replica_types`` are those whose replica decides over the job,
+    ``known_replica_types`` all that the controller knows, ``single_replica_types`` those of which the
+    program accepts one replica. ``managers`` are the controllers that runPolicy.managedBy may name.
+    ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
+    policy states them. ``list_references`` returns the documents that a CR refers to; the loader resolves
+    them. ``validate_references`` yields the diagnostics of a CR together with these documents, with their
+    places in ``related_places``. ``declaration`` is the WorkloadMapping that declares the kind, None for a
+    kind of the registry.
     """
 
     plural: str
@@ -148,6 +152,7 @@ class KindSpec(NamedTuple):
     # Fields of a profile, and of its roles, that this kind has besides the common ones.
     profile_fields: frozenset[str] = frozenset()
     role_fields: frozenset[str] = frozenset()
+    starter_fields: Mapping[str, str] = {}
 
     # Lowering: the labels of children with the names of their job and of their PodGroup, the API of PodGroups
     # that podplan has a schema of, the names of children, and the options that real objects reveal.
@@ -159,7 +164,7 @@ class KindSpec(NamedTuple):
 
     # Status and changes. A kind without status rules has no ``podplan status``; without change rules every
     # change of the spec is a re-run.
-    load_status_rules: Callable[[], StatusRules] | None = None
+    load_status_rules: Callable[[], StatusRules | EndingRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
 
     # Properties that policies select by.
@@ -172,6 +177,9 @@ class KindSpec(NamedTuple):
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
     main_replica_types: tuple[str, ...] = ()
     managers: tuple[str, ...] = ()
+    known_replica_types: tuple[str, ...] = ()
+    single_replica_types: tuple[str, ...] = ()
+    retried_exit_codes: range | None = None
 
     # Referenced documents; the kinds whose CRs refer to documents of this kind.
     referring_kinds: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.kubernetes.pod_resources import ENABLED_SINCE
 from podplan.lint.analysis.inventory import get_section, iter_node_groups_with
-from podplan.lint.analysis.jobs import format_count, format_list, has_trait, is_mode_enabled
+from podplan.lint.analysis.jobs import count_gpus, format_count, format_list, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS as LOCAL_LAUNCHERS
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import read_hostfile
@@ -134,6 +134,8 @@ def only_launches(job: LoweredJob, group: ReplicaGroup) -> bool:
         return False
     if has_trait(job, "ssh") or is_mode_enabled(job, "debug"):
         return has_trait(job, "ssh")
+    if has_trait(job, "hostfile") and count_gpus(group):
+        return False  # the controller then lists the launcher in the hostfile as well
     programs = [launch.invocation for launch in find_launches(job) if launch.group is group]
     return not any(one.launcher in (*LOCAL_LAUNCHERS, "python") and not one.started_by for one in programs)
 

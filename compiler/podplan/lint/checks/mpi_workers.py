@@ -1,6 +1,6 @@
-"""Workers that mpirun cannot use: without sshd, or with GPUs for which there is no process.
+"""Workers that mpirun cannot reach: without sshd.
 
-Source: docs/evidence/mpi-operator.md#pods, docs/evidence/mpi-operator.md#hostfile.
+Source: docs/evidence/mpi-operator.md#pods.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
 from podplan.launchers.discovery import find_programs
-from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
-from podplan.lint.analysis.jobs import find_kind_spec, find_written_path
-from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, find_launches, pluralize
-from podplan.lint.analysis.resources import count_accelerators
+from podplan.lint.analysis.jobs import find_kind_spec
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -58,54 +55,8 @@ def _find_other_program(container: Mapping[str, Any]) -> str:
     return programs[-1] if all(name in _OTHER_PROGRAMS for name in programs) else ""
 
 
-@check()
-def fewer_slots_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Workers with more GPUs than slots; values ``type``, ``gpus``, ``slots`` and ``idle``."""
-    job = target.job
-    if job.cr is None:
-        return
-    slots = get_mapping(job.cr.data, "spec").get("slotsPerWorker", 1)
-    if not isinstance(slots, int) or slots < 1 or not _starts_one_process_per_slot(job):
-        return
-    for group in _iter_worker_groups(job):
-        containers = dict(get_entries(get_mapping(group.doc.data, "spec"), "containers"))
-        index = group.training_container_index or 0
-        gpus = count_accelerators(containers.get(index, {})).number
-        if gpus > slots:
-            values = {
-                "type": group.replica_type,
-                "gpus": pluralize(gpus, "GPU"),
-                "slots": pluralize(slots, "slot"),
-                "idle": gpus - slots,
-                "all": gpus,
-            }
-            yield Violation(find_written_path(job.cr.data, "spec", "slotsPerWorker"), values)
-
-
 def _iter_worker_groups(job: LoweredJob) -> Iterator[Any]:
     """The Pods of the replica types that do not decide over the job."""
     kind_spec = find_kind_spec(job)
     main_types = kind_spec.main_replica_types if kind_spec is not None else ()
     return (group for group in job.pods if group.replica_type not in main_types)
-
-
-def _starts_one_process_per_slot(job: LoweredJob) -> bool:
-    """Whether mpirun starts a program that uses one GPU: no launcher, which may use several."""
-    lines = [
-        launch.invocation.parsed
-        for launch in find_launches(job)
-        if isinstance(launch.invocation.parsed, MpirunCommand)
-    ]
-    is_launched = any(launch.invocation.launcher in TRAINING_LAUNCHERS for launch in find_launches(job))
-    return (
-        bool(lines)
-        and not is_launched
-        and all(
-            line.command_line.is_certain
-            and not line.hosts
-            and line.hostfile is None
-            and bool(line.program_words)
-            and line.program_words[0].base_name not in ("sh", "bash", *TRAINING_LAUNCHERS)
-            for line in lines
-        )
-    )

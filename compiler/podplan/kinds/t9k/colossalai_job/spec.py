@@ -61,6 +61,7 @@ SPEC = KindSpec(
         },
         hostfile_line="colossalai.hostfile-line",
     ),
+    starter_fields={"launcher": "colossalai", "cleanUp": "Workers"},
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
     traits=COMMON_TRAITS
