@@ -28,6 +28,14 @@ PLAN_CATEGORIES = frozenset({"profile", "cr"})
     "--compare", metavar="DUMP", default="", help="Compare with the output of kubectl get … -o yaml."
 )
 @click.option(
+    "--from",
+    "dump",
+    metavar="DUMP",
+    default="",
+    help="Like --compare, with the CR from DUMP too: kubectl get JOBS,pods,services,… -o yaml.",
+)
+@click.option("--job", metavar="NAME", default="", help="With --compare or --from, the job to compare.")
+@click.option(
     "--adopt",
     is_flag=True,
     help="With --compare, write the settings that explain the differences into the configuration.",
@@ -39,7 +47,16 @@ PLAN_CATEGORIES = frozenset({"profile", "cr"})
     default="text",
     help="Format of --compare [text].",
 )
-def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_: str, **flags: Any) -> int:
+def command(
+    paths: Sequence[str],
+    fold: bool,
+    compare: str,
+    dump: str,
+    job: str,
+    adopt: bool,
+    format_: str,
+    **flags: Any,
+) -> int:
     """Print the Pods, Services and other objects that controllers will create for profiles and CRs.
 
     Prints nothing if a job cannot be lowered. Without --uid the names of Pods lack the five characters that
@@ -49,12 +66,14 @@ def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_
     is printed with the setting that explains it. DUMP is the output of kubectl get
     pods,services,configmaps,podgroups -o yaml.
     """
-    if compare:
-        from podplan.cli.cluster_diff import compare_with_dump as compared
+    if dump and (paths or compare):
+        raise UsageError("--from replaces PATHS and --compare")
+    if compare or dump:
+        from podplan.cli.cluster_diff import compare_with_dump
 
-        return compared(paths, compare, adopt, format_, flags)
-    if adopt or format_ != "text":
-        raise UsageError("--adopt and --format go with --compare DUMP")
+        return compare_with_dump([dump] if dump else paths, compare or dump, job, adopt, format_, flags)
+    if adopt or job or format_ != "text":
+        raise UsageError("--adopt, --job and --format go with --compare DUMP or --from DUMP")
     output = Folded() if fold else Lowered()
     loaded = load_job_plans(paths, PLAN_CATEGORIES, output.add, **flags)
     if loaded.code != CLEAN:
