@@ -293,7 +293,7 @@ def _kubectl_list(*items: dict[str, Any]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=4)
 
 
-OWNED = {"labels": {"tensorstack.dev/owner-name": "bert"}}
+OWNED: dict[str, Any] = {"labels": {"tensorstack.dev/owner-name": "bert"}}
 
 
 def test_pods_of_a_shared_namespace() -> None:

@@ -19,6 +19,7 @@ from podplan.report.fixes import ADDED_STYLE, REMOVED_STYLE, preview_fix
 from podplan.report.sanitization import escape_text, truncate_text
 from podplan.report.summary import format_summary
 from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITY_STYLES, Style
+from podplan.report.users import find_user_files, group_by_message, name_some
 from podplan.yaml.positions import LINE_BREAK
 
 MAX_LISTED_INSTANCES = 3
@@ -32,13 +33,21 @@ def render(result: CheckResult, style: Style = PLAIN) -> str:
         for file, text in result.redacted_texts.items()
         if text
     }
-    blocks = [
-        _format_finding(found, lines, style) for found in result.findings if found.severity > Severity.INFO
-    ]
+    problems = [found for found in result.findings if found.severity > Severity.INFO]
+    blocks = [_format_finding(_merge_users(group), lines, style) for group in group_by_message(problems)]
     infos = [_format_info_line(found, style) for found in result.findings if found.severity <= Severity.INFO]
     if infos:
         blocks.append("\n".join(infos))
     return "\n\n".join([*blocks, format_summary(result)]) + "\n"
+
+
+def _merge_users(equal: list[Finding]) -> Finding:
+    """Return the first of several equal findings, with the profiles of all and a few of their lines."""
+    if len(equal) == 1:
+        return equal[0]
+    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
+    related = dict.fromkeys(one for finding in equal[:MAX_LISTED_INSTANCES] for one in finding.related)
+    return equal[0]._replace(related=tuple(related), subject_files=tuple(files), instances=None)
 
 
 def _format_info_line(finding: Finding, style: Style) -> str:
@@ -143,6 +152,8 @@ def _format_frame(
 
 def _format_notes(finding: Finding) -> list[str]:
     notes = []
+    if len(files := find_user_files(finding)) > 1:
+        notes.append(f"used by {len(files)} files: {name_some(files)}")
     if finding.lowered is not None:
         notes.append(f"lowered: {_name_lowered_objects(finding)} {to_json_pointer(finding.lowered.path)}")
     if finding.instances is not None:

@@ -9,6 +9,7 @@ from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding, Severity
 from podplan.report.priority import sort_by_severity
 from podplan.report.summary import format_summary
+from podplan.report.users import format_users
 from podplan.report.workflow_commands import MAX_ANNOTATIONS_PER_LEVEL, format_annotation, format_log_line
 from podplan.workspace.files import relative_to_root
 
@@ -48,7 +49,9 @@ def _build_annotation(finding: Finding) -> str:
 
 def _format_message(finding: Finding) -> str:
     parts = [finding.message.replace("\n", "\\n")]
-    if finding.instances is not None:
+    if users := format_users(finding):
+        parts.append(users)
+    elif finding.instances is not None:
         parts.append(f"in {finding.instances.hit} of {finding.instances.of} instances")
     if finding.help:
         parts.append(f"help: {finding.help}".replace("\n", "\\n"))
