@@ -11,7 +11,7 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS, USAGE_ERROR
 from podplan.cli.output import describe_os_error, replace_file, write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
 from podplan.config.files import find_nearest_config, read_config
-from podplan.core.errors import UsageError
+from podplan.core.errors import NothingFound, UsageError
 from podplan.core.limits import MAX_FILE_BYTES
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
@@ -150,8 +150,9 @@ class _Jobs:
         if self._failure is not None:
             raise self._failure
         if not self._names:
-            name = f" called {self._job}" if self._job else ""
-            raise UsageError(f"{path}: no training job{name} and no profile of one")
+            if self._job:
+                raise UsageError(f"{path}: no training job called {self._job} and no profile of one")
+            raise NothingFound(f"{path}: no training job and no profile of one")
         if len(self._there) == 1:
             return self._there[0][:2]
         if self._there:

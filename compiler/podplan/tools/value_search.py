@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.checker.rebuild import build_lowered_job
-from podplan.core.errors import UsageError
+from podplan.core.errors import NothingFound, UsageError
 from podplan.core.indexed_text import Indexed
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.path_syntax import FieldNotFound, resolve_path
@@ -135,7 +135,7 @@ class ValueSearch:
         if self._failure:
             return UsageError(self._failure)
         if self._object is None:
-            return UsageError(f"{self._file}: no training job and no profile of one")
+            return NothingFound(f"{self._file}: no training job and no profile of one")
         more = ", …" if len(self._names) > MAX_NAMES else ""
         names_text = ", ".join([*self._names][:MAX_NAMES]) + more or "none"
         return UsageError(f"{self._file}: lowers to no {'/'.join(self._object)}; there are {names_text}")
