@@ -95,7 +95,15 @@ def parse_change_flags(
 def check_change(
     paths: Sequence[str], selection: ChangeSelection, flags: dict[str, Any]
 ) -> tuple[CheckResult, RunSettings]:
-    """Return the result with only the findings to report, and the settings.
+    """Return the result with only the findings to report, and the settings; see ``check_all_of_change``."""
+    _, reported, run_settings = check_all_of_change(paths, selection, flags)
+    return reported, run_settings
+
+
+def check_all_of_change(
+    paths: Sequence[str], selection: ChangeSelection, flags: dict[str, Any]
+) -> tuple[CheckResult, CheckResult, RunSettings]:
+    """Return the result, the same with only the findings to report, and the settings.
 
     All paths are checked, and only the report is filtered. With --affected-by the whole repository is
     checked.
@@ -114,7 +122,7 @@ def check_change(
     paths = (os.path.relpath(root),) if selection.affected else paths or (".",)
     snapshot = _load_base(paths, root, selection, flags) if selection.ref else None
     run_settings = resolve_check_settings(paths, **flags)
-    result = run_check(paths, run_settings, base_crs=snapshot.base_crs if snapshot else None)
+    result = complete = run_check(paths, run_settings, base_crs=snapshot.base_crs if snapshot else None)
     if selection.affected or selection.filter_changed:
         if selection.filter_changed and snapshot is not None:
             changed = list(_iter_changed_paths(root, snapshot.changes))
@@ -124,7 +132,7 @@ def check_change(
             result = _filter_affected(result, changed, has_base=snapshot is not None)
     if selection.filter_new and snapshot is not None:
         result = _filter_new(result, snapshot.known)
-    return result, run_settings
+    return complete, result, run_settings
 
 
 def _filter_affected(result: CheckResult, changed: Collection[str], has_base: bool) -> CheckResult:

@@ -16,13 +16,14 @@ from podplan.workspace.files import relative_to_root
 ANNOTATION_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def render(result: CheckResult, used_levels: Iterable[str] = ()) -> str:
+def render(result: CheckResult, used_levels: Iterable[str] = (), unselected: int = 0) -> str:
     """Render annotations, the most important first; one with the number of omitted ones; and the summary.
 
-    ``used_levels`` are the levels of other annotations of the same step, which count against its limit.
+    ``unselected`` is the number of further findings, which a change did not cause. ``used_levels`` are the
+    levels of other annotations of the same step, which count against its limit.
     """
     annotation_counts = Counter(used_levels)
-    annotation_counts["notice"] += 1  # for the number of omitted ones
+    annotation_counts["notice"] += 1 + bool(unselected)  # for the numbers of omitted ones
     shown_findings: list[Finding] = []
     omitted = 0
     for severity, level in ANNOTATION_LEVELS.items():
@@ -31,6 +32,10 @@ def render(result: CheckResult, used_levels: Iterable[str] = ()) -> str:
         shown_findings += level_findings[:remaining]
         omitted += len(level_findings[remaining:])
     lines = [_build_annotation(found) for found in shown_findings]
+    if unselected:
+        noun = "finding is" if unselected == 1 else "findings are"
+        message = f"{unselected} more {noun} not of this change: see the summary or the log"
+        lines.append(format_annotation("notice", message, title="podplan"))
     if omitted:
         message = f"{omitted} more findings have no room here: see the summary or the log"
         lines.append(format_annotation("notice", message, title="podplan"))
