@@ -93,6 +93,7 @@ def test_what_has_no_setting_is_known() -> None:
         "colossalai.labels",
         "colossalai.launch-arguments",
         "colossalai.launcher-image",
+        "jobset.topology-domain",
         "label.component",
         "label.owner-kind",
         "pytorch.master-addr",
