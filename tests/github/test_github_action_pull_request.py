@@ -21,6 +21,9 @@ def test_a_pull_request_shows_what_it_would_change(pull_request: Path) -> None:
         assert ran.outputs["impact"] in text
         assert "many.yaml" in text
     assert ran.summary.index("### ⚠️ podplan") < ran.summary.index("### podplan diff")
+    drawing = ran.summary.partition("```mermaid\n")[2].partition("```")[0]
+    assert drawing.startswith("flowchart LR\n")
+    assert drawing.count("  subgraph j0[") == 1
     only = run(pull_request, {"command": "diff", "base": "HEAD^1.."})
     assert only.outputs["impact"] == ran.outputs["impact"]
     assert only.outputs["findings"] == ""

@@ -21,6 +21,7 @@ from podplan.core.limits import LimitExceeded, RunTimeout
 from podplan.core.typing import NamedTuple
 from podplan.integrations.github.base_revision import find_base_revision
 from podplan.integrations.github.inputs import ActionInputs, read_inputs
+from podplan.integrations.github.pictures import render_pictures
 from podplan.integrations.github.runner_files import (
     append_file,
     format_outputs,
@@ -98,7 +99,9 @@ def _run_check(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
     """Run podplan check and podplan diff, or only the latter, and write their reports."""
     comparison = _compare_with_base(action_inputs, environ)
     result, shown, run_settings = _check_paths(action_inputs, comparison.base)
-    _write_outputs(action_inputs, environ, result, shown, comparison)
+    settings = run_settings.settings
+    pictures = render_pictures(comparison.diff, settings) if comparison.diff and action_inputs.summary else ""
+    _write_outputs(action_inputs, environ, result, shown, comparison, pictures)
     _print_log(result, shown, comparison)
     if comparison.error is not None:
         raise comparison.error
@@ -156,6 +159,7 @@ def _write_outputs(
     result: CheckResult | None,
     shown: CheckResult | None,
     comparison: BaseComparison,
+    pictures: str,
 ) -> None:
     """Write the files that the inputs request, and those of the runner."""
     values = build_outputs(result, comparison.diff)
@@ -168,7 +172,7 @@ def _write_outputs(
         values["comment-file"] = action_inputs.comment_file
     append_file(environ.get("GITHUB_OUTPUT", ""), format_outputs(values))
     if action_inputs.summary:
-        text = render_summary(result, shown, comparison.diff, comparison.notice)
+        text = render_summary(result, shown, comparison.diff, comparison.notice, pictures)
         append_file(environ.get("GITHUB_STEP_SUMMARY", ""), truncate_summary(text))
 
 

@@ -14,12 +14,16 @@ COUNT_OUTPUTS = ("errors", "warnings", "infos")
 
 
 def render_summary(
-    result: CheckResult | None, shown: CheckResult | None, diff: Diff | None, notice: str
+    result: CheckResult | None, shown: CheckResult | None, diff: Diff | None, notice: str, pictures: str = ""
 ) -> str:
-    """Render Markdown: findings with those to show first, diff and notice; None and "" are omitted."""
+    """Render Markdown: findings with those to show first, diff, pictures of changed jobs and notice.
+
+    None and "" are omitted.
+    """
     parts = [
         result and shown and markdown.render_selected(result, shown.findings),
         diff and diff_markdown.render(diff),
+        pictures,
         notice and f"{markdown.escape_markdown(notice)}\n",
     ]
     return "\n".join(part for part in parts if part)
