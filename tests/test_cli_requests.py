@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,15 @@ def test_nothing_to_work_on_is_exit_3(tmp_path: Path, arguments: tuple[str, ...]
     missing = [argument.replace("x.yaml", "missing.yaml") for argument in arguments]
     if missing != list(arguments) and "--compare" not in arguments and "--from" not in arguments:
         assert podplan(*missing, cwd=tmp_path).code == 3
+
+
+def test_rules_that_need_an_inventory_are_listed_with_what_to_do() -> None:
+    listed = podplan("rules", "--needs", "inventory")
+    assert listed.code == 0
+    assert "write one in the repository (podplan explain ClusterInventory" in listed.err
+    rules = json.loads(podplan("rules", "--needs", "inventory", "--format", "json").out)["rules"]
+    assert [line.split()[0] for line in listed.out.splitlines()] == [rule["code"] for rule in rules]
+    assert rules
+    assert all("inventory" in rule["needs"] for rule in rules)
+    assert podplan("rules", "--needs", "base", "--kind", "GenericJob").code == 2
+    assert podplan("explain", "ClusterInventory").code == 0
