@@ -132,6 +132,7 @@ JOBSET = Family(
     "v1alpha2",
     {"JobSet": "podplan.kinds.jobset.job_set"},
     behavior_modules=("podplan.kinds.jobset.behaviors",),
+    operator_versions=("0.12", "0.11", "0.10"),
     not_compiled=("JobSet",),
 )
 TRAINER = Family(
@@ -143,7 +144,7 @@ TRAINER = Family(
         "ClusterTrainingRuntime": "podplan.kinds.trainer.cluster_training_runtime",
     },
     behavior_modules=("podplan.kinds.trainer.behaviors",),
-    operator_versions=("2.3",),
+    operator_versions=("2.3", "2.2", "2.1"),
     not_compiled=("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"),
 )
 FAMILIES = (

@@ -83,7 +83,9 @@ class RequiredReplicaType(NamedTuple):
 class Reference(NamedTuple):
     """A document that a CR refers to, and the path in the CR where its name is written.
 
-    An empty ``namespace`` matches any: the object has none, or the reference does not state it.
+    An empty ``namespace`` matches any: the object has none, or the reference does not state it. A runtime is
+    part of the platform: the folders of ``[runtimes]`` take precedence over the rest of the repository.
+    ``other_kinds`` of the same group are those that the reference might mean if it had another kind.
     """
 
     group: str
@@ -91,6 +93,8 @@ class Reference(NamedTuple):
     namespace: str
     name: str
     path: Path
+    is_runtime: bool = False
+    other_kinds: tuple[str, ...] = ()
 
 
 # The documents that a CR refers to, by the path in it where their names are written.
@@ -124,9 +128,11 @@ class KindSpec(NamedTuple):
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
 
-    # The form of a CR: the file in schemas/ if its name is not the kind, the diagnostics that no schema can
-    # express (of the CR, in a dialect), the rule for unknown fields, and paths.
+    # The form of a CR: the file in schemas/ if its name is not the kind, by version of the operator the file
+    # in schemas/versions/ with what differs there, the diagnostics that no schema can express (of the CR, in
+    # a dialect or, with such a file, the version), the rule for unknown fields, and paths.
     schema: str = ""
+    version_schemas: Mapping[str, str] = {}
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
     superseded_dialect: str = ""
@@ -162,10 +168,11 @@ class KindSpec(NamedTuple):
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
     main_replica_types: tuple[str, ...] = ()
 
-    # Referenced documents.
+    # Referenced documents; the kinds whose CRs refer to documents of this kind.
+    referring_kinds: tuple[str, ...] = ()
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
     declaration: TracedDocument | None = None
-    validate_references: Callable[[Cursor, References], Iterator[Diagnostic]] | None = None
+    validate_references: Callable[[Cursor, References, LoweringOptions], Iterator[Diagnostic]] | None = None
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

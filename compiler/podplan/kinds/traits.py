@@ -23,7 +23,7 @@ TRAITS: Mapping[str, str] = {
     "elastic": "The CR can state bounds within which the number of replicas changes (elastic)",
     "scaling-weights": "Replica types can state their share of the replicas of an elastic job",
     "scheduling-policy": "The CR can state its gang in runPolicy.schedulingPolicy",
-    "suspend": "The CR can suspend the job (runPolicy.suspend)",
+    "suspend": "The CR can suspend the job (suspend, or runPolicy.suspend)",
     "manager-unchecked": "A controller leaves jobs alone that runPolicy.managedBy gives to an unknown one",
     # Traits of the launch.
     "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",

@@ -6,6 +6,7 @@ Source: docs/evidence/training-operator.md#jobs-that-hang-or-crash-the-operator 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any
@@ -71,9 +72,11 @@ def no_gang_scheduler(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A job of a Kueue queue that is committed as suspended. Value ``queue``."""
     labels = get_mapping(get_mapping(target.data, "metadata"), "labels")
-    policy = get_mapping(spec_of(target.job), "runPolicy")
+    kind_spec = find_kind_spec(target.job)
+    path = kind_spec.run_policy_path if kind_spec is not None else ()
+    policy = reduce(get_mapping, map(str, path), target.data)
     if policy.get("suspend") is True and _QUEUE_LABEL in labels:
-        yield Violation((*_POLICY, "suspend"), {"queue": labels[_QUEUE_LABEL]})
+        yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]})
 
 
 @check()
