@@ -10,7 +10,7 @@ import pytest
 from tests.command import podplan
 from tests.test_documents_of_other_tools import JOB, write
 
-NOT_CHECKED = "not checked: 13 × rules that need an inventory"
+NOT_CHECKED = "not checked: 13 × rules that need an inventory (podplan rules --needs inventory)"
 SUMMARY = f"2 warnings and 2 infos in 1 file (1 object, 2 lowered); {NOT_CHECKED}"
 
 

@@ -10,7 +10,7 @@ from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
-from podplan.core.findings import Diagnostic, Finding
+from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from podplan.lint.suppressions import Suppression
     from podplan.redaction.redactor import Redactor
 
+EXTENDS_LABEL = "this profile extends it"
 CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 
 
@@ -106,12 +107,28 @@ def _is_unaffected(plan: JobPlan, run: CheckRun) -> bool:
 
 def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
     """Yield the diagnostics of a job with the severity that its kind allows, related to the job if in a
-    referenced document."""
+    referenced document, and to the profile if in a base."""
     if plan.item.declared_kind is not None:
         from podplan.lint.declared_kinds import limit_claims
 
         seen = [limit_claims(one) for one in seen]
+    seen = (_relate_to_profile(one, plan) for one in seen)
     return [_relate_to_job(one, plan) for one in seen] if plan.references else seen
+
+
+def _relate_to_profile(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
+    """Return the diagnostic; if it is in a base, the profile that extends it is a related place."""
+    extends = ("spec", "extends")
+    source = find_source_location(seen.doc, seen.path) if seen.doc is not None else None
+    if (
+        source is None
+        or source.location.file == plan.item.doc.name
+        or get_mapping({"": source.steps[-1].doc.data}, "").get("kind") != "JobProfileBase"
+        or value_at(plan.item.doc.data, extends) is None
+    ):
+        return seen
+    place = DocumentPath(plan.item.doc, extends), EXTENDS_LABEL
+    return seen._replace(related_places=(*seen.related_places, place))
 
 
 def _relate_to_job(seen: Diagnostic, plan: JobPlan) -> Diagnostic:

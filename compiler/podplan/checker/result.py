@@ -11,6 +11,8 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.workspace.files import find_root
 from podplan.yaml import SourceFile, parse_yaml
 
+NEED_INVENTORY = "rules that need an inventory"
+
 
 class Summary(NamedTuple):
     """Counts of a run.
@@ -84,7 +86,7 @@ def build_result(run: CheckRun, folders: tuple[str, ...] | None = None) -> Check
         all_findings = remove_secret_edits(all_findings)
     reported_findings = [found for found in all_findings if not found.suppressed]
     if without_inventory := run.suppression_tracker.undecided_rules - run.rules_without_base:
-        run.not_checked["rules that need an inventory"] = len(without_inventory)
+        run.not_checked[NEED_INVENTORY] = len(without_inventory)
     if run.rules_without_base and run.settings.gitops_tool != "none":
         run.not_checked["rules that need a base"] = len(run.rules_without_base)
     summary = Summary(

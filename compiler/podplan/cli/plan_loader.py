@@ -29,9 +29,17 @@ class LoadedPlans(NamedTuple):
     code: int
 
 
-def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take, **flags: Any) -> LoadedPlans:
+def load_job_plans(
+    paths: Sequence[str],
+    categories: frozenset[str],
+    take: Take,
+    *,
+    standard_input: SourceFile | None = None,
+    **flags: Any,
+) -> LoadedPlans:
     """Pass the plans of the paths to ``take``, one by one; findings are printed to standard error.
 
+    ``standard_input`` is what "-" means, if it was read before.
     Policies are not applied: everything that the API server accepts can be rendered and lowered. With -e all
     the profile as written is not rendered, only its environments.
     """
@@ -52,7 +60,7 @@ def load_job_plans(paths: Sequence[str], categories: frozenset[str], take: Take,
             yield loader.load_build(kustomize)
             return
         if list(paths) == ["-"]:
-            yield read_standard_input(flags["stdin_filename"])
+            yield standard_input or read_standard_input(flags["stdin_filename"])
             return
         for source in load_files(expand_paths(paths, run_settings.exclude, folders)):
             if isinstance(source, SkippedFile):
