@@ -14,6 +14,7 @@ apiVersion: kubeflow.org/v1
 kind: PyTorchJob
 metadata: {name: train}
 spec:
+  runPolicy: {backoffLimit: 3}
   pytorchReplicaSpecs:
     Master:
       replicas: 1

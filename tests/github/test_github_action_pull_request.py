@@ -69,6 +69,7 @@ def test_without_history_a_notice_says_what_to_do(pull_request: Path) -> None:
         assert "fetch-depth: 2" in ran.of("notice")[0].data
         assert ran.outputs["impact"] == ""
         assert "fetch-depth: 2" in ran.summary
+    (shallow / "podplan.toml").write_text('preset = "strict"\n')  # this finds infos in the profiles
     asked = run(shallow, {"base": "origin/elsewhere"}, event(shallow))
     assert asked.steps[-1].code == 2
     assert "origin/elsewhere" in asked.of("error")[0].data
