@@ -14,11 +14,10 @@ apiVersion: kubeflow.org/v1
 kind: PyTorchJob
 metadata: {name: train}
 spec:
-  runPolicy: {backoffLimit: 3}
   pytorchReplicaSpecs:
     Master:
       replicas: 1
-      restartPolicy: OnFailure
+      restartPolicy: Never
       template:
         spec:
           containers:
