@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 STAMP  := $(VENV)/.installed
 WHEEL  := build/wheel
 IMAGE  := .venv-conformance
@@ -12,16 +13,20 @@ IMAGE  := .venv-conformance
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
 
-$(STAMP): pyproject.toml
+$(RUNTIME): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(STAMP): $(RUNTIME)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	@touch $@
 
 setup: $(STAMP)   ## make the virtual environment
 
-demo: $(STAMP)    ## check, render and lower a gallery of jobs
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh fixtures/gallery/demo.sh
+demo: $(RUNTIME)  ## find the mistakes in a gallery of jobs, render one, lower it and draw it
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh fixtures/gallery/demo.sh "$(CURDIR)/build"
 
 test: $(STAMP)    ## run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile

@@ -140,7 +140,7 @@ def test_a_prediction_that_is_served_by_a_cluster_is_equal(
     Path("dump.yaml").write_text(emit_document(dump(objects)), encoding="utf-8")
     said = podplan("lower", *case.arguments, case.input, "--compare", "dump.yaml")
     if said.code == WRONG:
-        assert "keep those of one" in said.err or "has no name yet" in said.err
+        assert "name one with --job" in said.err or "has no name yet" in said.err
     else:
         assert (said.code, said.out.partition(":")[0], said.err) == (CLEAN, "equal", "")
 
@@ -356,7 +356,7 @@ def test_wrong_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     inside(COMPARED / "deepspeed_env_file", tmp_path, monkeypatch)
     another = "e2a69076-1c19-46ce-9c70-2cdf20176e01"
     for arguments, message in {
-        ("--adopt",): "--adopt and --format go with --compare DUMP",
+        ("--adopt",): "--adopt, --job and --format go with --compare DUMP or --from DUMP",
         (
             "--compare",
             "none.yaml",
@@ -389,3 +389,32 @@ def test_secrets_are_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         )
     for arguments in ((), ("--format", "json")):
         assert "aHVudGVyMg" not in compare(*arguments).out
+
+
+def test_a_dump_with_the_job_needs_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = FIXTURES / "compare" / "pytorch_torchrun"
+    cr, objects = (
+        [one.data for one in parse_yaml((folder / name).read_bytes(), name).documents]
+        for name in ("cr.yaml", "dump.yaml")
+    )
+    monkeypatch.chdir(tmp_path)
+    items = [entry for one in objects for entry in one.get("items", [one])]
+    page = {"apiVersion": "v1", "kind": "List", "items": [*cr, *items]}
+    Path("dump.yaml").write_text(emit_document(page), encoding="utf-8")
+    Path("cr.yaml").write_text((folder / "cr.yaml").read_text())
+    compared, *taken = (
+        podplan("lower", *arguments, "--format", "json")
+        for arguments in (
+            ("cr.yaml", "--compare", "dump.yaml"),
+            ("--from", "dump.yaml"),
+            ("--from", "dump.yaml", "--job", cr[0]["metadata"]["name"]),
+        )
+    )
+    assert compared.code == 1
+    for one in taken:
+        assert (one.code, json.loads(one.out)["settings"]) == (1, json.loads(compared.out)["settings"])
+    missing = podplan("lower", "--from", "dump.yaml", "--job", "nobody")
+    assert (missing.code, missing.err) == (
+        WRONG,
+        "podplan: dump.yaml: no training job called nobody and no profile of one\n",
+    )

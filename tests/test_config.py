@@ -253,7 +253,9 @@ def settings_of(folder: Path, *arguments: str) -> dict[str, tuple[str, str]]:
     run = podplan("check", "--show-settings", *arguments, cwd=folder)
     assert (run.code, run.err) == (0, "")
     assert tomllib.loads(run.out), "what is shown is a configuration itself"
-    rows = (line.split(" = ", 1) for line in run.out.splitlines())
+    root, *lines = run.out.splitlines()
+    assert root == f"# root: {folder}"
+    rows = (line.split(" = ", 1) for line in lines)
     return {key: (rest.split("  #")[0].strip(), rest.split("# ")[-1]) for key, rest in rows}
 
 
@@ -278,8 +280,27 @@ def test_show_settings(top: Path) -> None:
     assert settings_of(top, "--isolated")["preset"] == ('"default"', "default")
 
 
+def test_a_configuration_that_is_not_used_is_named(tmp_path: Path) -> None:
+    for name in ("here", "there/jobs", "bare"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("here/podplan.toml", "here/.podplan.toml", "there/podplan.toml", "there/jobs/a.yaml"):
+        write(tmp_path / name, "")
+    assert podplan("check", "../there", cwd=tmp_path / "here").err.splitlines() == [
+        "podplan: ../here/podplan.toml is not used: ../there/podplan.toml is the configuration of the first"
+        " path, which holds for all",
+        "podplan: ../here/.podplan.toml is not used: there is another configuration in its folder, which"
+        " takes precedence",
+    ]
+    assert podplan("check", "../bare", cwd=tmp_path / "there").err == (
+        f"podplan: podplan.toml is not used: the first path is in {tmp_path}/bare, which has no configuration"
+        " above that path\n"
+    )
+    assert podplan("check", "jobs", cwd=tmp_path / "there").err == ""
+    assert podplan("check", "../there", "--isolated", cwd=tmp_path / "here").err == ""
+
+
 def found(folder: Path, *arguments: str) -> set[str]:
-    run = podplan("check", "--format", "concise", *arguments, cwd=folder)
+    run = podplan("check", "--format", "concise", "-v", *arguments, cwd=folder)
     return {f"{line.split()[1]} {line.split()[2]}" for line in run.out.splitlines()[:-1]}
 
 

@@ -38,10 +38,6 @@ PAGE = """\
 |---|---|---|---|
 | GEN005 | GenericJob/001 | true | Nothing ends it. |
 | IMG002 | all | true | Two nodes, two images. |
-| SEC014 | all | true | Refused at restricted. |
-| SEC015 | all | true | Refused at restricted. |
-| SEC017 | all | true | Refused at restricted. |
-| SEC018 | all | true | Refused at restricted. |
 
 <!-- others -->
 old

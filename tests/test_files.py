@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,54 @@ def test_the_root_is_the_git_top_level_else_the_folder(repository: Path, tmp_pat
     (tmp_path / "alone").mkdir()
     assert find_root(str(tmp_path / "alone" / "x.yaml")) == str(tmp_path / "alone")
     assert relative_to_root(str(repository / "jobs" / "b.yaml")) == "jobs/b.yaml"
+
+
+def test_without_git_the_root_is_the_nearest_folder_with_a_configuration(tmp_path: Path) -> None:
+    (tmp_path / "a/b/jobs").mkdir(parents=True)
+    (tmp_path / "podplan.toml").write_text("")
+    assert find_root(str(tmp_path / "a/b/jobs")) == str(tmp_path)
+    (tmp_path / "a/pyproject.toml").write_text("[project]\n")
+    assert find_root(str(tmp_path / "a/b/jobs")) == str(tmp_path)
+    (tmp_path / "a/pyproject.toml").write_text("[tool.podplan]\n")
+    assert find_root(str(tmp_path / "a/b/jobs/job.yaml")) == str(tmp_path / "a")
+    (tmp_path / ".git").mkdir()
+    assert find_root(str(tmp_path / "a/b/jobs")) == str(tmp_path)
+
+
+def test_without_git_and_configuration_the_root_is_the_current_folder_or_that_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here/jobs", "elsewhere/jobs"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    assert find_root("jobs") == find_root("jobs/job.yaml") == find_root(".") == str(tmp_path / "here")
+    assert find_root("../elsewhere/jobs/job.yaml") == str(tmp_path / "elsewhere/jobs")
+
+
+def test_what_git_ignores_and_nested_repositories_are_not_searched_unless_named(tmp_path: Path) -> None:
+    for name in ("a.yaml", "out/b.yaml", "out/kept.yaml", "c.tmp.yaml", "jobs/d.yaml", "clone/e.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a: 1\n")
+    (tmp_path / "clone/.git").write_text("gitdir: elsewhere\n")
+
+    def search(*paths: str) -> tuple[list[str], dict[str, int]]:
+        skipped: Counter[str] = Counter()
+        files = expand_paths([str(tmp_path / path) for path in paths], skipped=skipped)
+        return [os.path.relpath(file, tmp_path) for file in files], dict(skipped)
+
+    everything = ["a.yaml", "c.tmp.yaml", "clone/e.yaml", "jobs/d.yaml", "out/b.yaml", "out/kept.yaml"]
+    assert search(".") == (everything, {})
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("out/\n*.tmp.yaml\n")
+    skipped = {"ignored by git": 1, "ignored by git (folder)": 1, "nested repository": 1}
+    assert search(".") == (["a.yaml", "jobs/d.yaml"], skipped)
+    assert search("out", "c.tmp.yaml", "clone") == (
+        ["out/b.yaml", "out/kept.yaml", "c.tmp.yaml", "clone/e.yaml"],
+        {},
+    )
+    subprocess.run(["git", "-C", str(tmp_path), "add", "-f", "out/kept.yaml"], check=True)
+    assert search(".")[0] == ["a.yaml", "jobs/d.yaml", "out/kept.yaml"]
+    assert search("out")[0] == ["out/b.yaml", "out/kept.yaml"]
 
 
 def test_nothing_outside_the_root_is_read(repository: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_comparison_keeps_no_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for path in changed.iterdir():
             path.write_text(path.read_text().replace("train:1.4", "train:1.5"))
         result = podplan("diff", str(changed), "--base-tree", str(folder / "same"))
-        assert f"{3 * int(folder.name)} to re-run" in result.out
+        assert f"{3 * int(folder.name)} need re-creation" in result.out
         shutil.rmtree(changed)
 
     monkeypatch.setattr(repository_state, "MOST_KEPT", 1_000)

@@ -294,7 +294,7 @@ def test_a_privileged_namespace_refuses_nothing(folder: Path, level: str, config
     (folder / "job.yaml").write_text(job + "          securityContext: {privileged: true}\n")
     (folder / "podplan.toml").write_text(f"{config}\n")
     said = podplan(
-        "check", "--format", "concise", "--inventory", "inventory.yaml", "job.yaml", cwd=folder
+        "check", "--format", "concise", "-v", "--inventory", "inventory.yaml", "job.yaml", cwd=folder
     ).out
     assert f": {severity} SEC002 " in said
 

@@ -86,10 +86,10 @@ def test_init_writes_nothing_over(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["resnet.yaml"]
 
 
-def test_init_says_that_it_wants_a_repository(tmp_path: Path) -> None:
-    done = podplan("init", tmp_path)
+def test_what_init_suggests_works_outside_of_a_repository(tmp_path: Path) -> None:
+    done = podplan("init", "my", cwd=tmp_path)
     assert done.code == 0
-    assert "run git init: " in done.err
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / ".git").mkdir()
-    assert "git init" not in podplan("init", tmp_path / "in").err
+    assert done.err.endswith("next: cd my; podplan check; podplan lower -e dev jobs/resnet.yaml\n")
+    for arguments in (("check",), ("check", "jobs"), ("lower", "-e", "dev", "jobs/resnet.yaml")):
+        assert podplan(*arguments, cwd=tmp_path / "my").code == 0
+    assert podplan("lower", "-e", "dev", "my/jobs/resnet.yaml", cwd=tmp_path).code == 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from podplan.yaml import parse_yaml
 from tests.command import Run
 from tests.golden_cases import podplan
 
@@ -257,3 +259,88 @@ def test_one_standard_input_is_not_both() -> None:
     said = podplan("status", "-", "--pods", "-")
     assert said.code == 2
     assert "cannot both be standard input" in said.err
+
+
+@pytest.mark.parametrize(
+    ("word", "seen", "reason"),
+    [
+        ("Completed", ("Succeeded", None), None),
+        ("Error", ("Failed", None), None),
+        ("Signal:9", DIES, None),
+        ("ExitCode:3", ("Failed", 3), None),
+        ("StartError", ("Failed", 128), "StartError"),
+        ("Terminating", ("Deleted", None), None),
+        ("ContainerCreating", ("Pending", None), "ContainerCreating"),
+        ("ImagePullBackOff", ("Pending", None), "ImagePullBackOff"),
+        ("CrashLoopBackOff", ("Running", None), "CrashLoopBackOff"),
+        ("Init:0/2", ("Pending", None), "Init:0/2"),
+        ("Init:CrashLoopBackOff", ("Pending", None), "Init:CrashLoopBackOff"),
+        ("Init:Error", ("Failed", None), None),
+        ("Init:ExitCode:3", ("Failed", 3), None),
+    ],
+)
+def test_words_of_kubectl(word: str, seen: tuple[str, int | None], reason: str | None) -> None:
+    replica = found("", "--pod", f"worker-1={word}")["replicas"][2]
+    assert (replica["seen"], replica["exitCode"], replica["reason"]) == (*seen, reason)
+
+
+def _pod(name: str, uid: str = "1", **more: Any) -> dict[str, Any]:
+    metadata = {"name": name, "uid": uid, **more}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": {"phase": "Pending"}}
+
+
+def _kubectl_list(*items: dict[str, Any]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=4)
+
+
+OWNED: dict[str, Any] = {"labels": {"tensorstack.dev/owner-name": "bert"}}
+
+
+def test_pods_of_a_shared_namespace() -> None:
+    pods = _kubectl_list(_pod("notebook"), _pod("bert-notebook"), _pod("bert-worker-2", **OWNED))
+    assert states(pods) == [RUNS, RUNS, RUNS, ("Pending", None), RUNS]
+    said = status(_kubectl_list(_pod("bert-worker-9", **OWNED)))
+    assert (said.code, "bert-worker-9" in said.err) == (2, True)
+
+
+def test_pods_of_which_none_is_of_the_job() -> None:
+    said = status(_kubectl_list(_pod("notebook")))
+    assert (said.code, said.err) == (
+        0,
+        "podplan: pods.yaml has no Pod of bert; all are taken to be Running\n",
+    )
+
+
+def test_why_a_pod_waits() -> None:
+    pod = _pod("bert-worker-2", **OWNED)
+    pod["status"]["containerStatuses"] = [
+        {"name": "pytorch", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    ]
+    assert "\nwaiting: worker-2: ImagePullBackOff\n" in status(_kubectl_list(pod)).out
+    pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] = "ContainerCreating"
+    assert "waiting" not in status(_kubectl_list(pod)).out
+
+
+def test_a_dump_with_the_job_and_its_pods() -> None:
+    cr = parse_yaml(CR.encode(), "cr.yaml").documents[0].data
+    Path("dump.json").write_text(_kubectl_list(cr, _pod("notebook"), _pod("bert-worker-2", **OWNED)))
+    said = podplan("status", "--from", "dump.json")
+    assert said.code == 0
+    assert said.out.startswith("PyTorchTrainingJob/bert is Pending: ")
+    assert "bert-worker-2" not in said.err
+    assert re.search(r"^worker +4 +3 +1 ", said.out, re.MULTILINE)
+    Path("pods.json").write_text(_kubectl_list(_pod("bert-worker-2", **OWNED)))
+    said = podplan("status", "--from", "pods.json")
+    assert (said.code, said.out) == (3, "")
+    assert said.err == "podplan: pods.json has no training job; add its kind to the kinds that kubectl gets\n"
+    other = {**cr, "metadata": {"name": "gpt"}}
+    Path("dump.json").write_text(_kubectl_list(cr, other, _pod("bert-worker-2", **OWNED)))
+    assert podplan("status", "--from", "dump.json").code == 2
+    assert podplan("status", "--from", "dump.json", "--job", "bert").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("job.yaml", "--from", "d.json"), ("--from", "d.json", "--pods", "p")]
+)
+def test_a_dump_replaces_the_source_and_the_states(arguments: tuple[str, ...]) -> None:
+    assert podplan("status", *arguments).code == 2

@@ -108,7 +108,8 @@ def test_commands_for_a_folder_say_what_they_skip(tree: Path, command: tuple[str
 def test_a_check_counts_what_it_skips(tree: Path) -> None:
     run = podplan(tree, "check", ".")
     assert run.code == 0
-    said = f"2 × permission denied, 13 × rules that need an inventory; {SAID}\n"
+    rules = "13 × rules that need an inventory (podplan rules --needs inventory)"
+    said = f"2 × permission denied, {rules}; {SAID}\n"
     assert run.out.endswith(said)
     summary = json.loads(podplan(tree, "check", "--format", "json", ".").out)["summary"]
     assert summary["unreadableFolders"] == 1
@@ -142,6 +143,7 @@ def test_golden_renders_that_cannot_be_read_are_no_success(tree: Path) -> None:
 
 def test_a_baseline_keeps_what_it_knows_of_an_unreadable_folder(tree: Path) -> None:
     (tree / ".git").mkdir()
+    (tree / "podplan.toml").write_text('extend-select = ["SEC015"]\n')
     (tree / "locked").chmod(0o755)
     (tree / "locked" / "a.yaml").write_text(PROFILE.replace("resnet", "locked"))
     podplan(tree, "baseline", "create", ".")

@@ -39,9 +39,9 @@ def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[by
     calls: list[Any] = []
     run = check_run.run_check
 
-    def counted(*arguments: Any) -> Any:
+    def counted(*arguments: Any, **flags: Any) -> Any:
         calls.append(arguments)
-        return run(*arguments)
+        return run(*arguments, **flags)
 
     def check(*paths: str, format_: str = "json", cached: str | None = "", **flags: Any) -> Said:
         calls.clear()

@@ -37,9 +37,47 @@ def test_a_summary_leaves_changes_out(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(job("two", 3))
     said = podplan("diff", "--summary", "--exit-code", cwd=tmp_path)
     assert said.code == 1
-    assert "1 to re-run" in said.out
+    assert "1 needs re-creation" in said.out
     assert "two.yaml: 2 → 3 Pods" in said.out
     assert "two-worker-2" not in said.out
+
+
+WITH_DEADLINE = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata: {name: bert}
+spec:
+  runPolicy: {activeDeadlineSeconds: 7200}
+  replicaSpecs:
+  - type: worker
+    replicas: 2
+    template:
+      spec:
+        containers:
+        - {name: pytorch, image: "busybox:1.36", resources: {limits: {nvidia.com/gpu: 8}}}
+"""
+
+
+def test_gpus_are_split_by_when_they_come(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "bert.yaml").write_text(WITH_DEADLINE)
+    commit(git, "bert")
+    (tmp_path / "bert.yaml").write_text(WITH_DEADLINE.replace("replicas: 2", "replicas: 3"))
+    (tmp_path / "gpt.yaml").write_text(WITH_DEADLINE.replace("bert", "gpt"))
+    said = podplan("diff", cwd=tmp_path).out
+    assert "1 created, 1 needs re-creation\n" in said
+    assert "until then the running job keeps what it has: +16 GPUs on merge, +8 only" in said
+    assert "bert.yaml: 2 → 3 Pods, 16 → 24 GPUs, at most 32 → 48 GPU-hours" in said
+    assert "gpt.yaml: 2 Pods, 16 GPUs, at most 32 GPU-hours" in said
+    jobs = {
+        one["name"]: one for one in json.loads(podplan("diff", "--format", "json", cwd=tmp_path).out)["jobs"]
+    }
+    assert jobs["bert"]["gpuHours"] == {"before": 32, "after": 48}
+    assert (jobs["bert"]["effect"], jobs["gpt"]["what"]) == ("re-run", "created")
+    (tmp_path / "bert.yaml").write_text(
+        WITH_DEADLINE.replace("activeDeadlineSeconds: 7200", "backoffLimit: 1")
+    )
+    changed = json.loads(podplan("diff", "--format", "json", cwd=tmp_path).out)["jobs"]
+    assert next(one for one in changed if one["name"] == "bert")["gpuHours"] is None
 
 
 def test_nothing_to_compare(git: Git, tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def test_jobs_of_many_files_are_told_together(tmp_path: Path) -> None:
         (tmp_path / f"job-{number:02}.yaml").write_text(job(f"job-{number:02}"))
     found = diff_text.render(compared(()))
     assert (
-        "+ created  30 GenericJobs job-00, job-01, job-02 and 27 more\n"
-        "           job-00.yaml, job-01.yaml, job-02.yaml and 27 more: 60 Pods\n"
+        "+ created   30 GenericJobs job-00, job-01, job-02 and 27 more\n"
+        "            job-00.yaml, job-01.yaml, job-02.yaml and 27 more: 60 Pods\n"
     ) in found
 
 

@@ -47,7 +47,7 @@ def test_other_formats_are_refused(several: Path, name: str) -> None:
     assert (done.code, done.out) == (2, "")
     assert "writes SVG (.svg) or Mermaid (.mmd), and no other format" in done.err
     assert not (several / name).exists()
-    assert podplan("graph", "cr.yaml", "-o", name, "--format", "svg").code == 0
+    assert podplan("graph", "cr.yaml", "-o", name, "--format", "svg").code == 2
 
 
 def test_nothing_is_drawn_of_what_does_not_lower(several: Path) -> None:

@@ -42,6 +42,7 @@ def test_a_file_that_is_broken_is_a_finding(workspace: Path) -> None:
 
 def test_only_the_most_important_have_room_and_the_rest_is_counted(workspace: Path) -> None:
     """Fifteen errors and twelve infos where GitHub shows ten of each, one of them the count of the rest."""
+    (workspace / "podplan.toml").write_text('preset = "strict"\n')
     for number in range(15):
         job = JOB.replace("name: count", f"name: c{number}").replace("replicas: 3", "replicas: many")
         (workspace / f"job-{number:02}.yaml").write_text(job)

@@ -122,4 +122,4 @@ def test_a_pull_request_cannot_change_the_configuration_of_another_checkout(pull
     places = {(one.properties["file"], one.properties["title"].split()[0]) for one in ran.of("error")}
     assert ("job.yaml", "GEN001") in places
     assert "rules that need an inventory" not in ran.log
-    assert "1 to re-run" in ran.outputs["impact"]
+    assert "1 needs re-creation" in ran.outputs["impact"]

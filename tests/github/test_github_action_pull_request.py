@@ -16,11 +16,14 @@ def test_a_pull_request_shows_what_it_would_change(pull_request: Path) -> None:
     wanted = {"comment-file": "comment.txt", "fail-on": "never"}
     ran = run(pull_request, wanted, event(pull_request))
     assert ran.success, ran.log
-    assert ran.outputs["impact"] == "GPUs unchanged (0), +4 Pods (8 → 12); 1 to re-run"
+    assert ran.outputs["impact"] == "GPUs unchanged (0), +4 Pods (8 → 12); 1 needs re-creation"
     for text in (ran.summary, ran.log, (pull_request / "comment.txt").read_text()):
         assert ran.outputs["impact"] in text
         assert "many.yaml" in text
     assert ran.summary.index("### ⚠️ podplan") < ran.summary.index("### podplan diff")
+    drawing = ran.summary.partition("```mermaid\n")[2].partition("```")[0]
+    assert drawing.startswith("flowchart LR\n")
+    assert drawing.count("  subgraph j0[") == 1
     only = run(pull_request, {"command": "diff", "base": "HEAD^1.."})
     assert only.outputs["impact"] == ran.outputs["impact"]
     assert only.outputs["findings"] == ""
@@ -66,6 +69,7 @@ def test_without_history_a_notice_says_what_to_do(pull_request: Path) -> None:
         assert "fetch-depth: 2" in ran.of("notice")[0].data
         assert ran.outputs["impact"] == ""
         assert "fetch-depth: 2" in ran.summary
+    (shallow / "podplan.toml").write_text('preset = "strict"\n')  # this finds infos in the profiles
     asked = run(shallow, {"base": "origin/elsewhere"}, event(shallow))
     assert asked.steps[-1].code == 2
     assert "origin/elsewhere" in asked.of("error")[0].data
@@ -146,3 +150,26 @@ def test_render_check_compares_the_folders_of_the_configuration(pull_request: Pa
     stale = run(pull_request, check)
     assert stale.steps[-1].code in (0, 1), stale.log
     assert "paths want -o DIR" not in stale.log
+
+
+def test_annotations_are_for_new_findings(pull_request: Path) -> None:
+    """Findings that the base has too are counted, take no annotation, and decide about the exit code."""
+    (pull_request / "old.yaml").write_text(ENVIRONMENTS.replace("replicas: 4", "replicas: many"))
+    git(pull_request, "add", "-A")
+    git(pull_request, "commit", "-q", "-m", "an old mistake")
+    (pull_request / "new.yaml").write_text(
+        ENVIRONMENTS.replace("replicas: 4", "replicas: some").replace("name: ", "name: new-")
+    )
+    selected = {
+        only: run(pull_request, {"base": "HEAD..", "only": only, "fail-on": "error"})
+        for only in ("", "new", "changed", "all")
+    }
+    assert selected[""].annotations == selected["new"].annotations
+    for only, ran in selected.items():
+        assert not ran.success
+        files = {one.properties.get("file") for one in ran.annotations if one.name == "error"}
+        assert files == ({"new.yaml", "old.yaml"} if only == "all" else {"new.yaml"})
+        assert ("not of this change" in ran.summary) is (only != "all")
+        assert "old.yaml" in ran.summary
+        assert ran.outputs["errors"] == selected["all"].outputs["errors"]
+    assert run(pull_request, {"only": "old"}).steps[-1].code == 2

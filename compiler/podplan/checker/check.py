@@ -70,7 +70,7 @@ def check_files(
         lambda file: reload_file(file, reader.unsaved_texts),
         changed_files=changed_files,
     )
-    files = tuple(expand_paths(paths, exclude, run.unreadable_folders))
+    files = tuple(expand_paths(paths, exclude, run.unreadable_folders, run.not_checked))
     reader.start_run(files)
     checked_files = iter_checked_files(files, run, _check_file, workers)
     for _ in watch(checked_files, len(files)) if watch else checked_files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from podplan.checker.jobs import (
     check_plain_object,
@@ -13,6 +13,7 @@ from podplan.checker.jobs import (
     make_redactor_getter,
 )
 from podplan.checker.packed_store import JobSource
+from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.run_state import CheckRun
 from podplan.core.builtin_rules import build_file_finding
 from podplan.core.findings import Diagnostic, Finding, Location
@@ -24,6 +25,8 @@ from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.pipeline import diagnose_valid_mapping, iter_job_plans, validate_profile_document
 from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
 from podplan.workspace.documents import (
+    HELM_TEMPLATE,
+    PROFILE_GROUP,
     SHARED_CATEGORIES,
     ClassifiedDocument,
     find_declarable_kind,
@@ -33,8 +36,11 @@ from podplan.workspace.documents import (
     is_queue_object,
     mentions_own_api,
 )
+from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH, SOPS_DOCUMENT
+from podplan.workspace.templates import find_rendered_template, has_template_marks
 from podplan.yaml import SourceFile
 
+FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION, SOPS_DOCUMENT)
 _EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
 )
@@ -46,8 +52,10 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     # Queues are often in files of templates, whose syntax errors are no mistakes.
     has_own_documents = any(
         item.category != "other" or (is_queue_object(item) and not source.diagnostics) for item in file_items
-    ) or mentions_own_api(source.text)
-    if not has_own_documents or (source.diagnostics and not file_items and is_helm_template(source.text)):
+    )
+    is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
+    is_template = _is_broken_template(source, file_items)
+    if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
             _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
         )
@@ -58,12 +66,16 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
         run.store_text(source)
     if any(fault.rule in UNSUPPRESSIBLE_RULES for fault in source.diagnostics):
         run.unlowered_files.add(source.file)
-    for fault in (*source.diagnostics, *_select_hints(source, file_items, run)):
+    if is_template:
+        run.not_checked["part of a template"] += 1
+    faults = () if is_template else source.diagnostics
+    for fault in (*faults, *_select_hints(source, file_items, run)):
         yield build_syntax_finding(source, fault)
     text_hash = hash(source.text)
     for number, item in enumerate(file_items):
         job_source = JobSource(source.file, number, text_hash=text_hash)
-        yield from _iter_item_findings(item, job_source, run, is_only_document=len(file_items) == 1)
+        item_findings = _iter_item_findings(item, job_source, run, is_only_document=len(file_items) == 1)
+        yield from _without_foreign_parts(item, item_findings, run)
 
 
 def _select_hints(
@@ -124,10 +136,21 @@ def _find_document_index(item: ClassifiedDocument) -> Iterator[int]:
         yield source.index
 
 
+def _is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
+    """Whether a file is not valid YAML because it is a template; expressions of profiles are none."""
+    if not source.diagnostics:
+        return False
+    if not file_items and is_helm_template(source.text):
+        return True
+    return f"{PROFILE_GROUP}/v" not in source.text and has_template_marks(source.text)
+
+
 def _describe_unchecked_file(source: SourceFile) -> str:
     if is_helm_template(source.text):
-        return "Helm template"
-    return "not YAML" if source.diagnostics else "empty"
+        return HELM_TEMPLATE
+    if source.diagnostics:
+        return "template" if has_template_marks(source.text) else "not YAML"
+    return "empty"
 
 
 def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
@@ -139,6 +162,8 @@ def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
 
 def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
     """Return the kind of a document that is not checked; with Pod templates, also how to declare it."""
+    if item.reason in FOREIGN_REASONS:
+        return item.reason
     kind = find_declarable_kind(item)
     if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
         return item.reason
@@ -185,3 +210,34 @@ def _iter_item_findings(
     else:
         plans = iter_job_plans(item, run.settings, run.reader)
         yield from check_plans(plans, run, job_source, is_only_document)
+
+
+def _name_template(finding: Finding, file: str, text: str) -> Finding:
+    """Return the finding; its message names the Helm template that was rendered there, if there is one."""
+    template = find_rendered_template(text, finding.location.line) if finding.location.file == file else ""
+    return finding._replace(message=f"{finding.message} (in {template})") if template else finding
+
+
+def _without_foreign_parts(
+    item: ClassifiedDocument, findings: Iterable[Finding], run: CheckRun
+) -> Iterator[Finding]:
+    """Yield the findings of a CR or object but those about values that another tool provides.
+
+    These are values with placeholders, and all that a fragment lacks because it is merged into another.
+    """
+    source = item.doc.source
+    if item.category not in ("cr", "object") or source is None:
+        yield from findings
+        return
+    findings = list(findings)
+    if any(found.rule == "SCHEMA003" for found in findings) and run.reader.is_unused_below_kustomization(
+        source.file
+    ):
+        run.not_checked[KUSTOMIZE_PATCH] += 1
+        return
+    if "\n# Source: " in source.text:
+        findings = [_name_template(found, source.file, source.text) for found in findings]
+    kept = [found for found in findings if not is_about_placeholder(found, item.doc)]
+    if len(kept) < len(findings):
+        run.not_checked["document with placeholders: what depends on them"] += 1
+    yield from kept

@@ -7,10 +7,11 @@ from functools import cache
 
 from podplan.checker.affected_findings import depends_on_any
 from podplan.checker.packed_store import JobSource
+from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
 from podplan.core.builtin_rules import QUEUE_OBJECT_RULE
-from podplan.core.findings import Diagnostic, Finding
+from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from podplan.lint.suppressions import Suppression
     from podplan.redaction.redactor import Redactor
 
+EXTENDS_LABEL = "this profile extends it"
 CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 
 
@@ -106,12 +108,28 @@ def _is_unaffected(plan: JobPlan, run: CheckRun) -> bool:
 
 def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
     """Yield the diagnostics of a job with the severity that its kind allows, related to the job if in a
-    referenced document."""
+    referenced document, and to the profile if in a base."""
     if plan.item.declared_kind is not None:
         from podplan.lint.declared_kinds import limit_claims
 
         seen = [limit_claims(one) for one in seen]
+    seen = (_relate_to_profile(one, plan) for one in seen)
     return [_relate_to_job(one, plan) for one in seen] if plan.references else seen
+
+
+def _relate_to_profile(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
+    """Return the diagnostic; if it is in a base, the profile that extends it is a related place."""
+    extends = ("spec", "extends")
+    source = find_source_location(seen.doc, seen.path) if seen.doc is not None else None
+    if (
+        source is None
+        or source.location.file == plan.item.doc.name
+        or get_mapping({"": source.steps[-1].doc.data}, "").get("kind") != "JobProfileBase"
+        or value_at(plan.item.doc.data, extends) is None
+    ):
+        return seen
+    place = DocumentPath(plan.item.doc, extends), EXTENDS_LABEL
+    return seen._replace(related_places=(*seen.related_places, place))
 
 
 def _relate_to_job(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
@@ -231,6 +249,7 @@ def build_cross_job_findings(job_number: int, diagnostic: Diagnostic, run: Check
     return [
         one._replace(subject_files=related_files)
         for one in run.suppression_tracker.apply_annotations(file, [cr], job_findings)
+        if not is_about_placeholder(one, cr)
     ]
 
 

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from podplan.checker.run_state import CheckRun, LimitHit, find_shown_files
-from podplan.core.findings import Finding
+from podplan.core.findings import Finding, Severity
 from podplan.core.typing import Any, NamedTuple
 from podplan.workspace.files import find_root
 from podplan.yaml import SourceFile, parse_yaml
+
+NEED_INVENTORY = "rules that need an inventory"
 
 
 class Summary(NamedTuple):
@@ -18,8 +20,8 @@ class Summary(NamedTuple):
     ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` are the objects
     that controllers create for the CRs, counting every replica; ``not_checked`` is documents by reason.
     ``today`` is the day at which suppressions were evaluated, "" if it made no difference. ``omitted`` are
-    findings that are not reported because they are not about the change. ``unreadable_folders`` could not be
-    listed, so nothing in them was checked.
+    findings that are not reported because they are not about the change. ``unlisted`` are counted, but not
+    listed. ``unreadable_folders`` could not be listed, so nothing in them was checked.
     """
 
     errors: int
@@ -32,6 +34,7 @@ class Summary(NamedTuple):
     not_checked: Mapping[str, int]
     today: str = ""
     omitted: int = 0
+    unlisted: int = 0
     unreadable_folders: tuple[str, ...] = ()
 
 
@@ -83,7 +86,7 @@ def build_result(run: CheckRun, folders: tuple[str, ...] | None = None) -> Check
         all_findings = remove_secret_edits(all_findings)
     reported_findings = [found for found in all_findings if not found.suppressed]
     if without_inventory := run.suppression_tracker.undecided_rules - run.rules_without_base:
-        run.not_checked["rules that need an inventory"] = len(without_inventory)
+        run.not_checked[NEED_INVENTORY] = len(without_inventory)
     if run.rules_without_base and run.settings.gitops_tool != "none":
         run.not_checked["rules that need a base"] = len(run.rules_without_base)
     summary = Summary(
@@ -143,6 +146,13 @@ def filter_result(check_result: CheckResult, is_kept: Callable[[Finding], bool])
         original_texts={},
         fixable_findings=(),
     )
+
+
+def unlist_findings(check_result: CheckResult, lowest: Severity) -> CheckResult:
+    """Return the result for a report that counts all findings, and lists those of a severity and above."""
+    listed = [found for found in check_result.findings if found.severity >= lowest]
+    unlisted = len(check_result.findings) - len(listed)
+    return check_result._replace(findings=listed, summary=check_result.summary._replace(unlisted=unlisted))
 
 
 def _mark_shared_fix_unsafe(finding: Finding, base_files: set[str]) -> Finding:

@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 
-from podplan.cli.command_names import COMMANDS
+from podplan.cli.command_names import COMMANDS, asks_for_help
 from podplan.cli.exit_codes import INTERNAL_ERROR, NO_INPUT, SIGNAL_BASE, USAGE_ERROR
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def _run_command_line() -> NoReturn:
     """Run the command. Raises SystemExit, or KeyboardInterrupt before and after the command."""
     from podplan.cli.output import discard_stdout, print_message
     from podplan.cli.signals import run_with_signals
-    from podplan.core.errors import UsageError
+    from podplan.core.errors import NothingFound, UsageError
     from podplan.core.limits import LIMITS_ERROR, LimitExceeded, RunTimeout
     from podplan.workspace.files import OutsideRoot, PathNotFound
 
@@ -48,11 +48,14 @@ def _run_command_line() -> NoReturn:
         sys.exit(code)
     except (SystemExit, KeyboardInterrupt):
         raise
+    except NothingFound as error:
+        print_message(str(error))
+        sys.exit(NO_INPUT)
     except UsageError as error:
         print_message(str(error))
         sys.exit(USAGE_ERROR)
     except PathNotFound as error:
-        print_message(str(error))
+        print_message(f"{error}{_suggest_command(sys.argv[1:])}")
         sys.exit(NO_INPUT)
     except OutsideRoot as error:
         print_message(str(error))
@@ -97,11 +100,21 @@ def _run_command(args: list[str]) -> int:
 def _parse_plain_paths(args: list[str]) -> list[str]:
     """Return the paths if there are only paths to check; empty if click is needed, also for shell
     completion."""
-    if "_PODPLAN_COMPLETE" in os.environ or any(arg.startswith("-") for arg in args):
+    if "_PODPLAN_COMPLETE" in os.environ or any(arg.startswith("-") for arg in args) or asks_for_help(args):
         return []
     if args[:1] == ["check"]:
         return args[1:]
     return [] if args[:1] and args[0] in COMMANDS else args
+
+
+def _suggest_command(args: list[str]) -> str:
+    """Return which command may be meant by a first argument that is neither a command nor a path."""
+    if not args or args[0] in COMMANDS or os.path.lexists(args[0]):
+        return ""
+    from podplan.core.suggestions import suggest_name
+
+    name = suggest_name(args[0], (*COMMANDS, "help"))
+    return f"; did you mean podplan {name}?" if name else ""
 
 
 def _print_internal_error(error: BaseException) -> None:

@@ -21,6 +21,7 @@ from podplan.core.limits import LimitExceeded, RunTimeout
 from podplan.core.typing import NamedTuple
 from podplan.integrations.github.base_revision import find_base_revision
 from podplan.integrations.github.inputs import ActionInputs, read_inputs
+from podplan.integrations.github.pictures import render_pictures
 from podplan.integrations.github.runner_files import (
     append_file,
     format_outputs,
@@ -97,9 +98,11 @@ def _run_render(action_inputs: ActionInputs) -> int:
 def _run_check(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
     """Run podplan check and podplan diff, or only the latter, and write their reports."""
     comparison = _compare_with_base(action_inputs, environ)
-    result, run_settings = _check_paths(action_inputs, comparison.base)
-    _write_outputs(action_inputs, environ, result, comparison)
-    _print_log(result, comparison)
+    result, shown, run_settings = _check_paths(action_inputs, comparison.base)
+    settings = run_settings.settings
+    pictures = render_pictures(comparison.diff, settings) if comparison.diff and action_inputs.summary else ""
+    _write_outputs(action_inputs, environ, result, shown, comparison, pictures)
+    _print_log(result, shown, comparison)
     if comparison.error is not None:
         raise comparison.error
     if result is not None:
@@ -109,20 +112,26 @@ def _run_check(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
     return FINDINGS if has_broken_jobs and run_settings.fail_on is not None else CLEAN
 
 
-def _check_paths(action_inputs: ActionInputs, base: str) -> tuple[CheckResult | None, RunSettings]:
-    """Check the paths, including rules about the change since ``base``; return the result and the
-    settings."""
+def _check_paths(
+    action_inputs: ActionInputs, base: str
+) -> tuple[CheckResult | None, CheckResult | None, RunSettings]:
+    """Check the paths, including rules about the change since ``base``.
+
+    Return the result, the same with the findings that the input ``only`` selects, and the settings.
+    """
     flags = check.command.make_context("check", _build_flags(action_inputs)).params
     del flags["paths"]
     if action_inputs.command == "check" and base:
+        only = action_inputs.only or "new"
         change = change_filter.ChangeSelection(
-            affected=False, ref=base, filter_changed=False, filter_new=False
+            affected=False, ref=base, filter_changed=only == "changed", filter_new=only == "new"
         )
-        return change_filter.check_change(action_inputs.paths, change, flags)
+        return change_filter.check_all_of_change(action_inputs.paths, change, flags)
     run_settings = check_run.resolve_check_settings(action_inputs.paths, **flags)
-    return check_run.run_check(
-        action_inputs.paths, run_settings
-    ) if action_inputs.command == "check" else None, run_settings
+    if action_inputs.command != "check":
+        return None, None, run_settings
+    result = check_run.run_check(action_inputs.paths, run_settings)
+    return result, result, run_settings
 
 
 def _compare_with_base(action_inputs: ActionInputs, environ: Mapping[str, str]) -> BaseComparison:
@@ -148,7 +157,9 @@ def _write_outputs(
     action_inputs: ActionInputs,
     environ: Mapping[str, str],
     result: CheckResult | None,
+    shown: CheckResult | None,
     comparison: BaseComparison,
+    pictures: str,
 ) -> None:
     """Write the files that the inputs request, and those of the runner."""
     values = build_outputs(result, comparison.diff)
@@ -157,16 +168,16 @@ def _write_outputs(
         replace_file(action_inputs.sarif_file, render_report(result, "sarif"))
         values["sarif-file"] = action_inputs.sarif_file
     if action_inputs.comment_file:
-        replace_file(action_inputs.comment_file, render_comment(result, comparison.diff))
+        replace_file(action_inputs.comment_file, render_comment(result, comparison.diff, shown))
         values["comment-file"] = action_inputs.comment_file
     append_file(environ.get("GITHUB_OUTPUT", ""), format_outputs(values))
     if action_inputs.summary:
-        text = render_summary(result, comparison.diff, comparison.notice)
+        text = render_summary(result, shown, comparison.diff, comparison.notice, pictures)
         append_file(environ.get("GITHUB_STEP_SUMMARY", ""), truncate_summary(text))
 
 
-def _print_log(result: CheckResult | None, comparison: BaseComparison) -> None:
-    """Print the log: everything in groups, and the most important findings as annotations."""
+def _print_log(result: CheckResult | None, shown: CheckResult | None, comparison: BaseComparison) -> None:
+    """Print the log: everything in groups, and the most important findings to show as annotations."""
     used_levels = []
     if comparison.diff is not None:
         _print_group("difference", diff_text.render(comparison.diff))
@@ -179,7 +190,14 @@ def _print_log(result: CheckResult | None, comparison: BaseComparison) -> None:
         if result.findings:
             finding_lines = concise.render(result).splitlines()[:-1]  # the annotations have the summary
             _print_group("findings", "\n".join(finding_lines))
-        write_stdout(github.render(result, used_levels))
+        shown_findings = shown.findings if shown is not None else result.findings
+        write_stdout(
+            github.render(
+                result._replace(findings=shown_findings),
+                used_levels,
+                len(result.findings) - len(shown_findings),
+            )
+        )
 
 
 def _build_flags(action_inputs: ActionInputs) -> list[str]:

@@ -97,7 +97,15 @@ def parse_change_flags(
 def check_change(
     paths: Sequence[str], selection: ChangeSelection, flags: dict[str, Any]
 ) -> tuple[CheckResult, RunSettings]:
-    """Return the result with only the findings to report, and the settings.
+    """Return the result with only the findings to report, and the settings; see ``check_all_of_change``."""
+    _, reported, run_settings = check_all_of_change(paths, selection, flags)
+    return reported, run_settings
+
+
+def check_all_of_change(
+    paths: Sequence[str], selection: ChangeSelection, flags: dict[str, Any]
+) -> tuple[CheckResult, CheckResult, RunSettings]:
+    """Return the result, the same with only the findings to report, and the settings.
 
     All paths are checked, and only the report is filtered. With --affected-by the whole repository is
     checked; policies are evaluated only for what the changed files affect, if these are jobs and profiles.
@@ -123,7 +131,7 @@ def check_change(
         and not _is_shared_setting(changed, run_settings, paths, flags)
         and all(map(_has_only_jobs, changed))
     )
-    result = run_check(
+    result = complete = run_check(
         paths,
         run_settings,
         base_crs=snapshot.base_crs if snapshot else None,
@@ -138,7 +146,7 @@ def check_change(
             result = _filter_affected(result, changed, has_base=snapshot is not None)
     if selection.filter_new and snapshot is not None:
         result = _filter_new(result, snapshot.known)
-    return result, run_settings
+    return complete, result, run_settings
 
 
 def _filter_affected(result: CheckResult, changed: Collection[str], has_base: bool) -> CheckResult:
@@ -186,7 +194,8 @@ def _is_shared_setting(
     changed: Collection[str], run_settings: RunSettings, paths: Sequence[str], flags: dict[str, Any]
 ) -> bool:
     """Whether a changed file is the configuration, or one that it names: inventory, baseline, policies."""
-    from podplan.config.files import CONFIG_NAMES, PYPROJECT, find_nearest_config, read_config, read_extended
+    from podplan.config.files import find_nearest_config, read_config, read_extended
+    from podplan.workspace.files import CONFIG_NAMES, PYPROJECT
 
     config_file = None if flags.get("isolated") and not flags.get("config") else find_nearest_config(paths[0])
     config_file = read_config(flags["config"]) if flags.get("config") else config_file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
@@ -13,19 +14,27 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS
 from podplan.cli.fix import apply_fixes, fix_options, show_fix_diff
 from podplan.cli.help import HelpCommand
 from podplan.cli.lint_config import rule_options
-from podplan.cli.options import RunSettings, default_paths, input_options, lowering_options
+from podplan.cli.options import (
+    RunSettings,
+    input_options,
+    kustomize_option,
+    lowering_options,
+    require_no_paths,
+)
 from podplan.cli.output import write_escaped_stdout
 from podplan.cli.reporting import ReportTargets, parse_report_flags, report_options
 from podplan.cli.settings import format_settings
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
+from podplan.workspace.files import find_root
 
 
 @click.command("check", cls=HelpCommand)
 @click.argument("paths", nargs=-1, shell_complete=complete_files)
 @input_options
 @lowering_options
+@kustomize_option
 @rule_options
 @click.option(
     "--baseline",
@@ -61,6 +70,10 @@ def command(
     unsafe_fixes: bool,
     diff: bool,
     fix_only: bool,
+    show: str | None,
+    verbose: bool,
+    quiet: bool,
+    min_severity: str | None,
     affected_by: bool,
     changed_since: str,
     new_since: str,
@@ -74,20 +87,28 @@ def command(
     PATHS are files or folders (default: the current folder); - reads standard input. A profile is checked
     as written and in each of its environments; -e selects environments.
     """
-    report_targets = parse_report_flags(format_, outputs, statistics, color)
+    report_targets = parse_report_flags(
+        format_, outputs, statistics, color, show, verbose, quiet, min_severity
+    )
     change = parse_change_flags(affected_by, changed_since, new_since, base)
     if change is not None and (fix or fix_only or diff):
         raise UsageError("what is repaired is not chosen by a change; repair without naming one")
+    if change is not None and flags["kustomize"]:
+        raise UsageError("-k does not compare revisions; leave out the options that name a change")
     if change is not None and not show_settings:
         result, run_settings = check_change(paths, change, flags)
         return _report_with_exit_code(result, run_settings, report_targets, exit_zero)
-    paths = default_paths(paths)
+    kustomize = flags["kustomize"]
+    paths = require_no_paths(paths, kustomize)
+    if kustomize and (diff or fix or fix_only):
+        raise UsageError("what kustomize builds cannot be fixed; fix the files that it reads")
     if not (show_settings or diff or fix or fix_only):
-        code = check_and_report(paths, flags, report_targets, None if no_cache else cache_dir)
+        code = check_and_report(paths, flags, report_targets, None if no_cache or kustomize else cache_dir)
         return CLEAN if exit_zero and code == FINDINGS else code
     run_settings = resolve_check_settings(paths, **flags)
     if show_settings:
-        write_escaped_stdout(format_settings(run_settings.settings_by_key))
+        root = find_root(os.curdir if paths[0] == "-" else paths[0])
+        write_escaped_stdout(f"# root: {root}\n{format_settings(run_settings.settings_by_key)}")
         return CLEAN
     if diff:
         return show_fix_diff(paths, run_settings, unsafe_fixes, report_targets.style)

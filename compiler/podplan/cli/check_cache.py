@@ -17,16 +17,15 @@ from contextlib import suppress
 from hashlib import blake2b
 
 from podplan import __version__
-from podplan.config.files import CONFIG_NAMES, PYPROJECT
 from podplan.core.limits import LIMITS_VARIABLE
 from podplan.core.typing import Any, NamedTuple
 from podplan.workspace.dependencies import FEWEST_FILES, DependencyRecord
 from podplan.workspace.dependency_check import as_data, still_true
-from podplan.workspace.files import find_root
+from podplan.workspace.files import CONFIG_NAMES, PYPROJECT, find_git_top, find_root, iter_ancestors
 
 DISABLE_VARIABLE = "PODPLAN_NO_CACHE"
 FOLDER_VARIABLE = "PODPLAN_CACHE_DIR"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MAX_ENTRY_BYTES = 32 * 1024 * 1024
 MAX_ENTRIES = 64
 MAX_BYTES = 128 * 1024 * 1024
@@ -59,15 +58,17 @@ def select_folder(requested: str, paths: Sequence[str]) -> str:
 def _iter_untrusted_folders(path: str) -> Iterator[str]:
     """Yield the folders whose content may be as untrusted as a path: its repository.
 
-    Outside of a repository, such as in an unpacked archive, these are also the parent folder and the current
-    folder, unless they contain the home of the user.
+    Outside of a repository, such as in an unpacked archive, these are the folder of the path, and also its
+    parent, its root and the current folder, unless they contain the home of the user.
     """
-    root = os.path.realpath(find_root(path))
-    yield root
-    if not os.path.lexists(os.path.join(root, ".git")):
-        home = os.path.realpath(os.path.expanduser("~"))
-        places = os.path.dirname(root), os.path.realpath(os.curdir)
-        yield from (place for place in places if os.path.commonpath((home, place)) != place)
+    if git_top := find_git_top(path):
+        yield git_top
+        return
+    folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
+    yield folder
+    home = os.path.realpath(os.path.expanduser("~"))
+    places = os.path.dirname(folder), find_root(path), os.path.realpath(os.curdir)
+    yield from (place for place in places if os.path.commonpath((home, place)) != place)
 
 
 def resolve_folder(requested: str = "") -> str:
@@ -99,11 +100,9 @@ def compute_key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) ->
 
 def _iter_config_files(path: str) -> Iterator[str]:
     """Yield the configuration files above a path, which affect a run as soon as they exist."""
-    previous, current = "", os.path.realpath(path)
-    while current != previous:
-        places = (os.path.join(current, name) for name in (*CONFIG_NAMES, PYPROJECT, ".git"))
+    for folder in iter_ancestors(os.path.realpath(path)):
+        places = (os.path.join(folder, name) for name in (*CONFIG_NAMES, PYPROJECT, ".git", ".gitignore"))
         yield from filter(os.path.lexists, places)
-        previous, current = current, os.path.dirname(current)
 
 
 def _fingerprint_code() -> list[Any]:

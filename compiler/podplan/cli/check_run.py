@@ -51,7 +51,9 @@ def check_and_report(
             return _check_with_cache(cache_folder, paths, flags, report_targets)
     run_settings = resolve_check_settings(paths, **flags)
     return report_result(
-        run_check(paths, run_settings, flags.get("stdin_filename", "")), run_settings, report_targets
+        run_check(paths, run_settings, flags.get("stdin_filename", ""), kustomize=flags.get("kustomize", "")),
+        run_settings,
+        report_targets,
     )
 
 
@@ -61,7 +63,10 @@ def _check_with_cache(
     """Check with a cache: the stored output is printed if all its dependencies are unchanged."""
     from podplan.cli import check_cache
 
-    report_key = (report_targets.format, [name for name, _ in report_targets.files], report_targets.style)
+    report_key = (
+        *(report_targets.format, [name for name, _ in report_targets.files]),
+        *(report_targets.style, report_targets.listing),
+    )
     key = check_cache.compute_key(paths, flags, report_key)
     cache_entry = check_cache.load_entry(folder, key, len(report_targets.files) + 1)
     if cache_entry is None:
@@ -71,7 +76,8 @@ def _check_with_cache(
         if result.limit_hits or any(found.rule in _RUN_SPECIFIC_RULES for found in result.findings):
             return report_result(result, run_settings, report_targets)
         cache_entry = check_cache.CacheEntry(
-            compute_exit_code(result, run_settings.fail_on), render_reports(result, report_targets)
+            compute_exit_code(result, run_settings.fail_on),
+            render_reports(result, report_targets.list_failures(run_settings.fail_on)),
         )
         if (
             check_cache.compute_key(paths, flags, report_key) == key
@@ -83,7 +89,7 @@ def _check_with_cache(
 
 def report_result(result: CheckResult, run_settings: RunSettings, report_targets: ReportTargets) -> int:
     """Print the result, and return the exit code. Raises LimitExceeded: if a limit left files unchecked."""
-    write_reports(result, report_targets)
+    write_reports(result, report_targets.list_failures(run_settings.fail_on))
     require_complete(result)
     return compute_exit_code(result, run_settings.fail_on)
 
@@ -105,9 +111,10 @@ def run_check(
     run_settings: RunSettings,
     stdin_filename: str = "",
     base_crs: BaseCrs | None = None,
+    kustomize: str = "",
     changed_files: Collection[str] | None = None,
 ) -> CheckResult:
-    """Check paths, or standard input if the path is ``-``.
+    """Check paths, standard input if the path is ``-``, or what the kustomization in a folder builds.
 
     ``base_crs`` are the CRs of the base revision, for rules about changes. ``changed_files`` are as for
     ``check_files``.
@@ -115,6 +122,9 @@ def run_check(
     if list(paths) == ["-"]:
         source = read_standard_input(stdin_filename)
         return check_sources([source], run_settings.settings, Loader(exclude=run_settings.exclude))
+    if kustomize:
+        loader = Loader(exclude=run_settings.exclude)
+        return check_sources([loader.load_build(kustomize)], run_settings.settings, loader)
     with show_progress() as progress_watch:
         reader = Loader(exclude=run_settings.exclude)
         return check_files(

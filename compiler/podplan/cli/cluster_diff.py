@@ -11,7 +11,7 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS, USAGE_ERROR
 from podplan.cli.output import describe_os_error, replace_file, write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
 from podplan.config.files import find_nearest_config, read_config
-from podplan.core.errors import UsageError
+from podplan.core.errors import NothingFound, UsageError
 from podplan.core.limits import MAX_FILE_BYTES
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
@@ -33,12 +33,13 @@ from podplan.tools.cluster_diff.kubectl_dump import (
 from podplan.tools.cluster_diff.observed_job import ClusterDiff, compute_cluster_diff
 from podplan.tools.cluster_diff.uid_suffix import remove_name_suffix
 from podplan.workspace.files import find_root, require_inside_repository, to_user_path
+from podplan.yaml import parse_yaml
 
 _STDIN = "-"
 
 
 def compare_with_dump(
-    paths: Sequence[str], dump: str, adopt: bool, format_: str, flags: Mapping[str, Any]
+    paths: Sequence[str], dump: str, job: str, adopt: bool, format_: str, flags: Mapping[str, Any]
 ) -> int:
     """Print the cluster diff, and write the options that adopt it if requested.
 
@@ -46,8 +47,12 @@ def compare_with_dump(
     """
     path = (*paths, ".")[0]
     file = "standard input" if dump == _STDIN else dump
-    jobs = _Jobs(dump, file)
-    made = load_job_plans(paths, frozenset({"profile", "cr"}), jobs.add, **flags)
+    content = _read_content(dump)
+    jobs = _Jobs(content, file, job)
+    standard_input = parse_yaml(content, "<stdin>") if _STDIN in paths and dump == _STDIN else None
+    made = load_job_plans(
+        paths, frozenset({"profile", "cr"}), jobs.add, standard_input=standard_input, **flags
+    )
     if made.code != CLEAN:
         return USAGE_ERROR
     settings = made.run_settings.settings
@@ -103,8 +108,8 @@ def compare_with_dump(
 class _Jobs:
     """Finds the jobs among the plans that a dump has objects of."""
 
-    def __init__(self, dump: str, file: str) -> None:
-        self._dump, self._file = dump, file
+    def __init__(self, content: bytes, file: str, job: str) -> None:
+        self._content, self._file, self._job = content, file, job
         self._objects: list[KubernetesObject] | None = None
         self._names: list[str] = []
         self._nameless = False
@@ -124,11 +129,13 @@ class _Jobs:
         self._nameless |= not plan.cr.data["metadata"].get("name")
         if self._nameless or self._failure is not None:
             return
+        if self._job not in ("", plan.cr.data["metadata"].get("name")):
+            return
         called = f"{plan.cr.data['kind']} {_get_job_name(plan.cr)}{_format_namespace(plan.cr)}"
         self._names.append(called)
         try:
             if self._objects is None:
-                self._objects = read_dump(_read_content(self._dump), self._file)
+                self._objects = read_dump(self._content, self._file)
             found = select_job_objects(self._objects, plan.cr, self._file)
         except UsageError as error:
             self._failure = error
@@ -145,12 +152,14 @@ class _Jobs:
         if self._failure is not None:
             raise self._failure
         if not self._names:
-            raise UsageError(f"{path}: no training job and no profile of one")
+            if self._job:
+                raise UsageError(f"{path}: no training job called {self._job} and no profile of one")
+            raise NothingFound(f"{path}: no training job and no profile of one")
         if len(self._there) == 1:
             return self._there[0][:2]
         if self._there:
             names = ", ".join(called for _, _, called in self._there)
-            raise UsageError(f"{self._file} holds objects of several jobs ({names}); keep those of one")
+            raise UsageError(f"{self._file} holds objects of several jobs ({names}); name one with --job")
         raise UsageError(f"{self._file} holds nothing of {', '.join(self._names)}")
 
 

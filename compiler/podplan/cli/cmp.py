@@ -37,7 +37,7 @@ from podplan.integrations.argocd.sync_options import require_sync_options
 from podplan.report.argocd import render
 from podplan.report.sanitization import escape_text
 from podplan.workspace import Loader
-from podplan.workspace.files import OutsideRoot, find_root, use_as_root
+from podplan.workspace.files import OutsideRoot, find_git_top, find_root, use_as_root
 
 WORKING_FOLDER = os.curdir
 DEFAULT_MEMORY_MIB = 768  # the sidecar has 1024, beyond which the kernel would kill it
@@ -274,9 +274,9 @@ def _resolve_settings(given_parameters: PluginParameters, **flags: Any) -> tuple
 def _find_root() -> str:
     """Return the top of the repository, or of the part of it that Argo CD copied."""
     folder = os.path.realpath(WORKING_FOLDER)
-    git_root = find_root(folder)
-    if git_root != folder:
-        return git_root
+    git_top = find_git_top(folder)
+    if git_top not in ("", folder):
+        return git_top
     return find_copy_root(folder, os.environ.get("ARGOCD_APP_SOURCE_PATH", ""))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 COMMANDS = {
     "check": "check",
     "render": "render",
@@ -28,3 +30,8 @@ COMMANDS = {
     "action": "action",
     "version": "version",
 }
+
+
+def asks_for_help(args: list[str]) -> bool:
+    """Whether the arguments are "help" or "help COMMAND", and no file of that name is meant."""
+    return args[:1] == ["help"] and not os.path.lexists("help")

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import click
 
-from podplan.cli.command_names import COMMANDS
+from podplan.cli.command_names import COMMANDS, asks_for_help
 from podplan.cli.exit_codes import CLEAN, SIGNAL_BASE, USAGE_ERROR
 from podplan.cli.help import HelpGroup
 from podplan.cli.output import print_message, write_stdout
@@ -63,13 +63,16 @@ class CommandGroup(HelpGroup):
         return super().shell_complete(ctx, incomplete) or complete_files(ctx, self.params[0], incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version"):
+        if asks_for_help(args):
+            args = [*args[1:], "--help"]
+        elif args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version", "-V"):
             args = ["check", *args]
         return super().parse_args(ctx, args)
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
 @click.option(
+    "-V",
     "--version",
     is_flag=True,
     is_eager=True,

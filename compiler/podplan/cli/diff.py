@@ -20,7 +20,7 @@ from podplan.cli.options import (
     resolve_run_settings,
 )
 from podplan.cli.output import print_message, write_stdout
-from podplan.cli.reporting import select_style
+from podplan.cli.reporting import color_options, select_style
 from podplan.cli.revision_checkout import (
     FILE_FLAGS,
     change_folder,
@@ -89,12 +89,7 @@ class _Here(Exception):
 )
 @click.option("--summary", is_flag=True, help="Print the impact and the jobs without the single changes.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there are differences.")
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    help="Colour of text output [auto].",
-)
+@color_options("Colour of text output [auto].")
 @input_options
 def command(
     paths: Sequence[str],
@@ -196,13 +191,24 @@ def _revisions(
                 after = _side(paths, flags, root, here, lambda path: relative_to_root(root, path) in present)
             for path, was, is_now in zip(paths, before.there, after.there, strict=True):
                 if not was and not is_now:
-                    raise PathNotFound(f"{path}: no such file or folder, before or after")
+                    hint = f"; to compare with {path}, write --base {path}" if _is_commit(root, path) else ""
+                    raise PathNotFound(f"{path}: no such file or folder, before or after{hint}")
             return _compare(before, after, level, names)
 
         try:
             return load_with_config_fallback(base, attempt, folder, root, base, head)
         except _Here as error:
             raise UsageError(str(error)) from None
+
+
+def _is_commit(root: str, name: str) -> bool:
+    """Whether a name that is no path is a revision."""
+    from podplan.workspace import revisions
+
+    try:
+        return bool(revisions.resolve_commit(root, name))
+    except UsageError:
+        return False
 
 
 def _checked_out(

@@ -10,7 +10,7 @@ import click
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import list_custom_policies
 from podplan.cli.output import write_stdout
-from podplan.cli.reporting import COLOR_CHOICES, select_style
+from podplan.cli.reporting import color_options, select_style
 from podplan.cli.shell_completion import complete_topics
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
@@ -28,9 +28,7 @@ CUSTOM_RULE_CODE = re.compile(r"VAP:.+|[A-Z]{2,12}[0-9]{3}|[a-z0-9-]+")
 @click.argument("topic", shell_complete=complete_topics)
 @click.option("--examples", is_flag=True, help="Print all examples of a rule.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
-@click.option(
-    "--color", type=click.Choice(COLOR_CHOICES), default="auto", help="Colour of text output [auto]."
-)
+@color_options("Colour of text output [auto].")
 def command(topic: str, examples: bool, format_: str, color: str) -> int:
     """Explain a rule (RES001, shm-missing) or a field (spec.shm, DeepSpeedJob.spec.config.slotsPerWorker).
 

@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import default_paths, resolve_run_settings
+from podplan.cli.options import default_paths, exclude_option, resolve_run_settings
 from podplan.cli.output import (
     print_message,
     replace_text,
@@ -18,7 +18,7 @@ from podplan.cli.output import (
     write_escaped_stdout,
     write_stdout,
 )
-from podplan.cli.reporting import COLOR_CHOICES, select_style
+from podplan.cli.reporting import color_options, select_style
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 from podplan.pipeline import PipelineSettings
@@ -46,16 +46,12 @@ from podplan.yaml import SourceFile
 @click.option(
     "--stdin-filename", metavar="FILE", default="", help="File name to report for standard input (-)."
 )
+@exclude_option()
 @click.option(
     "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
 )
 @click.option("--isolated", is_flag=True, help="Ignore configuration files.")
-@click.option(
-    "--color",
-    type=click.Choice(COLOR_CHOICES),
-    default="auto",
-    help="Colour of --diff [auto].",
-)
+@color_options("Colour of --diff [auto].")
 def command(
     paths: Sequence[str],
     check: bool,

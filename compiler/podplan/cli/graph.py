@@ -17,6 +17,7 @@ from podplan.core.typing import Any
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.tools.graph.model import Graph
 from podplan.tools.graph.picture import build_graph
+from podplan.tools.graph.variants import GraphFold
 
 PLAN_CATEGORIES = frozenset({"profile", "cr"})
 MERMAID_SUFFIXES = (".mmd", ".mermaid")
@@ -39,11 +40,12 @@ OTHER_FORMATS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".eps", ".dot
 def command(paths: Sequence[str], job: str, format_: str | None, output: str, **flags: Any) -> int:
     """Draw the Pods of jobs with their volumes, references and network connections.
 
-    Draws nothing if a job cannot be lowered. Several jobs are drawn one below the other. An output file
-    that ends with .mmd is written as Mermaid, any other as SVG, unless --format says otherwise. Values of
-    Secrets and variables are not drawn.
+    Draws nothing if a job cannot be lowered. Several jobs are drawn one below the other, and variants of a
+    profile that differ only in their names once, with their number. An output file that ends with .mmd is
+    written as Mermaid, any other as SVG, unless --format says otherwise; names of other picture formats are
+    refused. Values of Secrets and variables are not drawn.
     """
-    if format_ is None and output.lower().endswith(OTHER_FORMATS):
+    if output.lower().endswith(OTHER_FORMATS):
         raise UsageError(f"{output}: podplan graph writes SVG (.svg) or Mermaid (.mmd), and no other format")
     gallery = _Gallery(job)
     loaded = load_job_plans(paths, PLAN_CATEGORIES, gallery.add, **flags)
@@ -67,7 +69,7 @@ class _Gallery:
     def __init__(self, job: str) -> None:
         self._job = job
         self._names: dict[str, None] = {}
-        self._pictures: list[Graph] = []
+        self._fold = GraphFold()
         self._failure: LimitExceeded | None = None
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
@@ -78,7 +80,9 @@ class _Gallery:
         self._names[name] = None
         if self._job in ("", name) and self._failure is None:
             try:
-                self._pictures.append(build_graph(plan.cr, plan.replica_groups, plan.variant_id or ""))
+                variant = plan.variant_id or ""
+                graph = build_graph(plan.cr, plan.replica_groups, variant)
+                self._fold.add(graph, plan.item.doc.name, variant)
             except LimitExceeded as error:  # findings are reported first
                 self._failure = error.with_file(plan.item.doc.name)
 
@@ -89,13 +93,13 @@ class _Gallery:
         """
         if self._failure is not None:
             raise self._failure
-        if not self._pictures:
+        if self._fold.is_empty:
             from podplan.core.suggestions import suggest_phrase
 
             names = list(self._names)
             near = suggest_phrase(self._job, names)
             raise UsageError(f'no job "{self._job}" here{near}; there are {", ".join(names[:10])}')
-        return self._pictures
+        return self._fold.list_graphs()
 
 
 def _select_renderer(format_: str) -> Any:

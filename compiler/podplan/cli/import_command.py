@@ -12,7 +12,7 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.output import print_message, replace_file, write_escaped_stderr, write_stdout
 from podplan.cli.shell_completion import complete_files
-from podplan.core.errors import UsageError
+from podplan.core.errors import NothingFound, UsageError
 from podplan.core.findings import Diagnostic, Finding, Severity
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
@@ -34,10 +34,16 @@ MAX_SHOWN_ERRORS = 5
     "--output",
     metavar="FILE",
     default="",
-    help="Output file, which must not exist, instead of standard output.",
+    help="Output file or folder, which must not exist, instead of standard output.",
 )
 def command(file: str, output: str, **_: Any) -> int:
-    """Convert the CR in FILE into the shortest profile that renders to the same CR."""
+    """Convert the CR in FILE into the shortest profile that renders to the same CR.
+
+    If FILE is a folder, all CRs below it are converted into profiles in the folder -o, with bases for what
+    they have in common. Each profile is compiled again, and its CR is compared with the original.
+    """
+    if file != "-" and os.path.isdir(file):
+        return _import_folder(file, output)
     from podplan.tools.importer import import_cr
 
     source = read_standard_input() if file == "-" else _read(file)
@@ -73,14 +79,75 @@ def command(file: str, output: str, **_: Any) -> int:
     return CLEAN if len(texts) == len(documents) and not source.diagnostics else FINDINGS
 
 
+def _import_folder(folder: str, output: str) -> int:
+    """Import all CRs below a folder. Raises UsageError: without an output folder that can be created."""
+    from podplan.tools.importer import decompile_cr
+    from podplan.tools.importer.bases import ImportedJob, factor_bases
+
+    require_inside_repository(folder)
+    if not output:
+        raise UsageError(f"{folder} is a folder; name a folder for the profiles with -o DIR")
+    if os.path.exists(output):
+        raise UsageError(f"{output} exists already; podplan import does not overwrite it")
+    jobs: list[ImportedJob] = []
+    names: set[str] = set()
+    failed = 0
+    for source in load_files(expand_paths([folder])):
+        if isinstance(source, SkippedFile):
+            continue
+        for item in classify_documents(source):
+            if item.category != "cr":
+                continue
+            job = decompile_cr(item.doc)
+            errors = _list_cr_errors(item) or [
+                (_find_line(item.doc), one.message) for one in (() if job.profile else job.diagnostics)
+            ]
+            redact = build_document_redactor([item.doc]).redact_text
+            for line, message in errors[:MAX_SHOWN_ERRORS]:
+                write_escaped_stderr(f"{source.file}:{line}: {redact(message)}; it is not imported\n")
+            if errors:
+                failed += 1
+                continue
+            for problem in job.diagnostics:
+                write_escaped_stderr(f"{source.file}:{_find_line(item.doc)}: {redact(problem.message)}\n")
+            below = os.path.relpath(os.path.dirname(source.file) or os.curdir, folder)
+            place = "" if below == os.curdir else below.replace(os.sep, "/")
+            jobs.append(ImportedJob(_choose_file_name(place, job.cr, names), place, job))
+    if not jobs and not failed:
+        raise NothingFound(f"{folder}: no training job here, so nothing to import")
+    imported = factor_bases(jobs)
+    for path, text in imported.texts.items():
+        replace_file(os.path.join(output, path), text)
+    bases = len(imported.texts) - len(jobs)
+    refused = f"; {failed} not imported" if failed else ""
+    print_message(
+        f"{output}: {len(jobs)} profiles and {bases} bases, which {imported.with_base} profiles extend;"
+        f" all render to their CRs{refused}"
+    )
+    return FINDINGS if failed else CLEAN
+
+
+def _choose_file_name(place: str, cr: dict[str, Any], names: set[str]) -> str:
+    """Return a new path for the profile of a CR: the folder of the CR, and the name of the job."""
+    metadata = cr.get("metadata") or {}
+    stem = str(metadata.get("name") or metadata.get("generateName") or "job").strip("-./") or "job"
+    candidates = [stem, f"{metadata.get('namespace') or 'default'}-{stem}"]
+    candidates += [f"{stem}-{number}" for number in range(2, len(names) + 3)]
+    path = next(
+        path
+        for path in (f"{place}/{name}.yaml" if place else f"{name}.yaml" for name in candidates)
+        if path not in names and not path.startswith("bases/")
+    )
+    names.add(path)
+    return path
+
+
 def _read(file: str) -> SourceFile:
     """Read the file to import.
 
     Raises UsageError, PathNotFound: if it cannot be read. Raises OutsideRoot: if a link leads outside.
     """
     require_inside_repository(file)
-    if os.path.isdir(file):
-        raise UsageError(f"{file} is a folder; name the file with the training job")
     [found] = load_files(expand_paths([file]))
     if isinstance(found, SkippedFile):
         raise UsageError(f"{file}: {found.reason}")

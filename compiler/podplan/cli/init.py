@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -37,7 +38,6 @@ def command(folder: str, kind: str) -> int:
     from podplan import kubernetes
     from podplan.schema import catalog
     from podplan.schema.editor_schema import to_editor_schema
-    from podplan.workspace.files import is_in_repository
 
     existing = [name for name in STARTER_FILES if os.path.exists(os.path.join(folder, name))]
     if existing:
@@ -54,9 +54,8 @@ def command(folder: str, kind: str) -> int:
     for name, text in texts.items():
         replace_file(os.path.join(folder, name), text)
         write_escaped_stderr(f"wrote {os.path.join(folder, name)}\n")
-    if not is_in_repository(folder):
-        click.echo("run git init: podplan.toml holds for the whole git repository that it is in", err=True)
-    click.echo("next: podplan check; podplan lower -e dev jobs/resnet.yaml", err=True)
+    enter = "" if os.path.realpath(folder) == os.path.realpath(os.curdir) else f"cd {quote(folder)}; "
+    write_escaped_stderr(f"next: {enter}podplan check; podplan lower -e dev jobs/resnet.yaml\n")
     return 0
 
 

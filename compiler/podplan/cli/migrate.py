@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import default_paths, resolve_run_settings
+from podplan.cli.options import default_paths, exclude_option, resolve_run_settings
 from podplan.cli.output import (
     print_message,
     replace_text,
@@ -18,7 +18,7 @@ from podplan.cli.output import (
     write_escaped_stdout,
     write_stdout,
 )
-from podplan.cli.reporting import COLOR_CHOICES, select_style
+from podplan.cli.reporting import color_options, select_style
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 from podplan.report.fixes import render_redacted_diff
@@ -40,16 +40,12 @@ from podplan.yaml import SourceFile, parse_yaml
 )
 @click.option("--diff", is_flag=True, help="Print the changes without writing files.")
 @click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
+@exclude_option()
 @click.option(
     "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
 )
 @click.option("--isolated", is_flag=True, help="Ignore configuration files.")
-@click.option(
-    "--color",
-    type=click.Choice(COLOR_CHOICES),
-    default="auto",
-    help="Colour of --diff [auto].",
-)
+@color_options("Colour of --diff [auto].")
 def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: Any) -> int:
     """Replace outdated kinds, fields and values in CRs and profiles, and prove that the Pods stay the same.
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from podplan import kubernetes
 from podplan.cli.lint_config import build_lint_config
+from podplan.cli.output import write_escaped_stderr
 from podplan.cli.settings import Setting, resolve_settings
 from podplan.config import Config, load_config_file, load_config_for
+from podplan.config.files import list_unused_configs
 from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.lazy_regex import compile_lazily
@@ -41,7 +44,7 @@ class RunSettings(NamedTuple):
 
 
 def input_options(command: Command) -> Command:
-    """Add -e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated,
+    """Add -e, --set, --inventory, --exclude, --gitops, --k8s-version, --stdin-filename, --config, --isolated,
     --fail-on."""
     import click
 
@@ -72,6 +75,7 @@ def input_options(command: Command) -> Command:
                 default="",
                 help="ClusterInventory file [the nearest].",
             ),
+            exclude_option(),
             click.option(
                 "--gitops",
                 type=click.Choice(GITOPS_TOOLS),
@@ -105,6 +109,41 @@ def input_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def exclude_option() -> Callable[[Command], Command]:
+    """Return the decorator that adds --exclude."""
+    import click
+
+    return click.option(
+        "--exclude",
+        metavar="PATTERN",
+        multiple=True,
+        help="Shell pattern of paths and names to skip in folders; repeatable.",
+    )
+
+
+def kustomize_option(command: Command) -> Command:
+    """Add -k/--kustomize."""
+    import click
+
+    from podplan.cli.shell_completion import complete_files
+
+    return click.option(
+        "-k",
+        "--kustomize",
+        metavar="DIR",
+        shell_complete=complete_files,
+        default="",
+        help="Kustomization to build, with kustomize or kubectl, and to read instead of PATHS.",
+    )(command)
+
+
+def require_no_paths(paths: Sequence[str], kustomize: str) -> tuple[str, ...]:
+    """Return the paths, or the folder of -k. Raises UsageError: if both are given."""
+    if kustomize and paths:
+        raise UsageError("-k DIR replaces the paths; give one of them")
+    return (kustomize,) if kustomize else default_paths(paths)
 
 
 def lowering_options(command: Command) -> Command:
@@ -187,7 +226,17 @@ def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -
         return load_config_file(config_path)
     if isolated or not paths:
         return Config()
-    return load_config_for("." if paths[0] == "-" else paths[0])
+    paths = ["." if path == "-" else path for path in paths]
+    config = load_config_for(paths[0])
+    for message in list_unused_configs(paths, config.file):
+        _print_once(f"podplan: {message}\n")
+    return config
+
+
+@cache
+def _print_once(text: str) -> None:
+    """Print a message to standard error, once: the language server loads configurations again and again."""
+    write_escaped_stderr(text)
 
 
 def _parse_version(version: str) -> str:

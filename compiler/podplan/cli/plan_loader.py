@@ -30,10 +30,17 @@ class LoadedPlans(NamedTuple):
 
 
 def load_job_plans(
-    paths: Sequence[str], categories: frozenset[str], take: Take, prints_findings: bool = True, **flags: Any
+    paths: Sequence[str],
+    categories: frozenset[str],
+    take: Take,
+    *,
+    prints_findings: bool = True,
+    standard_input: SourceFile | None = None,
+    **flags: Any,
 ) -> LoadedPlans:
     """Pass the plans of the paths to ``take``, one by one; findings are printed to standard error.
 
+    ``standard_input`` is what "-" means, if it was read before.
     Policies are not applied: everything that the API server accepts can be rendered and lowered. With -e all
     the profile as written is not rendered, only its environments.
     """
@@ -47,9 +54,14 @@ def load_job_plans(
     unread: list[SkippedFile] = []
     jobs, fell_short = 0, False
 
+    loader = Loader(exclude=run_settings.exclude)
+
     def found() -> Iterator[SourceFile | SkippedFile]:
+        if kustomize := flags.get("kustomize", ""):
+            yield loader.load_build(kustomize)
+            return
         if list(paths) == ["-"]:
-            yield read_standard_input(flags["stdin_filename"])
+            yield standard_input or read_standard_input(flags["stdin_filename"])
             return
         for source in load_files(expand_paths(paths, run_settings.exclude, folders)):
             if isinstance(source, SkippedFile):
@@ -65,7 +77,7 @@ def load_job_plans(
             jobs += 1
             take(plan, settings)
 
-    result = gone_through(found(), settings, Loader(exclude=run_settings.exclude), categories, taken)
+    result = gone_through(found(), settings, loader, categories, taken)
     say_unread(folders, unread)
     code = compute_exit_code(result, run_settings.fail_on)
     if fell_short:

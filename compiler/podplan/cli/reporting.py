@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-from podplan.checker.check import CheckResult
+from podplan.checker.check import CheckResult, filter_result
+from podplan.checker.result import unlist_findings
 from podplan.cli.output import replace_file, write_stdout
 from podplan.core.errors import UsageError
+from podplan.core.findings import Severity
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import PLAIN, Style
@@ -36,12 +38,32 @@ FORMATS = (
 COLOR_CHOICES = ("auto", "always", "never")
 
 
+class Listing(NamedTuple):
+    """Which findings are listed.
+
+    ``text`` is the lowest severity that the formats for people list; they count the others. ``minimum`` is
+    that of all formats.
+    """
+
+    text: Severity = Severity.INFO
+    minimum: Severity = Severity.INFO
+
+
+LIST_ALL = Listing()
+
+
 class ReportTargets(NamedTuple):
     """What to print, and which report to write to which file."""
 
     format: str
     files: tuple[tuple[str, str], ...]
     style: Style
+    listing: Listing = Listing(text=Severity.WARNING)
+
+    def list_failures(self, fail_on: Severity | None) -> ReportTargets:
+        """Return the targets; findings that make the run fail are listed, whatever their severity is."""
+        lowest = self.listing.text if fail_on is None else min(self.listing.text, fail_on)
+        return self._replace(listing=self.listing._replace(text=lowest))
 
 
 def _complete_output(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -54,15 +76,25 @@ def _complete_output(ctx: click.Context, param: click.Parameter, incomplete: str
 
 
 def report_options(command: Command) -> Command:
-    """Add --format, --output, --statistics and --color."""
+    """Add --format, --output, --statistics, --show, --verbose, --quiet, --min-severity and --color."""
     import click
 
+    severities = click.Choice([str(severity) for severity in sorted(Severity, reverse=True)])
+    command = color_options("Colour of text output [auto].")(command)
     for option in (
         click.option(
-            "--color",
-            type=click.Choice(COLOR_CHOICES),
-            default="auto",
-            help="Colour of text output [auto].",
+            "--min-severity",
+            type=severities,
+            default=None,
+            help="Leave findings below this severity out of every format; the exit code stays the same.",
+        ),
+        click.option("-q", "--quiet", is_flag=True, help="Print findings without the summary."),
+        click.option("-v", "--verbose", is_flag=True, help="List infos, too: the same as --show info."),
+        click.option(
+            "--show",
+            type=severities,
+            default=None,
+            help="Lowest severity that text output lists; others are counted [warning].",
         ),
         click.option(
             "--statistics",
@@ -89,10 +121,49 @@ def report_options(command: Command) -> Command:
     return command
 
 
-def parse_report_flags(format_: str, outputs: Sequence[str], statistics: bool, color: str) -> ReportTargets:
+def color_options(help_text: str) -> Callable[[Command], Command]:
+    """Add --color with a help text, and --no-color."""
+    import click
+
+    def remember(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        ctx.meta["podplan.no-color"] = value
+
+    def choose(ctx: click.Context, _param: click.Parameter, value: str) -> str:
+        return "never" if ctx.meta.get("podplan.no-color") else value
+
+    def decorate(command: Command) -> Command:
+        no_color = click.option(
+            "--no-color",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=remember,
+            help="The same as --color never.",
+        )
+        color = click.option(
+            "--color", type=click.Choice(COLOR_CHOICES), default="auto", callback=choose, help=help_text
+        )
+        return color(no_color(command))
+
+    return decorate
+
+
+def parse_report_flags(
+    format_: str,
+    outputs: Sequence[str],
+    statistics: bool,
+    color: str,
+    show: str | None = None,
+    verbose: bool = False,
+    quiet: bool = False,
+    min_severity: str | None = None,
+) -> ReportTargets:
     """Parse the flags. Raises UsageError: for an output that is not FORMAT=FILE."""
     files = tuple(_parse_output(text) for text in outputs)
-    return ReportTargets("statistics" if statistics else format_, files, select_style(color, os.environ))
+    minimum = Severity[min_severity.upper()] if min_severity else Severity.INFO
+    shown = Severity.INFO if verbose else Severity[show.upper()] if show else Severity.WARNING
+    style = select_style(color, os.environ)._replace(has_summary=not quiet)
+    return ReportTargets("statistics" if statistics else format_, files, style, Listing(shown, minimum))
 
 
 def write_reports(result: CheckResult, targets: ReportTargets) -> None:
@@ -102,8 +173,11 @@ def write_reports(result: CheckResult, targets: ReportTargets) -> None:
 
 def render_reports(result: CheckResult, targets: ReportTargets) -> tuple[str, ...]:
     """Render the text for each file, and last the printed one."""
-    file_reports = (render_report(result, format_) for format_, _ in targets.files)
-    return (*file_reports, render_report(result, targets.format, targets.style))
+    minimum = targets.listing.minimum
+    if minimum is not Severity.INFO:
+        result = filter_result(result, lambda found: found.severity >= minimum)
+    file_reports = (render_report(result, format_, listing=targets.listing) for format_, _ in targets.files)
+    return (*file_reports, render_report(result, targets.format, targets.style, targets.listing))
 
 
 def write_report_texts(report_texts: tuple[str, ...], targets: ReportTargets) -> None:
@@ -113,10 +187,14 @@ def write_report_texts(report_texts: tuple[str, ...], targets: ReportTargets) ->
     write_stdout(report_texts[-1])
 
 
-def render_report(result: CheckResult, format_: str, style: Style = PLAIN) -> str:
+def render_report(
+    result: CheckResult, format_: str, style: Style = PLAIN, listing: Listing = LIST_ALL
+) -> str:
     """Render a result in a format."""
     render: Callable[..., str] = import_module(f"podplan.report.{format_}").render
-    return escape_workflow_commands(render(result, style)) if format_ in STYLED_FORMATS else render(result)
+    if format_ not in STYLED_FORMATS:
+        return render(result)
+    return escape_workflow_commands(render(unlist_findings(result, listing.text), style))
 
 
 def select_style(color: str, environment: Mapping[str, str]) -> Style:

@@ -8,7 +8,7 @@ import click
 
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import list_custom_policies
-from podplan.cli.output import write_stdout
+from podplan.cli.output import print_message, write_stdout
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
 from podplan.core.suggestions import suggest_or_list
@@ -21,6 +21,12 @@ from podplan.lint.registry import load_builtin_policies, load_policy_documents
 from podplan.report.json import encode_json
 from podplan.report.sanitization import escape_text, escape_workflow_commands
 
+# What a rule may need besides the job, and what to do so that it is applied.
+NEEDED_INPUTS = {
+    "inventory": "these rules compare jobs with a ClusterInventory: write one in the repository (podplan"
+    " explain ClusterInventory describes it), or name it with --inventory FILE",
+    "base": "these rules compare with another revision: check with --base, --changed-since or --new-since",
+}
 CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan are exported"
 
 
@@ -38,6 +44,11 @@ CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan a
     help="List the rules for this kind of job, and why the others do not apply.",
 )
 @click.option(
+    "--needs",
+    type=click.Choice(list(NEEDED_INPUTS)),
+    help="List only the rules that are not applied without an inventory or a base revision.",
+)
+@click.option(
     "--k8s-version",
     default=DEFAULT_VERSION,
     help="Kubernetes version of the cluster that will enforce the exported policies.",
@@ -47,7 +58,13 @@ CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan a
 )
 @click.option("--isolated", is_flag=True, help="Ignore configuration files, and so custom policies.")
 def command(
-    format_: str, export: str | None, kind: str, k8s_version: str, config: str, isolated: bool
+    format_: str,
+    export: str | None,
+    kind: str,
+    needs: str | None,
+    k8s_version: str,
+    config: str,
+    isolated: bool,
 ) -> int:
     """List all rules, including custom policies, or export the rules that a cluster can enforce.
 
@@ -65,6 +82,8 @@ def command(
         )
     if kind and (export or format_ == "md"):
         raise UsageError("--kind works with --format text or json, and without --export")
+    if needs and (kind or export or format_ == "md"):
+        raise UsageError("--needs works with --format text or json, and without --export and --kind")
     if kind:
         _list_rules_of_kind(kind, format_, k8s_version, list_custom_policies(config, isolated))
     elif export:
@@ -80,18 +99,20 @@ def command(
             click.echo(f"not exported: {len(export_obstacles)} rules; rules --format json says why", err=True)
         write_stdout(emit_documents(export_vap(load_builtin_policies(), k8s_version)))
     elif format_ == "json":
-        rows = _list_rules(k8s_version, list_custom_policies(config, isolated))
+        rows = _list_rules(k8s_version, list_custom_policies(config, isolated), needs)
         write_stdout(encode_json({"format": 1, "rules": rows}, indent=2) + "\n")
     elif format_ == "md":
         from podplan.report.rule_page import render_rules_table
 
         write_stdout(render_rules_table(load_policy_documents(), list(BUILTIN_RULES.values())))
     else:
-        rows = _list_rules(k8s_version, list_custom_policies(config, isolated))
+        rows = _list_rules(k8s_version, list_custom_policies(config, isolated), needs)
         widths = max(9, *(len(row["code"]) for row in rows)), max(len(row["name"]) for row in rows)
         write_stdout(
             escape_workflow_commands("".join(f"{escape_text(_format_rule(row, *widths))}\n" for row in rows))
         )
+        if needs:
+            print_message(NEEDED_INPUTS[needs])
     return 0
 
 
@@ -132,8 +153,10 @@ def _format_rule(row: dict[str, Any], code: int, name: int) -> str:
     return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}{needs}"
 
 
-def _list_rules(version: str, custom_policies: Sequence[Policy]) -> list[dict[str, Any]]:
-    """Return all rules, policies first, each as a mapping."""
+def _list_rules(
+    version: str, custom_policies: Sequence[Policy], needs: str | None = None
+) -> list[dict[str, Any]]:
+    """Return all rules, policies first, each as a mapping; with ``needs`` only those that need the input."""
     from podplan.lint.vap_export import find_export_obstacles
 
     export_obstacles = find_export_obstacles(load_builtin_policies(), version) | {
@@ -177,4 +200,5 @@ def _list_rules(version: str, custom_policies: Sequence[Policy]) -> list[dict[st
         }
         for rule in BUILTIN_RULES.values()
     ]
-    return policies + builtin
+    rows = policies + builtin
+    return [row for row in rows if needs is None or needs in row["needs"]]

@@ -36,7 +36,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 LIST_KEYS = ("select", "extend-select", "ignore")
 # Flags that add to the configuration; any other flag replaces it.
-ADDITIVE_KEYS = ("extend-select", "gitops", "ignore", "severity")
+ADDITIVE_KEYS = ("exclude", "extend-select", "gitops", "ignore", "severity")
 
 
 class Setting(NamedTuple):
@@ -86,6 +86,8 @@ def _convert_flag(key: str, flag_value: Any) -> Any:
     """Return the value of a flag, in the form of the configuration."""
     if key == "gitops":
         return {"tool": flag_value}
+    if key == "exclude":
+        return tuple(flag_value)
     return (
         _split_words(flag_value)
         if key in LIST_KEYS

@@ -23,12 +23,19 @@ OTHER_STATES = ("running", "succeeded", "failed", "pending", "creating", "unknow
 
 
 @click.command("status", cls=HelpCommand, without_effect=("--fail-on",))
-@click.argument("file", shell_complete=complete_files)
+@click.argument("file", required=False, default="", shell_complete=complete_files)
 @click.option(
     "--pods",
     metavar="STATE",
     default="",
     help="Pod states: output of kubectl get pods -o yaml, or lines such as worker-3: 137.",
+)
+@click.option(
+    "--from",
+    "dump",
+    metavar="DUMP",
+    default="",
+    help="Instead of FILE and --pods: output of kubectl get JOBS,pods -o yaml, with the CR and its Pods.",
 )
 @click.option(
     "--pod",
@@ -57,6 +64,7 @@ OTHER_STATES = ("running", "succeeded", "failed", "pending", "creating", "unknow
 def command(
     file: str,
     pods: str,
+    dump: str,
     pod_flags: Sequence[str],
     others: str,
     job: str,
@@ -67,18 +75,32 @@ def command(
     """Predict the status of a job and the next actions of its controller for given Pod states.
 
     FILE is a CR or a profile. STATE is the output of kubectl get pods -o yaml, or lines such as "worker-3:
-    137" (what happens if worker-3 exits with 137?). The printed status includes the restarts and the
-    clean-up of the controller. The exit code is 0 whatever the status of the job.
+    137" (what happens if worker-3 exits with 137?). Pods of other owners are passed over. The printed status
+    includes the restarts and the clean-up of the controller. The exit code is 0 whatever the status of the
+    job.
     """
+    if dump and (file or pods):
+        raise UsageError("--from replaces FILE and --pods")
+    if not (file or dump):
+        raise UsageError("name FILE, or --from DUMP")
     if file == pods == "-":
         raise UsageError("FILE and STATE cannot both be standard input")
+    file, pods = file or dump, pods or dump
+    source = _read_states(pods) if pods else None
     choice = _Choice(job)
     flags_of_all = {**flags, "fail_on": "never", "resumed": True}
-    loaded = load_job_plans([file], frozenset({"profile", "cr"}), choice.add, **flags_of_all)
+    standard_input = source if dump == "-" else None
+    loaded = load_job_plans(
+        [file], frozenset({"profile", "cr"}), choice.add, standard_input=standard_input, **flags_of_all
+    )
     if loaded.code != CLEAN:
         return loaded.code
     if not loaded.jobs:
-        print_message("no JobProfile and no training job here, so no status")
+        print_message(
+            f"{dump} has no training job; add its kind to the kinds that kubectl gets"
+            if dump
+            else "no JobProfile and no training job here, so no status"
+        )
         return NO_INPUT
     plan = choice.one(file)
     from podplan.report import status as reporting
@@ -96,11 +118,12 @@ def command(
     options = loaded.run_settings.settings.lowering_options._replace(resumed=flags["resumed"])
     expected = list_replicas(plan.replica_groups, others.capitalize())
     job_state = build_observed_job(plan.cr.data, expected, options, elapsed)
-    source = _read_states(pods) if pods else None
     owner_label = job_state.kind_spec.owner_label
     replicas_seen = apply_declared_states(
         job_state.name, plan.replica_groups, expected, source, pod_flags, owner_label
     )
+    if pods and not any(one.is_declared for one in replicas_seen):
+        print_message(f"{pods} has no Pod of {job_state.name}; all are taken to be {others.capitalize()}")
     render = {"text": reporting.render_text, "json": reporting.render_json, "yaml": reporting.render_yaml}[
         format_
     ]

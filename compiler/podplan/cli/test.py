@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
+from podplan.cli.options import RunSettings, default_paths, exclude_option, resolve_run_settings
 from podplan.cli.output import print_message, replace_file, say_unread, write_escaped_stdout, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.core.builtin_rules import BUILTIN_RULES
@@ -33,6 +33,7 @@ from podplan.workspace.files import expand_paths
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
 @click.option("--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against.")
+@exclude_option()
 @click.option(
     "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
 )

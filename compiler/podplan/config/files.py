@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from podplan.config.plain import parse_plain_toml
 from podplan.core.errors import UsageError
@@ -10,16 +11,18 @@ from podplan.core.findings import Path
 from podplan.core.limits import MAX_EXTENDS_DEPTH, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any, NamedTuple
 from podplan.workspace.files import (
+    CONFIG_NAMES,
+    PYPROJECT,
     OutsideRoot,
     find_root,
+    iter_ancestors,
+    iter_configs,
     read_inside_root,
     require_inside_repository,
     to_user_path,
 )
 from podplan.yaml.conflicts import find_conflict
 
-CONFIG_NAMES = ("podplan.toml", ".podplan.toml")
-PYPROJECT = "pyproject.toml"
 MAX_CONFIG_BYTES = 256 * 1024
 MAX_NESTING = 20
 MAX_LINE_DOTS = 256  # dots in a line; tomllib needs time and memory quadratic in the parts of a key
@@ -63,6 +66,43 @@ def find_nearest_config(path: str) -> ConfigFile | None:
         if folder == top or os.path.dirname(folder) == folder:
             return None
         folder = os.path.dirname(folder)
+
+
+def list_unused_configs(paths: Sequence[str], used_file: str) -> list[str]:
+    """Return messages about the configurations that a user may expect to apply, and that do not.
+
+    The configuration of the first path holds for all. ``used_file`` is its path as shown to users, or "".
+    """
+    messages: dict[str, str] = {}
+    used = os.path.realpath(used_file) if used_file else ""
+    first_root = find_root(paths[0])
+    for path in dict.fromkeys((*(_folder_of(path) for path in paths), os.path.realpath(os.curdir))):
+        for number, candidate in enumerate(_list_nearest_configs(path)):
+            if os.path.realpath(candidate) == used:
+                continue
+            if number:
+                reason = "there is another configuration in its folder, which takes precedence"
+            elif used:
+                reason = f"{used_file} is the configuration of the first path, which holds for all"
+            else:
+                reason = f"the first path is in {first_root}, which has no configuration above that path"
+            messages.setdefault(candidate, f"{to_user_path(candidate, used_file)} is not used: {reason}")
+    return list(messages.values())
+
+
+def _folder_of(path: str) -> str:
+    return os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
+
+
+def _list_nearest_configs(folder: str) -> list[str]:
+    """Return the configurations in the nearest folder with any, up to the root of ``folder``."""
+    root = find_root(folder)
+    for ancestor in iter_ancestors(folder):
+        if configs := list(iter_configs(ancestor)):
+            return configs
+        if ancestor == root:
+            break
+    return []
 
 
 def read_config(file: str) -> ConfigFile:

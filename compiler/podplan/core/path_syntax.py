@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 
 # Keys that identify a list entry, in order of preference.
 ENTRY_NAME_KEYS = ("name", "type", "mountPath", "containerPort", "port", "key")
 _STEP_PATTERN = compile_lazily(r"\.?([^.\[\]\"]+)|\.?\"([^\"]*)\"|\[\"([^\"]*)\"\]|\[([^\]]*)\]")
+
+MAX_CHOICES = 20  # entries of a list in a message
 
 
 class FieldNotFound(Exception):
@@ -22,18 +24,39 @@ def resolve_path(data: Any, text: str) -> Path:
     """Resolve ``text`` to a path in ``data``.
 
     Steps are keys after dots, ``["a.key"]``, indexes in brackets, or the name of a list entry in brackets.
+    Except in a JSON Pointer, the step of a list may be missing where one entry has the next step.
     Raises FieldNotFound: if the path does not exist.
     """
     path: Path = ()
     value = data
-    for step in split_pointer(text) if text.startswith("/") else split_steps(text):
+    is_pointer = text.startswith("/")
+    for step in split_pointer(text) if is_pointer else split_steps(text):
         key = find_step(value, step)
+        if key is None and not is_pointer and (index := _find_implied_entry(data, path, step)) is not None:
+            path, value = (*path, index), value[index]
+            key = find_step(value, step)
         if key is None:
             where = format_path(data, path) or "the top"
             raise FieldNotFound(f'"{step}" is not at {where}; there is {_describe_children(value)}')
         value = value[key]
         path = (*path, key)
     return path
+
+
+def _find_implied_entry(data: Any, path: Path, step: str) -> int | None:
+    """Return the index of the only entry of a list that has a step.
+
+    Raises FieldNotFound: if several have it.
+    """
+    entries = value_at(data, path)
+    if not isinstance(entries, list):
+        return None
+    indexes = [at for at, entry in enumerate(entries) if isinstance(entry, dict) and step in entry]
+    if len(indexes) > 1:
+        where = format_path(data, path) or "the top"
+        choices = ", ".join(f"[{_format_entry(entries, at, {})}]" for at in indexes[:MAX_CHOICES])
+        raise FieldNotFound(f'{len(indexes)} entries of {where} have "{step}"; name one: {choices}')
+    return indexes[0] if indexes else None
 
 
 EntryNameCounts = dict[tuple[int, str], Counter[str]]
@@ -122,7 +145,7 @@ def _describe_children(value: Any) -> str:
         return ", ".join(map(str, value)) or "an empty mapping"
     if isinstance(value, list):
         return f"a list of {len(value)}: " + ", ".join(
-            _format_entry(value, i, {}) for i in range(min(len(value), 20))
+            _format_entry(value, i, {}) for i in range(min(len(value), MAX_CHOICES))
         )
     return f"only a {type(value).__name__}"
 

@@ -138,6 +138,7 @@ JOBSET = Family(
     "jobset.x-k8s.io",
     "v1alpha2",
     {"JobSet": "podplan.kinds.jobset.job_set"},
+    unchecked=("Configuration",),  # of the controller itself
     behavior_modules=("podplan.kinds.jobset.behaviors",),
     operator_versions=("0.12", "0.11", "0.10"),
     not_compiled=("JobSet",),

@@ -98,6 +98,7 @@ def enforce_standard(policies: Iterable[Policy], standard: str) -> tuple[Policy,
     return tuple(
         policy._replace(
             rule=policy.rule._replace(severity=Severity.ERROR),
+            preset=PRESETS[0],
             params={**policy.params, "enforced": level, **({"version": version} if version else {})},
         )
         if policy.body == "pod-security" and policy.params.get("level") in enforced_levels

@@ -65,6 +65,7 @@ _VALUE = compile_lazily(
 _VALUE_TERMINATORS = ";,&|)}]"
 # Values of options that are paths or references, which a policy does not report in a command line.
 _REFERENCE = compile_lazily(r"~.*|\.{1,2}/.*|@.*|(?:id|src|env|file|vault|arn)[:=].*", re.DOTALL)
+_SECRET_NAME = compile_lazily(r"(?:[a-z0-9]+-)+secrets?")
 _MAX_JSON_LENGTH = 1_000_000  # characters of a text that is parsed as JSON
 
 # Fields whose keys are names of variables instead of fields.
@@ -343,10 +344,15 @@ def find_command_secrets(words: Sequence[str]) -> Iterator[Exposure]:
     """Yield the words of a command line that certainly contain a secret as text, each once."""
     of_options = set(_iter_option_values(words))
     for number, word in enumerate(words):
-        if number in of_options and not _REFERENCE.fullmatch(word):
+        if number in of_options and not _REFERENCE.fullmatch(word) and not _is_secret_name(words, number):
             yield Exposure(number, f"the value of {words[number - 1]}", (0, len(word)))
         elif found := next((one for one in _text_secrets(word) if one.what), None):
             yield Exposure(number, found.what, (found.start, found.end))
+
+
+def _is_secret_name(words: Sequence[str], number: int) -> bool:
+    """Whether a word is the name of a Secret of Kubernetes, as in ``--secret admission-secret``."""
+    return words[number - 1] == "--secret" and _SECRET_NAME.fullmatch(words[number]) is not None
 
 
 def _text_secrets(text: str) -> Iterator[_TextSecret]:

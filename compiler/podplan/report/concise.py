@@ -7,20 +7,20 @@ from podplan.core.findings import Finding
 from podplan.report.sanitization import escape_text, truncate_text
 from podplan.report.summary import format_summary
 from podplan.report.terminal_style import BOLD, PLAIN, SEVERITY_STYLES, Style
+from podplan.report.users import format_users
 
 
 def render(result: CheckResult, style: Style = PLAIN) -> str:
     """Render a line for each finding, and the summary."""
-    return (
-        "\n".join(
-            [*(_format_finding_line(found, style) for found in result.findings), format_summary(result)]
-        )
-        + "\n"
-    )
+    summary = [format_summary(result, with_hints=True)] if style.has_summary else []
+    lines = [*(_format_finding_line(found, style) for found in result.findings), *summary]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _format_finding_line(finding: Finding, style: Style) -> str:
     location = finding.location
     location_text = style.paint(escape_text(f"{location.file}:{location.line}:{location.column}:"), BOLD)
     severity = style.paint(f"{finding.severity} {finding.rule}", SEVERITY_STYLES[finding.severity])
-    return f"{location_text} {severity} {escape_text(truncate_text(finding.message))}"
+    users = format_users(finding)
+    suffix = f" ({escape_text(users)})" if users else ""
+    return f"{location_text} {severity} {escape_text(truncate_text(finding.message))}{suffix}"

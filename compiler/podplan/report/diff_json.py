@@ -89,9 +89,16 @@ def _build_job(job: JobChange) -> dict[str, Any]:
         "isJob": job.is_job,
         "pods": _build_count(job.pods),
         "gpus": _build_count(job.gpus),
+        "gpuHours": _build_hours(job.gpu_seconds),
         "reasons": [_build_effect(effect) for effect in job.effects],
         "findings": [_build_finding(found) for found in job.findings],
     }
+
+
+def _build_hours(gpu_seconds: Count | None) -> dict[str, float] | None:
+    if gpu_seconds is None:
+        return None
+    return {"before": gpu_seconds.before / 3600, "after": gpu_seconds.after / 3600}
 
 
 def _build_effect(effect: FieldEffect) -> dict[str, Any]:

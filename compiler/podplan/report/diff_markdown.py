@@ -16,8 +16,9 @@ ACTION_MARKS = {
     "broken": "❌",
     "created": "🟢",
     "removed": "🔴",
-    "re-run": "🔁",
-    "in place": "🟡",
+    "re-create": "🔁",
+    "renamed": "🔁",
+    "on merge": "🟡",
     "relabel": "🏷️",
     "mended": "✅",
     "same CR": "⚪",
@@ -32,6 +33,8 @@ def render(diff: Diff, max_length: int = MAX_CHARACTERS) -> str:
         text += f"{words.NO_CHANGE_TEXT}\n"
     else:
         text += f"**{escape_markdown(words.format_impact(diff))}**\n"
+        if sentence := words.format_recreation(diff):
+            text += f"\n{escape_markdown(sentence)}\n"
         queues = words.select_queues(diff)
         text += "".join(f"\n- queue {escape_markdown(words.format_queue(queue))}" for queue in queues) + (
             "\n" if queues else ""

@@ -13,7 +13,12 @@ from podplan.tools.diff.model import Diff, Difference
 
 LINE_WIDTH = 80  # within which a change is written on one line
 GREEN = "32"
-_COLOURS = {"created": GREEN, "mended": GREEN, "removed": RED, "broken": RED, "re-run": YELLOW}
+_COLOURS = {
+    **dict.fromkeys(("created", "mended"), GREEN),
+    **dict.fromkeys(("removed", "broken"), RED),
+    **dict.fromkeys(("re-create", "renamed"), YELLOW),
+}
+_JOB_INDENT = 12  # columns of a sign and an action
 
 
 def render(diff: Diff, style: Style = PLAIN) -> str:
@@ -23,6 +28,8 @@ def render(diff: Diff, style: Style = PLAIN) -> str:
         parts.append(words.NO_CHANGE_TEXT)
     else:
         impact_lines = _wrap_sentence(f"impact  {words.format_impact(diff)}", 8)
+        if sentence := words.format_recreation(diff):
+            impact_lines += _wrap_sentence(f"{' ' * 8}{sentence}", 8)
         for queue in words.select_queues(diff):
             impact_lines += _wrap_sentence(f"queue   {words.format_queue(queue)}", 8)
         parts.append("\n".join(impact_lines))
@@ -42,16 +49,18 @@ def _render_jobs(diff: Diff, style: Style) -> list[str]:
         count_prefix = f"{job_count} " if job_count > 1 else ""
         kind = words.pluralize(group.first.kind, job_count)
         head, *continuation = _wrap_sentence(
-            f"{words.ACTION_SIGNS[action]} {action:9}{count_prefix}{kind} {words.format_list(group.names)}",
-            11,
+            f"{words.ACTION_SIGNS[action]} {action:{_JOB_INDENT - 2}}"
+            f"{count_prefix}{kind} {words.format_list(group.names)}",
+            _JOB_INDENT,
         )
-        lines += [style.paint(head[:11], _COLOURS.get(action, BLUE)) + head[11:], *continuation]
+        colour = _COLOURS.get(action, BLUE)
+        lines += [style.paint(head[:_JOB_INDENT], colour) + head[_JOB_INDENT:], *continuation]
         size = words.format_sizes(group)
-        file_line = f"{' ' * 11}{words.format_list(group.files)}" + (f": {size}" if size else "")
+        file_line = f"{' ' * _JOB_INDENT}{words.format_list(group.files)}" + (f": {size}" if size else "")
         fields = words.format_changed_fields(group)
-        lines += _wrap_sentence(file_line + (f"; {fields}" if fields else ""), 13)
+        lines += _wrap_sentence(file_line + (f"; {fields}" if fields else ""), _JOB_INDENT + 2)
         for error in words.format_errors(group):
-            lines += _wrap_sentence(" " * 11 + error, 13)
+            lines += _wrap_sentence(" " * _JOB_INDENT + error, _JOB_INDENT + 2)
     reason_lines = [
         line for reason in words.explain_effects(groups) for line in _wrap_sentence(f"why     {reason}", 8)
     ]

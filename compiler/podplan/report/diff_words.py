@@ -18,17 +18,20 @@ MAX_GROUPS = 12
 ACTION_SIGNS = {
     "created": "+",
     "removed": "-",
-    "re-run": "!",
-    "in place": "~",
+    "re-create": "!",
+    "renamed": "!",
+    "on merge": "~",
     "relabel": "~",
     "same CR": "=",
     "changed": "~",
     "broken": "x",
     "mended": "o",
 }
-EFFECT_NAMES = {"re-run": "re-run", "in-place": "in place", "none": "relabel", None: "same CR"}
-_OUTCOME_FIELDS = ("created", "removed", "rerun", "changed", "relabelled", "broken", "mended")
-_OUTCOME_WORDS = {"rerun": "to re-run", "changed": "changed in place"}
+EFFECT_NAMES = {"re-run": "re-create", "in-place": "on merge", "none": "relabel", None: "same CR"}
+_ACTION_ORDER = (
+    *("broken", "created", "removed", "re-create", "renamed", "on merge", "relabel", "mended", "same CR"),
+    "changed",
+)
 NO_CHANGE_TEXT = "no change: both sides make the same objects"
 
 
@@ -41,6 +44,7 @@ class JobGroup(NamedTuple):
     effects: tuple[FieldEffect, ...]
     pods: Count
     gpus: Count
+    gpu_seconds: Count | None
 
 
 def format_title(diff: Diff) -> str:
@@ -49,15 +53,52 @@ def format_title(diff: Diff) -> str:
 
 
 def format_impact(diff: Diff) -> str:
-    """Format the impact on one line: "+8 GPUs (8 → 16), +1 Pod (1 → 2); 1 created, 12 to re-run"."""
+    """Format the impact on one line: "+8 GPUs (8 → 16), +1 Pod (1 → 2); 1 created, 12 need re-creation"."""
     impact = diff.impact
-    jobs = [
-        f"{number} {_OUTCOME_WORDS.get(name, name)}"
-        for name in _OUTCOME_FIELDS
-        if (number := getattr(impact, name))
-    ]
     sums = ", ".join([_format_total(impact.gpus, "GPU"), _format_total(impact.pods, "Pod")])
-    return f"{sums}; {', '.join(jobs) or 'no job changes'}"
+    return f"{sums}; {', '.join(_format_outcomes(diff)) or 'no job changes'}"
+
+
+def _format_outcomes(diff: Diff) -> list[str]:
+    """Format the number of jobs by outcome; those that keep running unchanged come last."""
+    impact = diff.impact
+    renamed = sum(bool(job.was) and job.is_job for job in diff.jobs)
+    kept = impact.rerun - renamed
+    number_by_words = {
+        "created": impact.created,
+        "removed": impact.removed,
+        "renamed": renamed,
+        f"{'applies' if impact.changed == 1 else 'apply'} on merge": impact.changed,
+        "relabelled": impact.relabelled,
+        "broken": impact.broken,
+        "mended": impact.mended,
+        f"{'needs' if kept == 1 else 'need'} re-creation": kept,
+    }
+    return [f"{number} {words}" for words, number in number_by_words.items() if number]
+
+
+def format_recreation(diff: Diff) -> str:
+    """Format what jobs that need re-creation do until then, and the GPUs of the merge; "" without any.
+
+    Such as "until then the running job keeps what it has: +8 GPUs on merge, -4 only after re-creation".
+    """
+    jobs = [job for job in diff.jobs if name_action(job) == "re-create"]
+    if not jobs:
+        return ""
+    keeps = "job keeps what it has" if len(jobs) == 1 else "jobs keep what they have"
+    text = f"until then the running {keeps}"
+    later = sum(job.gpus.more for job in jobs)
+    now = diff.impact.gpus.more - later
+    split = f": {now:+} GPU{'' if abs(now) == 1 else 's'} on merge, {later:+} only after re-creation"
+    return text + (split if later else "")
+
+
+def format_gpu_hours(gpu_seconds: Count) -> str:
+    """Format GPUs × deadline: "at most 768 GPU-hours", "at most 768 → 1,536 GPU-hours"; "" if both are 0."""
+    before, after = (f"{seconds / 3600:,.1f}".removesuffix(".0") for seconds in gpu_seconds)
+    if not any(gpu_seconds):
+        return ""
+    return f"at most {after if before == after else f'{before} → {after}'} GPU-hours"
 
 
 def _format_total(count: Count, noun: str) -> str:
@@ -107,7 +148,9 @@ def select_queues(diff: Diff) -> list[Queue]:
 
 def name_action(change: JobChange) -> str:
     """Return the action on a job, in a word or two."""
-    return EFFECT_NAMES[change.effect] if change.what == "changed" and change.is_job else change.what
+    if change.what != "changed" or not change.is_job:
+        return change.what
+    return "renamed" if change.was else EFFECT_NAMES[change.effect]
 
 
 def group_jobs(diff: Diff) -> list[JobGroup]:
@@ -118,7 +161,18 @@ def group_jobs(diff: Diff) -> list[JobGroup]:
     groups = _group_by_outcome(diff, by_file=True)
     if len(groups) > MAX_GROUPS:
         groups = _group_by_outcome(diff, by_file=False)
-    order = ("broken", "created", "removed", "re-run", "in place", "relabel", "mended", "same CR", "changed")
+    order = (
+        "broken",
+        "created",
+        "removed",
+        "re-create",
+        "renamed",
+        "on merge",
+        "relabel",
+        "mended",
+        "same CR",
+        "changed",
+    )
     return sorted(groups, key=lambda group: (not group.first.is_job, order.index(name_action(group.first))))
 
 
@@ -148,7 +202,16 @@ def _build_group(members: Sequence[tuple[JobChange, str]]) -> JobGroup:
         tuple(effect for job in jobs for effect in job.effects),
         Count(sum(job.pods.before for job in jobs), sum(job.pods.after for job in jobs)),
         Count(sum(job.gpus.before for job in jobs), sum(job.gpus.after for job in jobs)),
+        _sum_gpu_seconds(jobs),
     )
+
+
+def _sum_gpu_seconds(jobs: Sequence[JobChange]) -> Count | None:
+    """Return GPUs × deadline of all jobs; None if a job with GPUs has no deadline."""
+    known = [job.gpu_seconds for job in jobs if job.gpu_seconds is not None]
+    if len(known) < len(jobs):
+        return None
+    return Count(sum(one.before for one in known), sum(one.after for one in known))
 
 
 def name_jobs(diff: Diff) -> list[str]:
@@ -188,6 +251,11 @@ def format_sizes(group: JobGroup) -> str:
             count_text = str(count.after) if not count.more else f"{count.before} → {count.after}"
         if count_text != "0":
             parts.append(f"{count_text} {noun}{'' if count_text == '1' else 's'}")
+    if group.gpu_seconds is not None:
+        before, after = group.gpu_seconds
+        is_one_sided = group.first.what in ("created", "mended", "removed", "broken")
+        shown = Count(before or after, after or before) if is_one_sided else group.gpu_seconds
+        parts += filter(None, [format_gpu_hours(shown)])
     return ", ".join(parts)
 
 

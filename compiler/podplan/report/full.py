@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.checker.check import CheckResult
+from podplan.checker.jobs import EXTENDS_LABEL
 from podplan.core.findings import Finding, Fix, Location, Severity, to_json_pointer
 from podplan.core.typing import NamedTuple
 from podplan.report.code_frame import (
@@ -19,6 +20,7 @@ from podplan.report.fixes import ADDED_STYLE, REMOVED_STYLE, preview_fix
 from podplan.report.sanitization import escape_text, truncate_text
 from podplan.report.summary import format_summary
 from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITY_STYLES, Style
+from podplan.report.users import find_user_files, group_by_message, name_some
 from podplan.yaml.positions import LINE_BREAK
 
 MAX_LISTED_INSTANCES = 3
@@ -32,13 +34,56 @@ def render(result: CheckResult, style: Style = PLAIN) -> str:
         for file, text in result.redacted_texts.items()
         if text
     }
+    listed = [found for found in result.findings if found.severity > Severity.INFO]
+    mistakes = [_merge_users(group) for group in group_by_message(listed)]
     blocks = [
-        _format_finding(found, lines, style) for found in result.findings if found.severity > Severity.INFO
+        _format_finding(first, lines, style, folded) for first, folded in _fold_findings(mistakes, lines)
     ]
     infos = [_format_info_line(found, style) for found in result.findings if found.severity <= Severity.INFO]
     if infos:
         blocks.append("\n".join(infos))
-    return "\n\n".join([*blocks, format_summary(result)]) + "\n"
+    if style.has_summary:
+        blocks.append(format_summary(result, with_hints=True))
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def _fold_findings(
+    findings: Sequence[Finding], lines_of: Mapping[str, list[str]]
+) -> Iterator[tuple[Finding, list[Finding]]]:
+    """Yield findings with those that are folded under them: less severe ones about the same value.
+
+    A finding about a mapping is about what is missing in it, so others there have another cause; and one with
+    a fix or further locations has more to show. Locations of profiles that extend a base are no reason to
+    list findings of the same profiles one by one.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for number, found in enumerate(findings):
+        can_fold = found.fix is None and _is_value(found.location, lines_of)
+        can_fold &= all(one.message == EXTENDS_LABEL for one in found.related)
+        key = (found.location, *find_user_files(found)) if can_fold else number
+        groups.setdefault(key, []).append(found)
+    for group in groups.values():
+        first = max(group, key=lambda found: found.severity)
+        yield first, [found for found in group if found is not first]
+
+
+def _is_value(location: Location, lines_of: Mapping[str, list[str]]) -> bool:
+    """Whether a location is one value, and not the start of a mapping."""
+    lines = lines_of.get(location.file, [])
+    if location.line != location.end_line or location.line > len(lines):
+        return False
+    text = lines[location.line - 1][location.column - 1 :]
+    width = location.end_column - location.column
+    return ":" not in text[:width] and not text[width:].startswith(":")
+
+
+def _merge_users(equal: list[Finding]) -> Finding:
+    """Return the first of several equal findings, with the profiles of all and a few of their lines."""
+    if len(equal) == 1:
+        return equal[0]
+    files = dict.fromkeys(file for finding in equal for file in finding.subject_files)
+    related = dict.fromkeys(one for finding in equal[:MAX_LISTED_INSTANCES] for one in finding.related)
+    return equal[0]._replace(related=tuple(related), subject_files=tuple(files), instances=None)
 
 
 def _format_info_line(finding: Finding, style: Style) -> str:
@@ -67,7 +112,9 @@ class FrameLabel(NamedTuple):
     is_primary: bool
 
 
-def _format_finding(finding: Finding, lines_of: Mapping[str, list[str]], style: Style) -> str:
+def _format_finding(
+    finding: Finding, lines_of: Mapping[str, list[str]], style: Style, folded: Sequence[Finding]
+) -> str:
     labels = [FrameLabel(finding.location, "", is_primary=True)]
     labels += [
         FrameLabel(related.location, escape_text(truncate_text(related.message)), is_primary=False)
@@ -85,7 +132,8 @@ def _format_finding(finding: Finding, lines_of: Mapping[str, list[str]], style: 
         lines += _format_frame(
             file_labels, lines_of.get(file, []), gutter, style, SEVERITY_STYLES[finding.severity]
         )
-    for note in _format_notes(finding):
+    also = [f"also: {one.severity}[{one.rule} {one.name}]: {one.message}" for one in folded]
+    for note in (*_format_notes(finding), *also):
         first_line, *continuation = style.wrap_text(escape_text(truncate_text(note)), gutter + 3, gutter + 5)
         lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {first_line}", *continuation]
     if finding.fix is not None:
@@ -143,6 +191,8 @@ def _format_frame(
 
 def _format_notes(finding: Finding) -> list[str]:
     notes = []
+    if len(files := find_user_files(finding)) > 1:
+        notes.append(f"used by {len(files)} files: {name_some(files)}")
     if finding.lowered is not None:
         notes.append(f"lowered: {_name_lowered_objects(finding)} {to_json_pointer(finding.lowered.path)}")
     if finding.instances is not None:

@@ -24,17 +24,31 @@ SEVERITY_MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.IN
 
 def render(result: CheckResult) -> str:
     """Render a heading, a table of errors and warnings, and the infos collapsed."""
-    findings = sort_by_severity(result.findings)
+    return render_selected(result, result.findings)
+
+
+def render_selected(result: CheckResult, selected: list[Finding]) -> str:
+    """Render a heading, a table of the selected errors and warnings, and all others collapsed."""
+    selected_ids = {id(one) for one in selected}
+    findings = sort_by_severity(selected)
+    others = sort_by_severity(one for one in result.findings if id(one) not in selected_ids)
     errors_and_warnings = [found for found in findings if found.severity > Severity.INFO]
     infos = [found for found in findings if found.severity == Severity.INFO]
-    mark = SEVERITY_MARKS[findings[0].severity] if findings else "✅"
+    most_severe = next(iter(sort_by_severity(result.findings)), None)
+    mark = SEVERITY_MARKS[most_severe.severity] if most_severe is not None else "✅"
     text = f"### {mark} podplan\n\n{escape_markdown(format_summary(result))}\n"
     remaining = MAX_CHARACTERS - len(text) - 500
     text += _render_table(errors_and_warnings, remaining)
     remaining -= len(text)
-    if infos:
-        table = _render_table(infos, remaining)
-        text += f"\n<details><summary>{len(infos)} infos</summary>\n{table}\n</details>\n"
+    other_noun = "finding is" if len(others) == 1 else "findings are"
+    for collapsed, title in (
+        (infos, f"{len(infos)} infos"),
+        (others, f"{len(others)} {other_noun} not of this change"),
+    ):
+        if collapsed:
+            table = _render_table(collapsed, remaining)
+            text += f"\n<details><summary>{title}</summary>\n{table}\n</details>\n"
+            remaining -= len(table)
     return text
 
 

@@ -99,6 +99,7 @@ def render_text(cr: TracedDocument, result: StatusResult) -> str:
     blocks = [
         [f"{name} is {result.phase}: {result.headline}"],
         _format_table(result),
+        _format_waiting(result),
         *[_format_decision(cr, one) for one in result.decisions],
         _format_conditions(result),
         _format_assumed(result),
@@ -115,6 +116,20 @@ def _format_table(result: StatusResult) -> list[str]:
             [type_, *(str(number) for number in (len(transitions), *numbers, result.restarts[type_]))]
         )
     return _align_columns(rows, f"<{'>' * (len(rows[0]) - 1)}") if len(rows) > 1 else []
+
+
+def _format_waiting(result: StatusResult) -> list[str]:
+    """Format why Pods that have not ended wait, such as ImagePullBackOff."""
+    names_by_reason: dict[str, list[str]] = {}
+    for transition in result.replicas:
+        observed = transition.observed
+        if observed.reason and not observed.has_ended:
+            names_by_reason.setdefault(observed.reason, []).append(observed.short_name)
+    return [
+        line
+        for reason, names in names_by_reason.items()
+        for line in _wrap_paragraph("waiting: ", f"{', '.join(names)}: {reason}")
+    ]
 
 
 def _format_decision(cr: TracedDocument, decision: Decision) -> list[str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from podplan.checker.check import CheckResult
+from podplan.checker.result import NEED_INVENTORY
 from podplan.report.sanitization import escape_text
 
 _MOST_NAMED = 3
+_HINTS = {NEED_INVENTORY: " (podplan rules --needs inventory)"}
 
 
-def format_summary(result: CheckResult) -> str:
-    """Return "1 error in 3 files (4 objects, 38 lowered); not checked: 2 × Deployment (apps/v1)" or the
-    like."""
+def format_summary(result: CheckResult, with_hints: bool = False) -> str:
+    """Return "1 error in 3 files (4 objects, 38 lowered); not checked: 2 × Deployment (apps/v1)" or the like,
+    with the commands that show what was not checked if ``with_hints``."""
     counts = result.summary
     count_texts = [
         _format_count(number, word)
@@ -26,12 +28,23 @@ def format_summary(result: CheckResult) -> str:
     line += f", {counts.omitted} left out" if counts.omitted else ""
     line += f" ({_format_count(counts.objects, 'object')}, {counts.lowered} lowered)"
     if counts.not_checked:
-        line += "; not checked: " + ", ".join(f"{n} × {reason}" for reason, n in counts.not_checked.items())
+        hints = _HINTS if with_hints else {}
+        line += "; not checked: " + ", ".join(
+            f"{n} × {reason}{hints.get(reason, '')}" for reason, n in counts.not_checked.items()
+        )
     if counts.unreadable_folders:
         line += f"; {unreadable(counts.unreadable_folders)}"
+    if counts.unlisted:
+        line += f"; -v lists the {_describe_unlisted(result)}"
     if counts.today:
         line += f"; suppressions judged as of {counts.today}"
     return escape_text(line)
+
+
+def _describe_unlisted(result: CheckResult) -> str:
+    """Return "3 infos", or "3 findings" if there are warnings among them."""
+    is_infos = result.summary.unlisted <= result.summary.infos
+    return _format_count(result.summary.unlisted, "info" if is_infos else "finding")
 
 
 def unreadable(folders: Sequence[str], files: Sequence[str] = ()) -> str:

@@ -1,4 +1,4 @@
-"""The provenance of one value back to a line in a file, as text and as JSON."""
+"""The provenance of values back to lines in files, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,29 +10,173 @@ from podplan.core.findings import to_json_pointer, value_at
 from podplan.core.path_syntax import format_path
 from podplan.core.provenance import DocumentPath, Origin, Path, TracedDocument, TraceStep, trace_to_source
 from podplan.core.replica_groups import CONFIGURED_BASIS
-from podplan.core.typing import Any
+from podplan.core.typing import Any, NamedTuple
+from podplan.lint.analysis.process_variables import VariableSetting
 from podplan.redaction.redactor import REDACTED_NOTICE, Redactor, build_redactor, redact_data
 from podplan.redaction.secret_objects import has_secret_kind
+from podplan.tools.value_search import Answer, format_group_name
 
 MAX_VALUE_LENGTH = 100
 MAX_FIRST_VALUE_LENGTH = 1_000
+MAX_ANSWERS = 10  # different ones; further ones are counted
+MAX_NAMES = 3  # of documents with the same answer
 
 
-def render_text(doc: TracedDocument, path: Path) -> str:
-    """Render the chain from the value at ``path`` back to its source, one block per step."""
+class _RenderedAnswer(NamedTuple):
+    """An answer as text and as JSON, with the documents and variants that have it in common."""
+
+    lines: list[str]
+    entry: dict[str, Any]
+    names: dict[str, None]
+    variants: dict[str, None]
+
+
+class AnswerMerger:
+    """Renders answers as they come, and merges those that several variants of a profile share.
+
+    Keeps text and no documents, because a matrix may have many variants.
+    """
+
+    def __init__(self) -> None:
+        self._answers: dict[str, _RenderedAnswer] = {}
+        self._omitted = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._answers
+
+    def add(self, answer: Answer, variant_id: str) -> None:
+        """Add the answer of a variant."""
+        name, *lines = (
+            _render_setting(answer.setting)
+            if answer.setting is not None
+            else _render_value(answer.doc, answer.path)
+        )
+        key = "\n".join(lines)
+        rendered = self._answers.get(key)
+        if rendered is None and len(self._answers) >= MAX_ANSWERS:
+            self._omitted += 1
+            return
+        if rendered is None:
+            rendered = self._answers[key] = _RenderedAnswer(lines, _build_entry(answer), {}, {})
+        if len(rendered.names) <= MAX_NAMES:
+            rendered.names[name] = None
+        if variant_id:
+            rendered.variants[variant_id] = None
+
+    def render_text(self) -> str:
+        """Render the chain from each value back to its source, one block per step."""
+        blocks = []
+        for lines, _, names, variants in self._answers.values():
+            more = ", …" if len(names) > MAX_NAMES else ""
+            field, *rest = lines
+            block = [f"{', '.join([*names][:MAX_NAMES])}{more}  {field}", *rest]
+            if len(self._answers) > 1 and len(names) == 1 and len(variants) == 1:
+                block[0] += f"  (variant {next(iter(variants))})"
+            elif len(variants) > 1:
+                block[0] += f"  ({len(variants)} variants)"
+            blocks.append("\n".join(block) + "\n")
+        if self._omitted:
+            blocks.append(f"… and {self._omitted} more; name an object or an environment to see fewer\n")
+        return "\n".join(blocks)
+
+    def render_json(self) -> str:
+        """Render for machines: ``{"format": 1, "steps": [...]}``, the nearest step first.
+
+        ``steps`` is of the first answer, and ``others`` has the same of further ones.
+        """
+        first, *others = (
+            {**one.entry, "variants": list(one.variants)} if one.variants else one.entry
+            for one in self._answers.values()
+        )
+        page = {"format": 1, **first}
+        if others:
+            page |= {"others": others, "omitted": self._omitted}
+        return json.dumps(page, indent=2, ensure_ascii=False) + "\n"
+
+
+def _render_value(doc: TracedDocument, path: Path) -> list[str]:
+    """Render the chain of a value: the name of its document, the field, and the lines below."""
     lines: list[str] = []
     steps = trace_to_source(doc, path)
     secrets = _build_redactor(steps)
     shown_steps = [step for step, after in pairwise(steps) if not _is_pass_through(step, after)] + steps[-1:]
     for number, step in enumerate(shown_steps):
-        prefix = "" if number == 0 else "  from "
-        lines.append(f"{prefix}{_format_location(step.doc, step.path)}")
+        if number == 0:
+            lines += [_format_document(step.doc, step.path), _format_field(step.doc, step.path)]
+        else:
+            lines.append(f"  from {_format_location(step.doc, step.path)}")
         indent = "         " if number else "    "
         max_length = MAX_VALUE_LENGTH if number else MAX_FIRST_VALUE_LENGTH
         lines.append(f"{indent}{_format_value(step.doc, step.path, secrets, max_length)}")
         if step.origin is not None:
             lines += [indent + secrets.redact_text(note) for note in _format_notes(step.origin, secrets)]
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _render_setting(setting: VariableSetting) -> list[str]:
+    """Render what a launcher sets a variable to: the name of its Pods, the variable, and the lines below."""
+    group_doc = setting.group.doc
+    secrets = build_redactor([group_doc.data])
+    counts = (
+        f", with {_count(setting.nodes, 'node')} × {_count(setting.per_node, 'process', 'processes')}"
+        if setting.nodes and setting.values
+        else ""
+    )
+    lines = [
+        format_group_name(setting.group),
+        f"{setting.name}, set by {setting.launcher} in each process that it starts",
+        f"    {setting.values or 'known only when the job runs'}",
+        f"    = {setting.formula}{counts}",
+        f"    [documented] {setting.evidence}",
+    ]
+    if setting.overridden_path is not None:
+        place = DocumentPath(group_doc, setting.overridden_path)
+        lines.append(f"    overrides {_format_place(place)}: {_format_value(*place, secrets)}")
+    shown: dict[str, None] = {}
+    for place in setting.count_sources or (DocumentPath(group_doc, setting.launcher_path),):
+        steps = trace_to_source(*place)
+        source = next((step for step in reversed(steps) if step.doc.source is not None), steps[-1])
+        notes = [
+            f"         {secrets.redact_text(note)}"
+            for step in steps
+            if step.origin is not None
+            for note in _format_notes(step.origin, secrets)
+        ]
+        value = _format_value(source.doc, source.path, _build_redactor(steps))
+        block = [f"  from {_format_location(source.doc, source.path)}", f"         {value}", *notes]
+        shown["\n".join(block)] = None
+    return [*lines, *shown]
+
+
+def _count(number: int, singular: str, plural: str = "") -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _build_entry(answer: Answer) -> dict[str, Any]:
+    """Build the JSON of an answer."""
+    setting = answer.setting
+    if setting is None:
+        steps = trace_to_source(answer.doc, answer.path)
+        secrets = _build_redactor(steps)
+        return {"steps": [_build_step(step, secrets) for step in steps]}
+    secrets = build_redactor([setting.group.doc.data])
+    overridden = [DocumentPath(setting.group.doc, setting.overridden_path)] if setting.overridden_path else []
+    return {
+        "steps": [],
+        "processVariable": {
+            "name": setting.name,
+            "launcher": setting.launcher,
+            "objects": format_group_name(setting.group),
+            "values": setting.values or None,
+            "formula": setting.formula,
+            "nodes": setting.nodes or None,
+            "processesPerNode": setting.per_node or None,
+            "source": setting.evidence,
+            "overrides": _build_places(overridden, secrets),
+            "also": _build_places(setting.count_sources, secrets),
+        },
+    }
 
 
 def _is_pass_through(step: TraceStep, after: TraceStep) -> bool:
@@ -43,21 +187,21 @@ def _is_pass_through(step: TraceStep, after: TraceStep) -> bool:
     return isinstance(value, dict | list) or value == value_at(after.doc.data, after.path)
 
 
-def render_json(doc: TracedDocument, path: Path) -> str:
-    """Render for machines: ``{"format": 1, "steps": [...]}``, the nearest step first."""
-    trace_steps = trace_to_source(doc, path)
-    secrets = _build_redactor(trace_steps)
-    steps = [_build_step(step, secrets) for step in trace_steps]
-    return json.dumps({"format": 1, "steps": steps}, indent=2, ensure_ascii=False) + "\n"
+def _format_document(doc: TracedDocument, path: Path) -> str:
+    """Format a document, with the line of the path if it is in a file."""
+    if doc.source is None:
+        kind = doc.data.get("kind") if isinstance(doc.data, dict) else None
+        return f"resolved {doc.name}" if kind == "JobProfile" else doc.name
+    span = doc.source.span(path)
+    return f"{doc.source.file}:{span.line}:{span.column}"
+
+
+def _format_field(doc: TracedDocument, path: Path) -> str:
+    return format_path(doc.data, path) or "(the whole)"
 
 
 def _format_location(doc: TracedDocument, path: Path) -> str:
-    if doc.source is None:
-        kind = doc.data.get("kind") if isinstance(doc.data, dict) else None
-        name = f"resolved {doc.name}" if kind == "JobProfile" else doc.name
-        return f"{name}  {format_path(doc.data, path) or '(the whole)'}"
-    span = doc.source.span(path)
-    return f"{doc.source.file}:{span.line}:{span.column}  {format_path(doc.data, path) or '(the whole)'}"
+    return f"{_format_document(doc, path)}  {_format_field(doc, path)}"
 
 
 def _build_redactor(steps: Sequence[TraceStep]) -> Redactor:

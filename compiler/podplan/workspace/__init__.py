@@ -17,7 +17,9 @@ from podplan.core.typing import TYPE_CHECKING, NamedTuple
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.workspace.documents import (
+    HELM_TEMPLATE,
     ClassifiedDocument,
+    classify_document,
     classify_documents,
     find_declarable_kind,
     identify_object,
@@ -28,12 +30,14 @@ from podplan.workspace.files import (
     explain_invalid_path,
     files_below,
     find_root,
-    is_top,
+    is_bounded,
     read_found_file,
     require_inside_repository,
     resolve_reference,
     to_user_path,
 )
+from podplan.workspace.kustomizations import KustomizationIndex, find_directive
+from podplan.workspace.templates import is_chart_template
 from podplan.yaml import SourceFile, parse_yaml
 
 if TYPE_CHECKING:
@@ -109,6 +113,8 @@ class Loader:
         self._declared_kinds: dict[str, dict[tuple[str, str], list[KindSpec]]] = {}
         self._referenced: dict[tuple[str, int], TracedDocument] = {}
         self._stream: SourceFile | None = None
+        self._built_documents: dict[str, list[TracedDocument]] = {}
+        self.kustomizations = KustomizationIndex()
 
     def start_run(self, files: Iterable[str]) -> None:
         """Register the files of a run: paths above them are shown relative to the first one."""
@@ -215,15 +221,49 @@ class Loader:
         other."""
         self._stream = source
 
+    def load_build(self, folder: str) -> SourceFile:
+        """Return what kustomize builds from a folder, as a file whose documents trace to their origins.
+
+        Raises UsageError: if that fails.
+        """
+        from podplan.workspace.kustomize_build import build_kustomization
+
+        build = build_kustomization(folder, self)
+        self._built_documents[build.source.file] = build.documents
+        return build.source
+
     def classify(self, source: SourceFile) -> Iterator[ClassifiedDocument]:
-        """Yield the classified documents of a file in order; those of a kind that a WorkloadMapping
-        declares are CRs."""
-        for item in classify_documents(source):
+        """Yield the classified documents of a file in order.
+
+        Those of a kind that a WorkloadMapping declares are CRs. Those that another tool completes or applies
+        to others, such as templates of Helm and patches of kustomize, are of the category ``other``.
+        """
+        if source.file in self._built_documents:
+            yield from map(classify_document, self._built_documents[source.file])
+            return
+        items = list(classify_documents(source))
+        is_own = any(item.category in ("cr", "object") for item in items)
+        foreign = self.explain_foreign_file(source) if is_own else ""
+        for item in items:
+            if item.category in ("cr", "object") and (reason := foreign or find_directive(item.doc.data)):
+                yield item._replace(category="other", reason=reason)
+                continue
             kind = find_declarable_kind(item)
             declared = self.find_declared_kind(source.file, kind) if kind is not None else None
             yield (
                 item if declared is None else item._replace(category="cr", reason="", declared_kind=declared)
             )
+
+    def explain_foreign_file(self, source: SourceFile) -> str:
+        """Return what a file is if its CRs and objects are not for the API server as they are, else ""."""
+        root = self._find_root(source.file)
+        if is_chart_template(source.file, source.text, root):
+            return HELM_TEMPLATE
+        return self.kustomizations.explain_foreign_file(source.file, root)
+
+    def is_unused_below_kustomization(self, file: str) -> bool:
+        """Whether a file is below a kustomization that does not have it as a resource."""
+        return self.kustomizations.is_unused_below(file, self._find_root(file))
 
     def find_declared_kind(self, file: str, kind: GroupVersionKind) -> KindSpec | None:
         """Return the spec of a declared kind from its first WorkloadMapping, by order of paths, or None."""
@@ -500,8 +540,7 @@ def _iter_contents(
     """
     if os.path.commonpath((os.path.realpath(folder), root)) != root:
         folder = root
-    # Outside of a repository the folders below may be unrelated, such as temporary ones.
-    for path in files_below(folder, exclude, [], "repository" if is_top(root) else "folder"):
+    for path in files_below(folder, exclude, [], "repository" if is_bounded(root) else "folder"):
         with suppress(OSError, OutsideRoot, LimitExceeded):
             text = unsaved_texts.get(path)
             yield path, read_found_file(root, path) if text is None else text.encode()

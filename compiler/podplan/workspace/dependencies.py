@@ -22,6 +22,7 @@ class DependencyRecord:
     def __init__(self) -> None:
         self.files: dict[tuple[str, str], str] = {}
         self.folders: dict[str, str] = {}
+        self.ignored: dict[tuple[str, str], str] = {}  # by (git top level, folder)
         self.is_incomplete = False
 
     def merge(self, other: DependencyRecord) -> None:
@@ -30,6 +31,7 @@ class DependencyRecord:
             self.is_incomplete |= self.files.setdefault(key, answer) != answer
         for folder, listed in other.folders.items():
             self.is_incomplete |= self.folders.setdefault(folder, listed) != listed
+        self.ignored.update(other.ignored)
         self.is_incomplete |= other.is_incomplete
 
 
@@ -74,6 +76,12 @@ def record_folder(folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
         record.is_incomplete |= record.folders.setdefault(folder, digest) != digest
 
 
+def record_listing(git_top: str, folder: str, ignored: Iterable[str]) -> None:
+    """Record what git ignores below a folder."""
+    for record in _active_records:
+        record.ignored[git_top, folder] = digest_paths(ignored)
+
+
 def note_unreadable(folder: str) -> None:
     """Record that a folder could not be listed."""
     for trace in _active_records:
@@ -89,6 +97,11 @@ def record_unknown() -> None:
 def digest_folder(entries: Iterable[os.DirEntry[str]]) -> str:
     told = sorted((entry.name, _describe_type(entry)) for entry in entries)
     return _hash_content("\0".join(f"{name}/{kind}" for name, kind in told).encode(errors="surrogateescape"))
+
+
+def digest_paths(paths: Iterable[str]) -> str:
+    """Return a digest of paths, in any order."""
+    return _hash_content("\0".join(sorted(paths)).encode(errors="surrogateescape"))
 
 
 def _describe_type(entry: os.DirEntry[str]) -> str:

@@ -7,8 +7,15 @@ from collections.abc import Iterable
 
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
-from podplan.workspace.dependencies import UNREADABLE, DependencyRecord, digest_file, digest_folder
+from podplan.workspace.dependencies import (
+    UNREADABLE,
+    DependencyRecord,
+    digest_file,
+    digest_folder,
+    digest_paths,
+)
 from podplan.workspace.files import OutsideRoot, find_root, is_in_repository, read_inside_root
+from podplan.workspace.ignored_files import find_ignored_paths
 
 Told = dict[str, Any]  # a record as JSON
 
@@ -18,6 +25,7 @@ def as_data(trace: DependencyRecord) -> Told:
     return {
         "files": [[root, path, digest] for (root, path), digest in trace.files.items()],
         "folders": list(map(list, trace.folders.items())),
+        "ignored": [[*key, digest] for key, digest in trace.ignored.items()],
         "roots": _roots(path for _, path in trace.files),
     }
 
@@ -27,6 +35,7 @@ def still_true(told: Told) -> bool:
     return (
         all(_folder(folder) == digest for folder, digest in told["folders"])
         and all(_file(root, path) == digest for root, path, digest in told["files"])
+        and all(digest_paths(find_ignored_paths(*key)) == digest for *key, digest in told["ignored"])
         and _roots(path for _, path, _ in told["files"]) == told["roots"]
     )
 

@@ -50,6 +50,7 @@ OBJECT_KINDS = frozenset(
 # The categories of profiles, and documents of an unknown kind of podplan, whose kind is probably misspelt.
 OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
 ALL_SORTS = OF_PROFILES | {"cr", "object"}
+HELM_TEMPLATE = "Helm template"  # why a document is not checked
 # API groups that a file must mention for its syntax errors to be reported.
 OWN_API_PREFIXES = (
     *(f"{family.group}/" for family in FAMILIES if family.owns_group),

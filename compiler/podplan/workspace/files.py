@@ -1,13 +1,15 @@
 """Finding and reading files: never outside the root, and only regular files.
 
-The root of a file is the git top level that contains it, else its own folder. Files keep the path that the
-user gave, so that printed paths can be opened from the current folder of the user.
+The root of a file is the git top level that contains it; without git, the nearest folder above it with a
+configuration; else the current folder, if the file is below it; else its own folder. Files keep the path that
+the user gave, so that printed paths can be opened from the current folder of the user.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
@@ -15,11 +17,19 @@ from fnmatch import fnmatch
 from podplan.core.errors import UsageError
 from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCH_BYTES, LimitExceeded, limit_exceeded
 from podplan.core.typing import BinaryIO, Literal
-from podplan.workspace.dependencies import note_unreadable, record_file, record_folder, record_unknown
+from podplan.workspace.dependencies import (
+    note_unreadable,
+    record_file,
+    record_folder,
+    record_listing,
+    record_unknown,
+)
 
 YAML_SUFFIXES = (".yaml", ".yml")
 GOLDEN_SUFFIX = ".golden"  # before the suffix: a.golden.yaml has the render of a.yaml
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+CONFIG_NAMES = ("podplan.toml", ".podplan.toml")
+PYPROJECT = "pyproject.toml"
 # O_NONBLOCK: opening a FIFO must not block until there is a writer.
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -40,9 +50,24 @@ class OutsideRoot(Exception):
 
 
 def find_root(path: str) -> str:
-    """Return the folder that a file may refer into: the git top level above it, else its own folder."""
+    """Return the folder that a file may refer into: see the docstring of this module."""
     folder = _resolve_folder(path)
-    return _search_git_top(folder) or folder
+    if top := _search_git_top(folder) or _search_config_folder(folder):
+        return top
+    current = os.path.realpath(os.curdir)
+    return current if os.path.commonpath((current, folder)) == current else folder
+
+
+def is_bounded(root: str) -> bool:
+    """Whether everything below a root belongs together, so that it is searched as a whole.
+
+    Outside of a repository, the folders below may be unrelated, such as temporary ones, if the root is the
+    folder of the file, or the home of the user.
+    """
+    if is_top(root) or has_config(root):
+        return True
+    home = os.path.realpath(os.path.expanduser("~"))
+    return root == os.path.realpath(os.curdir) and os.path.commonpath((home, root)) != root
 
 
 def find_git_top(path: str) -> str:
@@ -58,14 +83,33 @@ def _resolve_folder(path: str) -> str:
 
 
 def _search_git_top(folder: str) -> str:
-    current = folder
-    while True:
-        if is_top(current):
-            return current
-        parent = os.path.dirname(current)
-        if parent == current:
-            return ""
-        current = parent
+    return next((one for one in iter_ancestors(folder) if is_top(one)), "")
+
+
+def _search_config_folder(folder: str) -> str:
+    return next((one for one in iter_ancestors(folder) if has_config(one)), "")
+
+
+def iter_ancestors(folder: str) -> Iterator[str]:
+    """Yield an absolute path and the folders above it, the nearest first."""
+    previous = ""
+    while folder != previous:
+        yield folder
+        previous, folder = folder, os.path.dirname(folder)
+
+
+def has_config(folder: str) -> bool:
+    """Whether a folder has a configuration of podplan, valid or not."""
+    return next(iter_configs(folder), "") != ""
+
+
+def iter_configs(folder: str) -> Iterator[str]:
+    """Yield the configurations in a folder, valid or not; only the first one is used."""
+    yield from filter(os.path.lexists, (os.path.join(folder, name) for name in CONFIG_NAMES))
+    pyproject = os.path.join(folder, PYPROJECT)
+    with suppress(OSError, OutsideRoot, LimitExceeded):
+        if os.path.isfile(pyproject) and b"tool.podplan" in _read_content(folder, pyproject):
+            yield pyproject
 
 
 def is_top(folder: str) -> bool:
@@ -115,13 +159,16 @@ def is_in_repository(path: str) -> bool:
 
 
 def expand_paths(
-    paths: Sequence[str], exclude: Sequence[str] = (), unreadable: list[str] | None = None
+    paths: Sequence[str],
+    exclude: Sequence[str] = (),
+    unreadable: list[str] | None = None,
+    skipped: Counter[str] | None = None,
 ) -> Iterator[str]:
     """Yield the files that the paths match, each once: files as given, YAML files below folders, sorted.
 
     Golden files next to their profile are skipped in folders. ``exclude`` are shell patterns for files in
     folders, matched against the path as printed. Folders that cannot be listed are skipped and added to
-    ``unreadable``.
+    ``unreadable``; ``skipped`` counts what git ignores, and nested repositories.
 
     Raises PathNotFound: if a path does not exist. Raises UsageError: if one of ``paths`` cannot be read.
     """
@@ -129,7 +176,7 @@ def expand_paths(
     for path in paths:
         denied: list[str] = []
         if os.path.isdir(path):
-            files: Iterator[str] = files_below(path, exclude, denied)
+            files: Iterator[str] = files_below(path, exclude, denied, skipped=skipped)
         elif os.path.lexists(path):
             if os.path.exists(path) and not os.access(path, os.R_OK, effective_ids=_BY_EFFECTIVE_USER):
                 raise UsageError(f"{path}: permission denied")
@@ -151,12 +198,19 @@ def files_below(
     top: str,
     exclude: Sequence[str],
     unreadable: list[str],
-    within: Literal["all", "repository", "folder"] = "all",
+    within: Literal["repository", "folder"] = "repository",
+    skipped: Counter[str] | None = None,
 ) -> Iterator[str]:
     """Yield the YAML files below a folder, sorted; folders that cannot be listed are added to ``unreadable``.
 
-    ``within`` limits the search to the same repository, without nested worktrees, or to the folder itself.
+    ``within`` limits the search to the same repository, without nested worktrees and submodules, or to the
+    folder itself. What git ignores is not searched. Both are counted in ``skipped``, by reason. Outside of a
+    repository, the repositories below are searched.
     """
+    git_top = find_git_top(top)
+    is_ignored = _IgnoredPaths(git_top, os.path.realpath(top)).contains
+    if skipped is None:
+        skipped = Counter()
     open_folders = [(top, iter(_list_folder(top, unreadable)))]  # no recursion: folders may be nested deeply
     while open_folders:
         folder, entries = open_folders[-1]
@@ -167,14 +221,53 @@ def files_below(
         path = entry.name if folder == "." else os.path.join(folder, entry.name)
         if any(fnmatch(path, pattern) or fnmatch(entry.name, pattern) for pattern in exclude):
             continue
-        if entry.is_dir(follow_symlinks=False):
+        is_folder = entry.is_dir(follow_symlinks=False)
+        is_candidate = is_folder or entry.name.endswith(YAML_SUFFIXES)
+        if git_top and is_candidate and is_ignored(folder, entry.name):
+            skipped["ignored by git (folder)" if is_folder else "ignored by git"] += 1
+            continue
+        if is_folder:
             is_skipped = entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS or within == "folder"
             if not is_skipped:
                 below = _list_folder(path, unreadable)
-                if within == "all" or all(one.name != ".git" for one in below):
+                if git_top and any(one.name == ".git" for one in below):
+                    skipped["nested repository"] += 1
+                else:
                     open_folders.append((path, iter(below)))
         elif entry.name.endswith(YAML_SUFFIXES) and not is_golden(path):
             yield path
+
+
+class _IgnoredPaths:
+    """What git ignores below a folder; git is asked only if there is a ``.gitignore`` on the way."""
+
+    def __init__(self, git_top: str, top: str) -> None:
+        self._git_top, self._top = git_top, top
+        self._folder, self._real = "", ""
+        self._paths: frozenset[str] = frozenset()
+        is_inside = bool(git_top) and os.path.exists(os.path.join(git_top, ".git"))  # no copy of a repository
+        self._is_open = is_inside
+        if is_inside:
+            for ancestor in iter_ancestors(os.path.dirname(top) if top != git_top else ""):
+                self._look_into(ancestor)
+                if ancestor == git_top:
+                    break
+
+    def contains(self, folder: str, name: str) -> bool:
+        """Whether git ignores an entry of a folder that is searched."""
+        if folder != self._folder:
+            self._folder, self._real = folder, os.path.realpath(folder)
+            self._look_into(self._real)
+        return bool(self._paths) and os.path.join(self._real, name) in self._paths
+
+    def _look_into(self, folder: str) -> None:
+        if not self._is_open or not os.path.lexists(os.path.join(folder, ".gitignore")):
+            return
+        from podplan.workspace.ignored_files import find_ignored_paths
+
+        self._is_open = False
+        self._paths = find_ignored_paths(self._git_top, self._top)
+        record_listing(self._git_top, self._top, self._paths)
 
 
 def _list_folder(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:

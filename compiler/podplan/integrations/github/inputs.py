@@ -11,6 +11,7 @@ from podplan.core.typing import NamedTuple
 
 INPUT_PREFIX = "PODPLAN_ACTION_"
 STEP_COMMANDS = ("check", "diff", "render", "render-check")
+SHOWN_FINDINGS = ("", "new", "changed", "all")
 FAIL_ON_LEVELS = ("", "error", "warning", "info", "never")
 
 
@@ -27,6 +28,7 @@ class ActionInputs(NamedTuple):
     summary: bool
     output_dir: str
     config: str
+    only: str
 
     @property
     def path_inputs(self) -> list[tuple[str, str]]:
@@ -57,6 +59,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         summary=_parse_choice("summary", raw_values["summary"] or "true", ("true", "false")) == "true",
         output_dir=raw_values["output_dir"],
         config=raw_values["config"],
+        only=_parse_choice("only", raw_values["only"], SHOWN_FINDINGS),
     )
     if "-" in action_inputs.paths:
         raise UsageError("paths: - would be standard input, and a step has none")

@@ -13,19 +13,30 @@ COMMENT_TRUNCATION_NOTE = "…\nThe rest has no room in a comment; the summary o
 COUNT_OUTPUTS = ("errors", "warnings", "infos")
 
 
-def render_summary(result: CheckResult | None, diff: Diff | None, notice: str) -> str:
-    """Render Markdown: the findings, the diff, and the notice; None and "" are omitted."""
+def render_summary(
+    result: CheckResult | None, shown: CheckResult | None, diff: Diff | None, notice: str, pictures: str = ""
+) -> str:
+    """Render Markdown: findings with those to show first, diff, pictures of changed jobs and notice.
+
+    None and "" are omitted.
+    """
     parts = [
-        result and markdown.render(result),
+        result and shown and markdown.render_selected(result, shown.findings),
         diff and diff_markdown.render(diff),
+        pictures,
         notice and f"{markdown.escape_markdown(notice)}\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def render_comment(result: CheckResult | None, diff: Diff | None) -> str:
-    """Render plain text of at most MAX_COMMENT_LENGTH characters: the diff, then the findings by severity."""
-    findings = result and concise.render(result._replace(findings=sort_by_severity(result.findings)))
+def render_comment(result: CheckResult | None, diff: Diff | None, shown: CheckResult | None = None) -> str:
+    """Render plain text of at most MAX_COMMENT_LENGTH characters: the diff, then the findings by severity,
+    those to show first."""
+    findings = ""
+    if result is not None:
+        shown_ids = {id(one) for one in (shown or result).findings}
+        ordered = sorted(sort_by_severity(result.findings), key=lambda one: id(one) not in shown_ids)
+        findings = concise.render(result._replace(findings=ordered))
     text = "\n".join(part for part in (diff and diff_text.render(diff), findings) if part)
     return (
         text

@@ -37,6 +37,11 @@ def count_accelerators(container: Mapping[str, Any]) -> ResourceAmount:
     return ResourceAmount(0, None)
 
 
+def has_own_software(resource: str) -> bool:
+    """Whether devices are no GPUs: their library comes from a package of its own, and is not NCCL."""
+    return resource.startswith(("google.com/", "aws.amazon.com/"))
+
+
 @lru_cache(maxsize=256)
 def _is_accelerator(name: str) -> bool:
     return ACCELERATOR.fullmatch(name) is not None

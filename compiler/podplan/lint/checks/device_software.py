@@ -17,7 +17,12 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.analysis.resources import count_accelerators, list_containers, list_resources
+from podplan.lint.analysis.resources import (
+    count_accelerators,
+    has_own_software,
+    list_containers,
+    list_resources,
+)
 from podplan.lint.analysis.script_options import Given, of_program
 from podplan.lint.checks.outputs import Where, trainings
 from podplan.lint.checks.registration import check
@@ -63,6 +68,8 @@ def cpu_only_software(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     for launch, where in trainings(job):
         amount = count_accelerators(where.container)
         if not amount.number or amount.path is None or launch.invocation.is_conditional:
+            continue
+        if has_own_software(amount.resource):  # TensorFlow for TPUs is its build for CPUs with libtpu
             continue
         for doc, path, what in _iter_cpu_clues(job, launch, where, amount.resource):
             if (id(doc), path) in seen:

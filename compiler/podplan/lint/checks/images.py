@@ -66,10 +66,20 @@ def normalize_image(image: str) -> str:
 @check(aliases=("invalid-image",))
 def invalid_image_reference(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """An image that is no reference. Values: ``image`` and ``fault``."""
+    if _is_for_virtual_node(subject.data):
+        return
     for path, image in _iter_images(subject.data):
         wrong = "" if "$" in image or "{{" in image else fault(image)
         if wrong:
             yield Violation(path, {"image": image, "fault": wrong})
+
+
+def _is_for_virtual_node(data: Mapping[str, Any]) -> bool:
+    """Whether a Pod tolerates the taint of a virtual node: what runs it there reads the image, no kubelet."""
+    tolerations = get_entries(get_mapping(data, "spec"), "tolerations")
+    return any(
+        get_text(one, "key").startswith(("virtual-kubelet.io/", "virtual-node.")) for _, one in tolerations
+    )
 
 
 @check(params=object_schema({"pods": COUNT, "tags": STRINGS}), aliases=("moving-tag",))

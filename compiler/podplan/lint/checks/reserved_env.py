@@ -10,6 +10,7 @@ from podplan.core.provenance import Path, trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.launchers.process_variables import PROCESS_VARIABLES
 from podplan.lint.analysis import env_sources
 from podplan.lint.analysis.colossalai_line import find_colossalai_line
 from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, spec_of
@@ -17,16 +18,6 @@ from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import STRINGS, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# What each launcher gives its processes itself, whatever the variables of the container say.
-_LAUNCHER_VARIABLES = {
-    "torchrun": compile_lazily(
-        r"(?:(?:LOCAL_|GROUP_|ROLE_)?(?:RANK|WORLD_SIZE)|ROLE_NAME|MASTER_ADDR|MASTER_PORT"
-        r"|TORCHELASTIC_(?:RESTART_COUNT|MAX_RESTARTS|RUN_ID))"
-    ),
-    "deepspeed": compile_lazily(
-        r"(?:RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_SIZE|CROSS_RANK|CROSS_SIZE|MASTER_ADDR|MASTER_PORT)"
-    ),
-}
 # Options of torchrun that the command line of the controller has; the variable of each is PET_<NAME>.
 _TORCHRUN_OPTION = compile_lazily(r"--([a-z_]+)(?:=.*)?")
 
@@ -86,7 +77,7 @@ def launcher_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             path = ("spec", "containers", index, "env", number)
             if not isinstance(entry.get("value"), str) and not get_mapping(entry, "valueFrom"):
                 continue
-            if _LAUNCHER_VARIABLES[launcher].fullmatch(name):
+            if name in PROCESS_VARIABLES[launcher]:
                 reason = f"{launcher} sets it for each process"
             elif name in options:
                 reason = f"{launcher} has the option {options[name]}"
@@ -122,7 +113,7 @@ def _iter_strings(value: Any) -> Iterator[str]:
 def is_set_by_launcher(job: LoweredJob, name: str) -> bool:
     """Whether the launcher that the controller starts gives each process a variable of its own."""
     launcher = _find_launcher(job)
-    return bool(launcher and _LAUNCHER_VARIABLES[launcher].fullmatch(name))
+    return bool(launcher and name in PROCESS_VARIABLES[launcher])
 
 
 def _find_launcher(job: LoweredJob) -> str:

@@ -23,6 +23,7 @@ from podplan.lint.analysis.resources import (
     count_accelerators,
     find_training_container,
     format_amount,
+    has_own_software,
     list_containers,
     list_init_containers,
 )
@@ -146,7 +147,7 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
             if is_number and (amount.number or not _is_pool(job, group, words, at)):
                 number = number or value
                 loaders += [(words[at].path, "its data loaders")] if not has_trait(job, "ssh") else []
-    if amount.number > 1 and not _has_single_process(group):
+    if amount.number > 1 and not has_own_software(amount.resource) and not _has_single_process(group):
         gpus = [(amount.path, "its GPUs")] if amount.path is not None else []
         return Why(f"has {amount.number} GPUs", gpus + loaders)
     plural = "es" if number != "1" else ""

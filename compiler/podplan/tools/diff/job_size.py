@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
+from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import count_pods_and_gpus, find_pod_group, queue_of
 from podplan.lint.analysis.resources import get_effective_request, list_resources
 from podplan.lint.target import LoweredJob
@@ -37,3 +38,13 @@ def asked_by(cr: TracedDocument, groups: tuple[ReplicaGroup, ...]) -> tuple[Ask,
             units[resource] = units.get(resource, 0) + get_effective_request(group, resource) * group.replicas
     queue = queue_of(gang)
     return tuple(Ask(queue, resource, number) for resource, number in units.items())
+
+
+def find_deadline(cr: TracedDocument) -> int | None:
+    """Return after how many seconds a job ends at the latest, if its CR states that."""
+    spec = get_mapping(cr.data, "spec")
+    for section in (get_mapping(spec, "runPolicy"), spec):
+        seconds = section.get("activeDeadlineSeconds")
+        if isinstance(seconds, int) and not isinstance(seconds, bool) and seconds > 0:
+            return seconds
+    return None

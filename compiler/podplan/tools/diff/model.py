@@ -43,7 +43,8 @@ class JobChange(NamedTuple):
     it is None if the CR is unchanged, and only the source or the prediction differs. ``was`` is the old name
     of a renamed job, which is a new job for the cluster. ``variant`` is the environment and matrix instance,
     ``file`` is where it is written now, or was written. ``findings`` are the errors of a broken job, or the
-    former errors of a mended one. ``is_job`` is false for other Kubernetes objects.
+    former errors of a mended one. ``gpu_seconds`` are GPUs × deadline, None if a side with GPUs has no
+    deadline. ``is_job`` is false for other Kubernetes objects.
     """
 
     what: Literal["created", "removed", "changed", "broken", "mended"]
@@ -58,6 +59,7 @@ class JobChange(NamedTuple):
     was: str = ""
     pods: Count = Count(0, 0)
     gpus: Count = Count(0, 0)
+    gpu_seconds: Count | None = None
     findings: tuple[Finding, ...] = ()
     is_job: bool = True
 

@@ -42,6 +42,7 @@ def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
         job.file,
         pods=Count(was.pods if was else 0, pair.after.pods if pair.after else 0),
         gpus=Count(was.gpus if was else 0, pair.after.gpus if pair.after else 0),
+        gpu_seconds=_count_gpu_seconds(pair),
         is_job=job.is_job,
     )
     if pair.after is not None and pair.after.findings:
@@ -67,6 +68,12 @@ def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
     if effect is None:
         return found._replace(what="changed", effect=None if job.is_job else "in-place")
     return found._replace(what="changed", effect=effect.level, effects=effect.decisive_effects)
+
+
+def _count_gpu_seconds(pair: Pair) -> Count | None:
+    sides = [job.gpu_seconds if job is not None else 0 for job in (pair.before, pair.after)]
+    known = [seconds for seconds in sides if seconds is not None]
+    return Count(*known) if len(known) == len(sides) else None
 
 
 def effect_of(was: Any, now: Any, deltas: list[Delta]) -> ChangeEffect | None:

@@ -27,7 +27,7 @@ from podplan.lint.redaction import secrets_behind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans, validate_profile_document
 from podplan.redaction.hints import may_hold_secret
 from podplan.rendering.header import RenderHeader, diagnose_stale_cr, find_source_path, parse_header
-from podplan.tools.diff.job_size import Ask, asked_by, size_of
+from podplan.tools.diff.job_size import Ask, asked_by, find_deadline, size_of
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
     ALL_SORTS,
@@ -101,6 +101,7 @@ class Job(NamedTuple):
     its profile, or "" for a hand-written CR. ``findings`` are errors of a CR that the API server would
     reject; it then has no groups. ``name`` is the prefix and a star for a generateName, and the file if the
     name is not a string. ``asks`` are its requests of its queue, and ``content`` is a digest of its CR.
+    ``deadline`` is the time in seconds after which it ends.
     """
 
     ref: Ref
@@ -121,11 +122,19 @@ class Job(NamedTuple):
     gpus: int
     asks: tuple[Ask, ...]
     content: bytes
+    deadline: int | None = None
     depends_on: tuple[str, ...] = ()
 
     @property
     def file(self) -> str:
         return self.ref.file
+
+    @property
+    def gpu_seconds(self) -> int | None:
+        """GPUs × deadline; 0 without GPUs, None without a deadline."""
+        if not self.gpus:
+            return 0
+        return None if self.deadline is None else self.gpus * self.deadline
 
 
 class Broken(NamedTuple):
@@ -476,6 +485,7 @@ def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: 
         gpus,
         asked_by(whole.cr, whole.groups),
         digest(data),
+        find_deadline(whole.cr),
     )
 
 

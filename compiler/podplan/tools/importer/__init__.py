@@ -6,12 +6,12 @@ differences become an ``override``. So the import is exact by construction, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.structural_diff import is_same_data
-from podplan.core.typing import Any, NamedTuple
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.common.decompile import Fields, order_profile_fields
 from podplan.kinds.common.profile import join_words
 from podplan.kinds.compilation import compile_profile
@@ -28,6 +28,9 @@ from podplan.schema import validate_against, validate_cr
 from podplan.schema.pruning import UNKNOWN_FIELD_RULES, prune_unknown_fields
 from podplan.tools.importer.normalization import Moves, apply_moves, normalize_cr
 from podplan.yaml import Document
+
+if TYPE_CHECKING:
+    from podplan.tools.importer.comments import PlacedComment
 
 Data = dict[str, Any]
 
@@ -48,19 +51,43 @@ class ImportResult(NamedTuple):
     diagnostics: list[Diagnostic]
 
 
+class DecompiledJob(NamedTuple):
+    """The shortest profile for a CR as data, with comments at their paths in it.
+
+    ``profile`` is {} if there is none. ``cr`` is what the profile compiles to.
+    """
+
+    profile: Data
+    comments: tuple[PlacedComment, ...]
+    diagnostics: list[Diagnostic]
+    cr: Data
+
+
 def import_cr(cr: TracedDocument | Document | Data) -> ImportResult:
     """Return the shortest natural profile for a CR, as YAML with the comments of its file.
 
     It compiles to the same data, except for the status, metadata that the server sets, unknown fields, which
     the server drops, and old spellings, which are corrected.
     """
+    job = decompile_cr(cr)
+    return ImportResult(render_job(job.profile, job.comments) if job.profile else "", job.diagnostics)
+
+
+def render_job(profile: Data, comments: Sequence[PlacedComment]) -> str:
+    """Render an imported profile, or the base of several, as YAML."""
+    from podplan.tools.importer.layout import render_profile
+
+    return render_profile(_escape_expressions(profile), comments)
+
+
+def decompile_cr(cr: TracedDocument | Document | Data) -> DecompiledJob:
+    """Return the same as data, to be rendered by ``render_job``."""
     data = cr.data if isinstance(cr, TracedDocument | Document) else cr
     diagnostics = find_refusals(data)
     if any(problem.rule == "PROF025" for problem in diagnostics):
-        return ImportResult("", diagnostics)
+        return DecompiledJob({}, (), diagnostics, {})
     from podplan.tools.importer.comment_placement import move_comments
     from podplan.tools.importer.comments import extract_comments
-    from podplan.tools.importer.layout import render_profile
 
     written_cr = strip_server_fields(data)
     normalized = normalize_cr(written_cr, written_cr["kind"])
@@ -75,16 +102,14 @@ def import_cr(cr: TracedDocument | Document | Data) -> ImportResult:
             Diagnostic("PROF025", f"no profile can say this: {error.message}", error.path)
             for error in form_errors
         ]
-        return ImportResult("", refused)
+        return DecompiledJob({}, (), refused, {})
     profile = find_shortest_profile(known_cr)
     document, top = _find_source_document(cr)
     moved_comments = [
         comment._replace(path=apply_moves(comment.path, normalized.moves))
         for comment in (extract_comments(document, top) if document is not None else ())
     ]
-    return ImportResult(
-        render_profile(_escape_expressions(profile), move_comments(moved_comments, profile)), diagnostics
-    )
+    return DecompiledJob(profile, tuple(move_comments(moved_comments, profile)), diagnostics, known_cr)
 
 
 def _escape_expressions(value: Any) -> Any:

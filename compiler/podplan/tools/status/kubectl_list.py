@@ -15,6 +15,7 @@ from podplan.yaml import Document
 
 POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 _ORDINARY_REASONS = ("Error", "Completed")  # reasons that add nothing to the exit code
+_STARTING_REASONS = ("ContainerCreating", "PodInitializing")  # of containers that wait for nothing special
 
 
 def parse_pods(
@@ -35,7 +36,7 @@ def parse_pods(
         position = find_pod_position(replica_names, get_text(get_mapping(data, "metadata"), "name"))
         if position is not None:
             yield _build_declared_state(document, path, data, position, training_names[position])
-        elif not _belongs_to_other_job(get_mapping(data, "metadata"), job_name, owner_label):
+        elif not _is_foreign(get_mapping(data, "metadata"), job_name, owner_label):
             name = get_text(get_mapping(data, "metadata"), "name")
             name_location = _format_location(document, (*path, "metadata", "name"))
             raise UsageError(
@@ -60,11 +61,11 @@ def _iter_pods(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[st
                 yield (*path, "items", index), entry
 
 
-def _belongs_to_other_job(metadata: Mapping[str, Any], job: str, owner_label: str) -> bool:
-    """Whether a Pod belongs to another job, or has another owner."""
+def _is_foreign(metadata: Mapping[str, Any], job: str, owner_label: str) -> bool:
+    """Whether a Pod has another owner, or none although it is from an API server, which sets the uid."""
     label = get_text(get_mapping(metadata, "labels"), owner_label)
     owners = [get_text(owner, "name") for _, owner in get_entries(metadata, "ownerReferences")]
-    return bool(label or owners) and job not in (label, *owners)
+    return bool(label or owners or get_text(metadata, "uid")) and job not in (label, *owners)
 
 
 def _build_declared_state(
@@ -84,7 +85,7 @@ def _build_declared_state(
         for key in ("containerStatuses", "initContainerStatuses")
     )
     failed = _find_failed_container(containers, inits, training_name) if phase == "Failed" else None
-    reason = get_text(status, "reason") or (failed.reason if failed else "")
+    reason = get_text(status, "reason") or (failed.reason if failed else _find_waiting_reason(status))
     return DeclaredState(
         [position],
         _format_location(document, (*path, "metadata", "name")),
@@ -96,6 +97,16 @@ def _build_declared_state(
         get_text(metadata, "name"),
         get_text(metadata, "uid"),
     )
+
+
+def _find_waiting_reason(status: Mapping[str, Any]) -> str:
+    """Return why a container of a Pod waits, such as ImagePullBackOff; "" without a reason to look at."""
+    for key in ("initContainerStatuses", "containerStatuses"):
+        for _, one in get_entries(status, key):
+            reason = get_text(get_mapping(get_mapping(one, "state"), "waiting"), "reason")
+            if reason and reason not in _STARTING_REASONS:
+                return reason
+    return ""
 
 
 def _parse_container(status: Mapping[str, Any], location: str) -> ContainerState:

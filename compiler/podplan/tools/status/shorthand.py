@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.errors import UsageError
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
 from podplan.tools.status.declared_state import DeclaredState, format_value, parse_phase
@@ -14,11 +15,33 @@ from podplan.tools.status.replicas import REPLICA_PHASES
 from podplan.yaml import Document
 
 STATE_FIELDS = ("phase", "exitCode", "reason", "restarts")
-# Reasons that kubectl shows in place of a phase, and people copy.
-_STATE_BY_REASON: dict[str, dict[str, Any]] = {
+# The words in the STATUS column of kubectl get pods that are no phases.
+_WAITING_WORDS = """
+    ContainerCreating PodInitializing ImagePullBackOff ErrImagePull ErrImageNeverPull InvalidImageName
+    ImageInspectError RegistryUnavailable CreateContainerConfigError CreateContainerError SchedulingGated
+"""
+_FAILED_WORDS = """
+    DeadlineExceeded NodeAffinity NodeLost NodeShutdown OutOfcpu OutOfmemory OutOfpods Preempting Shutdown
+    Terminated UnexpectedAdmissionError
+"""
+_STATE_BY_STATUS: dict[str, dict[str, Any]] = {
+    **{word: {"phase": "Pending", "reason": word} for word in _WAITING_WORDS.split()},
+    **{word: {"phase": "Failed", "reason": word} for word in _FAILED_WORDS.split()},
+    "Completed": {"exitCode": 0},
+    "ContainerCannotRun": {"exitCode": 127, "reason": "ContainerCannotRun"},
+    "ContainerStatusUnknown": {"exitCode": 137, "reason": "ContainerStatusUnknown"},
+    "CrashLoopBackOff": {"phase": "Running", "reason": "CrashLoopBackOff"},
+    "Error": {"phase": "Failed"},
     "Evicted": {"reason": "Evicted"},
+    "NotReady": {"phase": "Running"},
     "OOMKilled": {"exitCode": 137, "reason": "OOMKilled"},
+    "RunContainerError": {"phase": "Running", "reason": "RunContainerError"},
+    "StartError": {"exitCode": 128, "reason": "StartError"},
+    "Terminating": {"phase": "Deleted"},
 }
+# Signal:9 and ExitCode:3 are what kubectl shows of a container that ended without a reason.
+_ENDING_PATTERN = compile_lazily(r"(Signal|ExitCode):([0-9]{1,3})")
+_INIT_PREFIX = "Init:"
 _MAX_VALUES = {"exitCode": 255, "restarts": 2_147_483_647}
 
 
@@ -64,7 +87,7 @@ def parse_state(
 def _normalize_state(name: str, state: Any, location: str) -> dict[str, Any]:
     """Return a state as a mapping of FIELDS."""
     if isinstance(state, str):
-        return _STATE_BY_REASON.get(state, {"phase": state})
+        return _read_kubectl_status(state)
     if isinstance(state, int) and not isinstance(state, bool):
         return {"exitCode": state}
     if not isinstance(state, dict) or not state:
@@ -77,6 +100,22 @@ def _normalize_state(name: str, state: Any, location: str) -> dict[str, Any]:
             hint = suggest_or_list(str(field), STATE_FIELDS)
             raise UsageError(f'{location}: {name} has an unknown field "{field}"{hint}')
     return state
+
+
+def _read_kubectl_status(word: str) -> dict[str, Any]:
+    """Return the state that a word in the STATUS column of kubectl means; any other word is a phase.
+
+    Behind Init: are the states of init containers: the Pod is pending, unless one of them failed for good.
+    """
+    if word.startswith(_INIT_PREFIX):
+        inner = word.removeprefix(_INIT_PREFIX)
+        state = _read_kubectl_status(inner)
+        is_failed = state.get("phase") == "Failed" or state.get("exitCode", 0) != 0
+        return state if is_failed else {"phase": "Pending", "reason": word}
+    ending = _ENDING_PATTERN.fullmatch(word)
+    if ending is not None:
+        return {"exitCode": int(ending[2]) + (128 if ending[1] == "Signal" else 0)}
+    return _STATE_BY_STATUS.get(word, {"phase": word})
 
 
 def _read_number(fields: Mapping[str, Any], field: str, location: str) -> int | None:

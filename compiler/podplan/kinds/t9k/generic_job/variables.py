@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from podplan.core.indexed_text import Indexed
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
+from podplan.core.provenance import Cursor, Path, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.child_metadata import TracedMap, record_replaced
@@ -92,47 +92,57 @@ def _substitute_text(job_variables: JobVariables, replica_type: ReplicaType, cur
     if not isinstance(cursor.value, str) or "$(" not in cursor.value:
         return cursor
     parts: list[str | int] = []
+    sources: dict[Path, Cursor] = {}
     end = 0
     for match in VARIABLE_PATTERN.finditer(cursor.value):
         value = _resolve_variable(job_variables, replica_type, match)
         if value is None:
             continue
-        parts += [cursor.value[end : match.start()], value]
+        text, source = value
+        parts += [cursor.value[end : match.start()], text]
+        if source is not None and source.exists:
+            sources[source.path] = source
         end = match.end()
     if not parts:
         return cursor
     parts.append(cursor.value[end:])
-    if any(isinstance(part, int) for part in parts):
-        return compute_traced(
-            lambda _: Indexed(tuple(parts)), cursor, behavior=kind_behaviors.GENERIC_SUBSTITUTION
-        )
+    is_indexed = any(isinstance(part, int) for part in parts)
     return compute_traced(
-        lambda _: "".join(map(str, parts)), cursor, behavior=kind_behaviors.GENERIC_SUBSTITUTION
+        lambda *_: Indexed(tuple(parts)) if is_indexed else "".join(map(str, parts)),
+        cursor,
+        *sources.values(),
+        behavior=kind_behaviors.GENERIC_SUBSTITUTION,
     )
 
 
 def _resolve_variable(
     job_variables: JobVariables, replica_type: ReplicaType, match: re.Match[str]
-) -> str | int | None:
-    """Return the value of one variable: a number for the index of the replica, None if it is unknown."""
+) -> tuple[str | int, Cursor | None] | None:
+    """Return the value of one variable, and the field that it is read from; None if it is unknown.
+
+    The value is a number for the index of the replica.
+    """
     match_groups = match.groupdict()
     if match[0] == "$$":
         return None
     if match_groups["type"]:
-        return replica_type.name
+        return replica_type.name, None
     if match_groups["rank"]:
-        return REPLICA_INDEX
+        return REPLICA_INDEX, None
     if match_groups["replicas"]:
         named_type = job_variables.types_by_name.get(match_groups["replicas"])
-        return None if named_type is None else str(named_type.replicas)
+        return None if named_type is None else (str(named_type.replicas), named_type.entry.get("replicas"))
     if job_variables.ports_by_name is None:
         return None
     if match_groups["port"]:
         port = job_variables.ports_by_name.get(match_groups["port"])
-        return str(port["port"].value) if port is not None and port.get("port").exists else None
+        return (
+            (str(port["port"].value), port["port"]) if port is not None and port.get("port").exists else None
+        )
     named_type = job_variables.types_by_name.get(match_groups["host_type"])
     if named_type is None or int(match_groups["host_rank"]) >= named_type.replicas:
         return None
-    return build_replica_name(job_variables.job, named_type, behaviors.SERVICE_NAME).text_at(
+    host = build_replica_name(job_variables.job, named_type, behaviors.SERVICE_NAME).text_at(
         int(match_groups["host_rank"])
     )
+    return host, None

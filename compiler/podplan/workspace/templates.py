@@ -1,0 +1,59 @@
+"""Texts that another tool completes before the API server gets them: templates, and values with
+placeholders."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.limits import LimitExceeded
+from podplan.workspace.files import OutsideRoot, iter_ancestors, read_inside_root
+
+CHART_FILE, TEMPLATES_FOLDER = "Chart.yaml", "templates"
+# ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, {{ … }} of templates, %s
+# of programs.
+# ${{ … }} and $(NAME) are not: profiles and Kubernetes evaluate them.
+_PLACEHOLDER = compile_lazily(
+    r"\$\{[A-Za-z_][^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>|%(?:\[\d+\])?s|(?<!\$)\{\{[^{}\n]*\}\}"
+)
+_HELM_SOURCE = compile_lazily(r"(?m)^# Source: (\S+/templates/\S+)$")
+_TEMPLATE_MARK = compile_lazily(r"(?<!\$)\{\{-?\s*[\w.$(\"/]|\{%-?\s*\w")
+
+
+def find_placeholders(text: str) -> frozenset[str]:
+    """Return the parts of a text that another tool fills in."""
+    return frozenset(_PLACEHOLDER.findall(text))
+
+
+def has_template_marks(text: str) -> bool:
+    """Whether a text has marks of a template language, such as ``{{ .Values.image }}`` or ``{% if x %}``."""
+    return _TEMPLATE_MARK.search(text) is not None
+
+
+def find_rendered_template(text: str, line: int) -> str:
+    """Return the template that helm names above a line of its output, in ``# Source: …``; "" for none."""
+    found = ""
+    for match in _HELM_SOURCE.finditer(text):
+        if text.count("\n", 0, match.start()) >= line:
+            break
+        found = match[1]
+    return found
+
+
+def is_chart_template(file: str, text: str, root: str) -> bool:
+    """Whether a file is a template of a Helm chart: below ``templates`` beside a ``Chart.yaml``, with marks.
+
+    A file without marks is a plain manifest, also in a chart.
+    """
+    folder = os.path.dirname(os.path.realpath(file))
+    if f"{os.sep}{TEMPLATES_FOLDER}" not in folder or not has_template_marks(text):
+        return False
+    for ancestor in iter_ancestors(folder):
+        if ancestor == root:
+            break
+        if os.path.basename(ancestor) == TEMPLATES_FOLDER:
+            with suppress(OSError, OutsideRoot, LimitExceeded):
+                read_inside_root(root, os.path.join(os.path.dirname(ancestor), CHART_FILE))
+                return True
+    return False

@@ -1,0 +1,93 @@
+"""What text output lists: mistakes, and infos on request; the formats for programs have everything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import podplan
+from tests.test_documents_of_other_tools import JOB, write
+
+NOT_CHECKED = "not checked: 13 × rules that need an inventory (podplan rules --needs inventory)"
+SUMMARY = f"2 warnings and 2 infos in 1 file (1 object, 2 lowered); {NOT_CHECKED}"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    write(tmp_path, {"job.yaml": JOB.replace("train:1", "train:latest")})
+    return tmp_path
+
+
+def lines(top: Path, *flags: str) -> list[str]:
+    return podplan("check", "--format", "concise", *flags, cwd=top).out.splitlines()
+
+
+def severities(top: Path, *flags: str) -> list[str]:
+    return [line.split()[1] for line in lines(top, "-q", *flags)]
+
+
+def test_infos_are_counted_and_listed_on_request(top: Path) -> None:
+    assert severities(top) == ["warning"] * 2
+    assert severities(top, "-v") == severities(top, "--show", "info") == ["info", *["warning"] * 2, "info"]
+    assert severities(top, "--show", "error") == []
+    assert lines(top)[-1] == f"{SUMMARY}; -v lists the 2 infos"
+    assert lines(top, "--show", "error")[-1] == f"{SUMMARY}; -v lists the 4 findings"
+    assert lines(top, "-v")[-1] == SUMMARY
+
+
+def test_what_makes_the_run_fail_is_listed(top: Path) -> None:
+    assert severities(top, "--fail-on", "info") == ["info", *["warning"] * 2, "info"]
+
+
+def test_min_severity_is_for_every_format_and_not_for_the_exit_code(top: Path) -> None:
+    assert severities(top, "-v", "--min-severity", "warning") == ["warning"] * 2
+    flags = ("--min-severity", "error", "--fail-on", "warning", "--format", "json")
+    run = podplan("check", *flags, cwd=top)
+    assert (run.code, json.loads(run.out)["findings"], json.loads(run.out)["summary"]["leftOut"]) == (
+        1,
+        [],
+        4,
+    )
+
+
+def test_formats_for_programs_have_infos(top: Path) -> None:
+    run = podplan("check", "--format", "json", cwd=top)
+    assert [one["severity"] for one in json.loads(run.out)["findings"]].count("info") == 2
+    assert "LIFE010" in podplan("check", "--format", "sarif", cwd=top).out
+
+
+def test_many_jobs_without_mistakes_are_one_line(tmp_path: Path) -> None:
+    clean = JOB.replace("--nproc_per_node=4", "--nproc_per_node=8").replace(
+        "            resources:",
+        "            volumeMounts: [{name: shm, mountPath: /dev/shm}]\n            resources:",
+    )
+    clean += "          volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]\n"
+    write(tmp_path, {f"{n}.yaml": clean.replace("name: train}", f"name: train-{n}}}") for n in range(300)})
+    run = podplan("check", cwd=tmp_path)
+    assert run.out.count("\n") == 1
+    assert run.out.startswith("600 infos in 300 files (300 objects, 600 lowered)")
+
+
+def test_findings_about_one_value_are_folded(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace("containers:", "hostNetwork: true\n          containers:")})
+    out = podplan("check", cwd=tmp_path).out
+    assert out.count("hostNetwork: true") == 1
+    assert "\n   = also: error[SEC005 host-port]: " in out
+    assert [one for one in severities(tmp_path) if one == "error"] == ["error", "error"]
+
+
+@pytest.mark.parametrize("command", ["check", "diff", "fmt", "migrate", "explain"])
+def test_no_color(command: str, tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB})
+    topic = ["SEC001"] if command == "explain" else ["--base-tree", ".", "."] if command == "diff" else ["."]
+    run = podplan(command, "--color", "always", "--no-color", *topic, cwd=tmp_path)
+    assert "\x1b" not in run.out
+    assert "Error" not in run.err
+
+
+def test_exclude_adds_to_the_configuration(top: Path) -> None:
+    write(top, {"podplan.toml": 'exclude = ["a*"]\n', "a.yaml": JOB, "b.yaml": JOB, "c/d.yaml": JOB})
+    shown = [line.partition(":")[0] for line in lines(top, "-q", "--exclude", "b.yaml", "--exclude", "c")]
+    assert set(shown) == {"job.yaml"}
