@@ -23,6 +23,14 @@ RESTART_POLICY_PYTORCH = Behavior(
     "OnFailure",
     (*_RESTART_CHOICES, "ExitCode"),
 )
+RESTART_POLICY_TENSORFLOW = Behavior(
+    "restart.policy-tensorflow",
+    "the restart policy of a TensorFlowTrainingJob is OnFailure unless another is given, as for other kinds",
+    "assumed",
+    "docs/evidence/t9k-common.md#default-restart-policy",
+    "OnFailure",
+    (*_RESTART_CHOICES, "ExitCode"),
+)
 RESTART_NEVER_AGAIN = Behavior(
     "restart.never",
     "Never: a replica that has ended is not started again",
@@ -58,6 +66,13 @@ BACKOFF_LIMIT = Behavior(
 BACKOFF_LIMIT_DEEPSPEED = Behavior(
     "restart.backoff-limit-deepspeed",
     "all workers share the restarts of backoffLimit: 3 unless another number is given, as for PyTorch",
+    "assumed",
+    "docs/evidence/t9k-common.md#backoff-limit",
+    3,
+)
+BACKOFF_LIMIT_TYPED = Behavior(
+    "restart.backoff-limit-of-master",
+    "all replicas of a job with a master share the restarts of backoffLimit: 3 unless it is given",
     "assumed",
     "docs/evidence/t9k-common.md#backoff-limit",
     3,
@@ -105,6 +120,19 @@ OUTCOME_PYTORCH = Behavior(
     "is not started again",
     "documented",
     "docs/evidence/t9k-pytorchtrainingjob.md#success-and-failure",
+)
+OUTCOME_TENSORFLOW = Behavior(
+    "outcome.tensorflow",
+    "the chief, else worker-0, is the master and decides alone: the job succeeds with it, and fails with it "
+    "once it is not started again",
+    "documented",
+    "docs/evidence/t9k-tensorflowtrainingjob.md#master",
+)
+OUTCOME_XGBOOST = Behavior(
+    "outcome.xgboost",
+    "the master decides alone: the job succeeds with it, and fails with it once it is not started again",
+    "documented",
+    "docs/evidence/t9k-xgboosttrainingjob.md#master-replica",
 )
 OUTCOME_DEEPSPEED = Behavior(
     "outcome.deepspeed",
