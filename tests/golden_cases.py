@@ -31,6 +31,8 @@ KINDS = (
     "jax_job",
     "paddle_job",
     "mpi_job",
+    "tensorflow_training_job",
+    "xgboost_training_job",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}
