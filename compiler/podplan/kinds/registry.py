@@ -93,8 +93,9 @@ T9K = Family(
         "GenericJob": "podplan.kinds.t9k.generic_job",
         "TensorFlowTrainingJob": "podplan.kinds.t9k.tensorflow_training_job",
         "XGBoostTrainingJob": "podplan.kinds.t9k.xgboost_training_job",
+        "MPIJob": "podplan.kinds.t9k.mpi_job",
     },
-    not_lowered=("MPIJob", "BeamJob"),
+    not_lowered=("BeamJob",),
     # Their Pods come from steps and references to other templates, which podplan does not load:
     # https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
     unchecked=("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun"),

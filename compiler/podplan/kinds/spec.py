@@ -108,7 +108,8 @@ class KindSpec(NamedTuple):
 
     ``plural`` is its name in URLs of the API server and in admission rules. ``option_prefix`` begins the
     names of the lowering options that only this kind has. ``dialects`` are the shapes of one kind and
-    version, each with the fields of ``spec`` that identify it; empty for a kind with one shape.
+    version, each with the fields of ``spec`` that not all have, such as worker or worker.cmd; a CR is in the
+    first dialect that has all those that it states. Empty for a kind with one shape.
     ``superseded_dialect`` is the one that ``podplan migrate`` rewrites. The value of ``training_container``
     is the name by which the controller finds the training container; None if the first container trains.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the

@@ -108,6 +108,12 @@ RESTART_COLOSSALAI = Behavior(
     "documented",
     "docs/evidence/t9k-colossalaijob.md#no-restart",
 )
+RESTART_MPI = Behavior(
+    "restart.mpi",
+    "no replica of an MPIJob is started again: mpirun would not take it up",
+    "assumed",
+    "docs/evidence/t9k-mpijob.md#no-restart",
+)
 DELETED_REPLICA = Behavior(
     "restart.gone",
     "the controller creates a Pod anew that somebody else has deleted, and does not count that as a restart",
@@ -145,6 +151,12 @@ OUTCOME_COLOSSALAI = Behavior(
     "the launcher decides alone; when it ends with 0 the job has finished, and only its log tells how",
     "documented",
     "docs/evidence/t9k-colossalaijob.md#success-and-failure",
+)
+OUTCOME_MPI = Behavior(
+    "outcome.mpi",
+    "the launcher decides alone; when mpirun ends with 0 the job has finished, and only its log tells how",
+    "documented",
+    "docs/evidence/t9k-mpijob.md#success-and-failure",
 )
 SUCCESS_RULES = Behavior(
     "outcome.success-rules",
