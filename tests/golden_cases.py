@@ -33,6 +33,9 @@ KINDS = (
     "mpi_job",
     "tensorflow_training_job",
     "xgboost_training_job",
+    "mpi_job_replicas",
+    "mpi_job_worker",
+    "mpi_job_processes",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}

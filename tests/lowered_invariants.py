@@ -72,20 +72,26 @@ def check_origins(docs: Iterable[TracedDocument]) -> None:
 
 
 def check_services(lowered: Lowered) -> None:
-    """Assert that every Service selects exactly the Pod with its name."""
+    """Assert that every Service selects exactly the Pod with its name, or those with names below it."""
     if lowered.of("Pod"):
         for service in lowered.of("Service").values():
-            assert selected(lowered, service) == [service["metadata"]["name"]]
+            name = service["metadata"]["name"]
+            below = [
+                pod for pod, found in lowered.of("Pod").items() if found["spec"].get("subdomain") == name
+            ]
+            assert selected(lowered, service) == (below or [name])
 
 
 def check_hosts(lowered: Lowered, base: str) -> None:
-    """Assert that every replica named in a container or a file has a Service."""
+    """Assert that every replica named in a container or a file has a Service, or a name below one."""
     replica = re.compile(rf"\b{re.escape(base)}-[a-z]+-[0-9]+\b")
     containers = [each for pod in lowered.of("Pod").values() for each in pod["spec"]["containers"]]
     texts = [text for container in containers for text in said(container)]
     texts += [text for found in lowered.of("ConfigMap").values() for text in found["data"].values()]
     for host in (host for text in texts for host in replica.findall(text)):
-        assert ("Service", host) in lowered or ("Role", f"{base}-launcher") in lowered  # kubectl exec
+        by_kubectl = ("Role", f"{base}-launcher") in lowered
+        has_name = ("Service", host) in lowered or ("Service", host.rpartition("-")[0]) in lowered
+        assert has_name or by_kubectl
 
 
 def check_rendezvous(cr: Object, lowered: Lowered) -> None:

@@ -160,6 +160,12 @@ MPI_ENV_OPTIONS = Behavior(
     ["-x {name}"],
     placeholders=("name",),
 )
+MPI_PASSED_ENV = Behavior(
+    "mpi.passed-env",
+    "the launcher has the variables of the workers, since mpirun passes on its own",
+    "assumed",
+    "docs/evidence/t9k-mpijob.md#environment-of-the-ranks",
+)
 MPI_PROCESS_OPTIONS = Behavior(
     "mpi.options-of-processes",
     "processesPerWorker and processRecovery become options of mpirun, which may run as root then",
@@ -182,4 +188,12 @@ MPI_MIN_MEMBER = Behavior(
     "docs/evidence/t9k-mpijob.md#minimum-members",
     "all",
     ("all", "workers"),
+)
+
+# How a profile becomes a job.
+MPI_PROFILE_PROCESSES = Behavior(
+    "profile.mpi-processes",
+    "processes of a profile becomes -N, the processes that mpirun starts on each worker",
+    "documented",
+    "docs/profile-fields.md; docs/evidence/mpirun.md",
 )

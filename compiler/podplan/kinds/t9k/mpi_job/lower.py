@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to, copy_traced
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
@@ -163,7 +163,11 @@ def _build_launcher_container(
         "command": record_replaced(
             build_launcher_command(job, settings), fields.get("command"), fields.get("args")
         ),
-        "env": [*_list_entries(fields.get("env")), *build_patterned_variables(env, words, job.spec)],
+        "env": [
+            *_list_entries(fields.get("env")),
+            *_list_passed_variables(fields, worker_container),
+            *build_patterned_variables(env, words, job.spec),
+        ],
         "volumeMounts": [*_list_entries(fields.get("volumeMounts")), *mounts],
     }
     tree.pop("args", None)
@@ -173,6 +177,16 @@ def _build_launcher_container(
     if "resources" not in fields:
         tree["resources"] = attribute_to((resources, edit_cursor), resources.value)
     return tree
+
+
+def _list_passed_variables(fields: TracedMap, worker_container: Cursor) -> list[Traced]:
+    """Return the variables of the workers that the launcher does not have itself, to pass them on."""
+    own_names = {entry.get("name").value for entry in _list_entries(fields.get("env"))}
+    return [
+        copy_traced(variable, behavior=kind_behaviors.MPI_PASSED_ENV)
+        for variable in worker_container.get("env").entries()
+        if variable.get("name").value not in own_names
+    ]
 
 
 def _list_entries(list_value: Any) -> list[Cursor]:
