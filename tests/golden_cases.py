@@ -36,6 +36,7 @@ KINDS = (
     "mpi_job_replicas",
     "mpi_job_worker",
     "mpi_job_processes",
+    "beam_job",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}

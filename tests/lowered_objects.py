@@ -61,7 +61,8 @@ def written_out(groups: list[ReplicaGroup]) -> Lowered:
     lowered = Lowered()
     for group in groups:
         for found in expand_group(group):
-            key = (found["kind"], found["metadata"]["name"])
+            metadata = found["metadata"]
+            key = (found["kind"], metadata.get("name") or metadata["generateName"])
             assert key not in lowered
             lowered[key] = found
     return lowered

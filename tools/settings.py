@@ -26,6 +26,7 @@ SCHEMA_PATH, PAGE_PATH = Path("schemas/Config.json"), Path("docs/lowering.md")
 PROFILE_SCHEMA_PATH = Path("schemas/JobProfile.json")
 _LABEL_REASON = "`pod.labels`, `service.labels` and the like change or remove each label"
 REASON_BY_BEHAVIOR = {
+    "beam.scheduler": "`pod.scheduler-name` sets the scheduler, `podgroup.queue` the queue",
     "colossalai.labels": "`pod.labels` changes each label",
     "colossalai.launch-arguments": "`colossalai.run` decides whether and where they appear",
     "colossalai.launcher-image": "a launcher can set its image",

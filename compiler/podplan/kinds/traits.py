@@ -14,6 +14,7 @@ TRAITS: Mapping[str, str] = {
     "pod-templates": "The CR has the Pod templates of its replicas",
     "replica-types": "The CR has replica types, each with a number of replicas and a Pod template",
     "debug-mode": "The CR can turn on a debug mode, in which the Pods idle instead of training",
+    "run-mode-ignored": "The CR can state a run mode, and the controller runs the job at once nevertheless",
     "pause-mode": "The CR can turn on a pause mode, in which the job has no Pods",
     "t9k-scheduler": "The CR can name a queue of the T9k scheduler, which starts all Pods together",
     "deadline": "The CR can state after how many seconds the job ends (runPolicy.activeDeadlineSeconds)",

@@ -8,7 +8,14 @@ from podplan.core.findings import Path
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.lint.analysis.jobs import format_list, get_replica_specs, has_trait, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import (
+    format_list,
+    get_replica_specs,
+    has_trait,
+    is_mode_enabled,
+    kind_of,
+    spec_of,
+)
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -104,10 +111,17 @@ def _iter_scaling_weights(job: LoweredJob) -> Iterator[IneffectiveSetting]:
             yield (*replica_spec.path, "scalingWeight"), "scalingWeight counts in elastic training only"
 
 
+def _iter_ignored_run_modes(job: LoweredJob) -> Iterator[IneffectiveSetting]:
+    for mode in ("debug", "pause"):
+        if is_mode_enabled(job, mode):
+            yield ("spec", "runMode", mode), f"a {kind_of(job)} has no {mode} mode: it runs at once"
+
+
 _FINDERS_BY_TRAIT: tuple[tuple[str, Callable[[LoweredJob], Iterator[IneffectiveSetting]]], ...] = (
     ("torchrun-by-controller", _make_section_finder("torchrunConfig")),
     ("elastic", _make_section_finder("elastic")),
     ("scaling-weights", _iter_scaling_weights),
+    ("run-mode-ignored", _iter_ignored_run_modes),
     ("deepspeed-by-controller", _iter_replaced_by_custom_command),
 )
 
