@@ -136,7 +136,7 @@ def check_gang(cr: Object, lowered: Lowered) -> None:
     """Assert that a gang needs no more Pods than exist, and that scheduling and restarts follow the job."""
     clusters = lowered.of("FlinkCluster")  # its operator makes Pods that count too
     for gang in lowered.of("PodGroup").values():
-        assert 0 <= gang["spec"]["minMember"]
+        assert gang["spec"]["minMember"] >= 0
         assert clusters or gang["spec"]["minMember"] <= len(lowered.of("Pod"))
     scheduled = "t9kScheduler" in cr["spec"].get("scheduler", {})
     if scheduled and lowered.of("Pod"):

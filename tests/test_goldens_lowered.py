@@ -75,7 +75,8 @@ def test_the_golden_holds_these_objects_each_name_once(case: Case) -> None:
     ]
     assert written == [found for _, lowered in _jobs(case) for found in lowered.values()]
     names = [
-        (found["kind"], found["metadata"].get("namespace"), found["metadata"].get("name")) for found in written
+        (found["kind"], *map(found["metadata"].get, ("namespace", "name", "generateName")))
+        for found in written
     ]
     assert len(names) == len(set(names))
 

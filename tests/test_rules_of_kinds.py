@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.kinds.registry import PACKAGES, GroupVersionKind, iter_kinds_named, load_spec
+from podplan.kinds.registry import PACKAGES, GroupVersionKind, iter_kinds_named, load_spec, name_of
 from podplan.lint.policy_scope import (
     CR_LEVELS,
     PolicyScope,
@@ -55,7 +55,7 @@ def test_the_rules_of_a_kind(file_regression: FileRegressionFixture) -> None:
 
 @pytest.mark.parametrize("kind", PACKAGES, ids=lambda kind: kind.kind)
 def test_a_rule_is_for_a_kind_or_says_why_not(kind: GroupVersionKind) -> None:
-    answer = json.loads(podplan("rules", "--isolated", "--kind", kind.kind, "--format", "json").out)
+    answer = json.loads(podplan("rules", "--isolated", "--kind", name_of(kind), "--format", "json").out)
     for row in answer["rules"]:
         assert row["applies"] is not bool(row["lacks"] or row["unwanted"]), row["code"]
         if row["level"] in CR_LEVELS and row["kinds"]:
@@ -160,6 +160,7 @@ def test_help_for_a_trait_is_help_for_its_kinds() -> None:
     assert list_help_by_kind(scope, texts) == {
         "DeepSpeedJob": "of ssh",
         "ColossalAIJob": "of ssh",
+        "batch.tensorstack.dev/v1beta1/MPIJob": "of ssh",
         "TFJob": "of a name",
     }
 
@@ -171,5 +172,5 @@ def test_exported_policies_match_the_kinds_with_the_traits() -> None:
         if one["kind"] == "ValidatingAdmissionPolicy"
     }
     assert plurals["podplan-gen005"] == ["genericjobs"]
-    assert plurals["podplan-ssh004"] == ["deepspeedjobs", "colossalaijobs"]
+    assert plurals["podplan-ssh004"] == ["deepspeedjobs", "colossalaijobs", "mpijobs"]
     assert plurals["podplan-life002"] == ["pytorchtrainingjobs", "deepspeedjobs"]

@@ -74,11 +74,13 @@ def build_hostfile(
     slots: int | None = None,
     *slots_origins: Cause,
     host: Indexed | None = None,
+    naming_behaviors: tuple[Behavior, ...] = NAMING_BEHAVIORS,
 ) -> TracedMap:
     """Build the hostfile, as a file of the ConfigMap: a line for each worker in the form of
     ``line_behavior``.
 
-    ``slots_origins`` are the origins of the number of slots; ``host`` replaces the usual name of a worker.
+    ``slots_origins`` are the origins of the number of slots. ``host`` replaces the usual name of a worker;
+    ``naming_behaviors`` are those that the name depends on.
     """
     pattern = job.options.resolve_behavior(line_behavior).value + "\n"
     line = fill_pattern(pattern, {"host": host or build_host_name(job, workers), "slots": slots})
@@ -87,7 +89,7 @@ def build_hostfile(
     )
     slots_behaviors = [why for why in slots_origins if isinstance(why, Behavior)]
     combined_behavior = job.options.first_configured(
-        behaviors.HOSTFILE, behaviors.SSH_HOSTFILE_KEY, line_behavior, *slots_behaviors, *NAMING_BEHAVIORS
+        behaviors.HOSTFILE, behaviors.SSH_HOSTFILE_KEY, line_behavior, *slots_behaviors, *naming_behaviors
     )
     return {
         get_hostfile_key(job): attribute_to(

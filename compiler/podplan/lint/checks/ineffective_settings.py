@@ -80,6 +80,16 @@ def section_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
             yield Violation(path, {"what": message}, at_key=True)
 
 
+@check()
+def ignored_run_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A run mode that is turned on, of a kind that always runs at once; values ``kind`` and ``mode``."""
+    for mode in ("debug", "pause"):
+        if is_mode_enabled(target.job, mode):
+            yield Violation(
+                ("spec", "runMode", mode), {"kind": kind_of(target.job), "mode": mode}, at_key=True
+            )
+
+
 def _make_section_finder(section: str) -> Callable[[LoweredJob], Iterator[IneffectiveSetting]]:
     """A section that has settings, and no enabled."""
 
@@ -111,17 +121,10 @@ def _iter_scaling_weights(job: LoweredJob) -> Iterator[IneffectiveSetting]:
             yield (*replica_spec.path, "scalingWeight"), "scalingWeight counts in elastic training only"
 
 
-def _iter_ignored_run_modes(job: LoweredJob) -> Iterator[IneffectiveSetting]:
-    for mode in ("debug", "pause"):
-        if is_mode_enabled(job, mode):
-            yield ("spec", "runMode", mode), f"a {kind_of(job)} has no {mode} mode: it runs at once"
-
-
 _FINDERS_BY_TRAIT: tuple[tuple[str, Callable[[LoweredJob], Iterator[IneffectiveSetting]]], ...] = (
     ("torchrun-by-controller", _make_section_finder("torchrunConfig")),
     ("elastic", _make_section_finder("elastic")),
     ("scaling-weights", _iter_scaling_weights),
-    ("run-mode-ignored", _iter_ignored_run_modes),
     ("deepspeed-by-controller", _iter_replaced_by_custom_command),
 )
 

@@ -94,7 +94,10 @@ def _build_metadata(job: JobContext, template: Cursor, name_behavior: Behavior, 
         str(fill_pattern(behavior.value, word_values)),
         kind=kind,
         labels=job.labels,
-        name_origins=(*job.name_origins, behavior),
+        name_origins=(
+            *job.name_origins,
+            job.options.first_configured(name_behavior, kind_behaviors.BEAM_BASE),
+        ),
         template=template.get("metadata"),
     )
 

@@ -39,7 +39,11 @@ def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list
     settings = parse_settings(job)
     workers = settings.workers
     hostfile = ssh_setup.build_hostfile(
-        job, workers, kind_behaviors.MPI_HOSTFILE_LINE, host=_build_host_name(job, workers)
+        job,
+        workers,
+        kind_behaviors.MPI_HOSTFILE_LINE,
+        host=_build_host_name(job, workers),
+        naming_behaviors=(kind_behaviors.MPI_HOST, kind_behaviors.MPI_SERVICE, behaviors.POD_NAME),
     )
     permanent_objects = [
         ssh_setup.build_secret(job),

@@ -51,6 +51,7 @@ def _build_env(
         kind_behaviors.TENSORFLOW_EVALUATOR,
         kind_behaviors.TENSORFLOW_SINGLE,
         kind_behaviors.TENSORFLOW_PORT,
+        kind_behaviors.TENSORFLOW_ENV_CONTAINERS,
         *NAMING_BEHAVIORS,
     )
     pieces = [
