@@ -26,7 +26,13 @@ items:
 - metadata: {name: one}
   spec: {replicaSpecs: [{type: a, template: {spec: {containers: [{name: m, image: "i:1"}]}}}]}
 """
-BEAM_JOB = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: BeamJob\nmetadata: {name: beam}\nspec: {}\n"
+BEAM_JOB = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: BeamJob
+metadata: {name: beam}
+spec: {flinkClusterTemplate: {spec: {}}, jobTemplate: {spec: {template: {spec: {
+  restartPolicy: Never, containers: [{name: main, image: "i:1"}]}}}}}
+"""
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
 
 
@@ -40,8 +46,8 @@ def test_import_of_a_stream_prints_what_it_can_import_and_tells_the_rest(folder:
     told = run.err.splitlines()
     assert [line.partition(" ")[0] for line in told] == [
         "stream.yaml:1:",
-        "stream.yaml:30:",
-        "stream.yaml:36:",
+        "stream.yaml:31:",
+        "stream.yaml:37:",
     ]
     assert all(line.endswith("; it is not imported") for line in told)
     assert "a ConfigMap is no training job" in told[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.kinds.registry import PACKAGES, GroupVersionKind, load_spec
+from podplan.kinds.registry import PACKAGES, GroupVersionKind, load_spec, name_of
 
 if TYPE_CHECKING:
     from podplan.kinds.spec import KindSpec
@@ -94,7 +94,7 @@ def list_help_by_kind(scope: PolicyScope, help_for: Mapping[str, str]) -> dict[s
         kinds = (
             kind for kind in PACKAGES if name in load_spec(kind).traits and matches_job_kind(scope, kind)
         )
-        for kind_name in [kind.kind for kind in kinds] or ([] if name in TRAITS else [name]):
+        for kind_name in [name_of(kind) for kind in kinds] or ([] if name in TRAITS else [name]):
             texts.setdefault(kind_name, text)
     return texts
 
@@ -102,7 +102,7 @@ def list_help_by_kind(scope: PolicyScope, help_for: Mapping[str, str]) -> dict[s
 def list_kind_names(scope: PolicyScope) -> list[str]:
     """The names of the kinds that a policy looks at; none where it looks at all kinds."""
     if scope.level in CR_LEVELS and (scope.needs or scope.without):
-        names = [kind.kind for kind in PACKAGES if matches_job_kind(scope, kind)]
+        names = [name_of(kind) for kind in PACKAGES if matches_job_kind(scope, kind)]
     else:
         names = [name.rpartition("/")[2] for name in scope.kinds]
     return list(dict.fromkeys(names))
