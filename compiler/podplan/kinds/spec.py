@@ -112,6 +112,7 @@ class KindSpec(NamedTuple):
     first dialect that has all those that it states. Empty for a kind with one shape.
     ``superseded_dialect`` is the one that ``podplan migrate`` rewrites. The value of ``training_container``
     is the name by which the controller finds the training container; None if the first container trains.
+    ``training_container_by_field`` replaces it for CRs whose spec has a field, as a dialect does.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
     keys first. ``main_replica_types`` are those whose replica decides over the job. ``list_references``
@@ -124,6 +125,7 @@ class KindSpec(NamedTuple):
     option_prefix: str
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
+    training_container_by_field: Mapping[str, Behavior] = {}
 
     # The form of a CR: the file in schemas/ if its name is not the kind, the diagnostics that no schema can
     # express (of the CR, in a dialect), the rule for unknown fields, and paths.

@@ -33,6 +33,7 @@ TRAITS: Mapping[str, str] = {
     "torchrun-by-controller": "The controller can start torchrun in each Pod (torchrunConfig)",
     "deepspeed-by-controller": "The controller writes the deepspeed command line, from the section config",
     "colossalai-by-controller": "The controller writes the colossalai run command line",
+    "mpirun-by-controller": "The controller writes the mpirun command line, from mpiConfig or worker",
     "command-by-controller": "The controller can replace the command of the training container",
     "training-container-by-name": "The training container is the one of a fixed name, else the first one",
     "container-contract": "Pods need containers of fixed names",

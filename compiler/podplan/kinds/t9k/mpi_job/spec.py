@@ -31,6 +31,7 @@ SPEC = KindSpec(
         "processes": (*_WORKER_FIELDS, "worker.processesPerWorker", "worker.processRecovery"),
     },
     training_container=kind_behaviors.MPI_TRAINING_CONTAINER,
+    training_container_by_field={"worker": kind_behaviors.MPI_OLDER_TRAINING_CONTAINER},
     replica_types=(
         ReplicaTypesField(("spec", "replicaSpecs")),
         ReplicaTypesField(("spec", "worker"), "entry"),
@@ -51,7 +52,14 @@ SPEC = KindSpec(
     ),
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
-    traits=COMMON_TRAITS | {"command-by-controller", "launcher-replica", "ssh", "launched-over-ssh"},
+    traits=COMMON_TRAITS
+    | {
+        "command-by-controller",
+        "container-contract",
+        "launcher-replica",
+        "mpirun-by-controller",
+        "ssh",
+    },
     launcher_container=kind_behaviors.MPI_LAUNCHER_CONTAINER,
     reserved_mounts=(behaviors.SSH_MOUNT_PATH, kind_behaviors.MPI_HOSTFILE_PATH),
     clean_up=CleanUp(("runPolicy", "cleanUpWorkers"), False, "true"),
