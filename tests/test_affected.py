@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from podplan.checker.affected_findings import find_affected_files
+from podplan.cli import change_filter
 from tests.changing_repository import BASE, JOB, edit, lines, put, report, repository
 from tests.command import PROFILE
-from tests.golden_cases import podplan
+from tests.git import git_in
+from tests.golden_cases import FIXTURES, podplan
 from tests.test_organisation import OWN
 
 EVERYTHING = ["jobs/own.yaml IMG002", "jobs/text.yaml IMG002", "jobs/vision.yaml IMG002"]
@@ -38,8 +42,9 @@ def test_without_the_flag_all_is_reported() -> None:
 def test_a_base_affects_what_extends_it(changed: list[str], reported: list[str]) -> None:
     said = report("--affected-by", *changed)
     assert [f"{one['file']} {one['rule']}" for one in said["findings"]] == reported
-    assert said["summary"].get("leftOut", 0) == len(EVERYTHING) - len(reported)
     assert said["summary"]["files"] == 5
+    unaffected = said["summary"]["notChecked"]["policies for files that the change does not affect"]
+    assert unaffected == len(EVERYTHING) - len(reported)
 
 
 def test_names_come_last_as_pre_commit_gives_them() -> None:
@@ -162,3 +167,39 @@ def test_the_exit_code_goes_by_what_is_reported(there: Path) -> None:
     assert podplan("check", "--affected-by", "jobs/broken.yaml").code == 1
     assert podplan("check", "--affected-by", "jobs/own.yaml").code == 0
     assert podplan("check", "--affected-by", "--fail-on", "warning", "jobs/own.yaml").code == 1
+
+
+@pytest.fixture
+def gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files of the gallery, in a repository, and two jobs in one file, the second one with a base."""
+    folder = tmp_path / "gallery"
+    shutil.copytree(FIXTURES / "gallery", folder)
+    put(folder, "two.yaml", TWO_JOBS)
+    put(folder, "all.yaml", BASE)
+    git_in(folder)("init", "-q", "-b", "main")
+    monkeypatch.chdir(folder)
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.yaml"))
+
+
+TWO_JOBS = "\n---\n".join(
+    [
+        JOB.format(name="first", base="").replace("extends: []", "job: PyTorchTrainingJob"),
+        JOB.format(name="second", base="all.yaml"),
+    ]
+)
+
+
+def test_what_is_not_evaluated_would_not_be_reported(
+    gallery: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The findings are those of a run that evaluates all policies, whichever file changes."""
+    asked = ("check", "--format", "json", "--affected-by")
+    evaluated_less = 0
+    for file in gallery:
+        quick = json.loads(podplan(*asked, file).out)
+        with monkeypatch.context() as patched:
+            patched.setattr(change_filter, "_has_only_jobs", lambda _: False)
+            complete = json.loads(podplan(*asked, file).out)
+        assert quick["findings"] == complete["findings"], file
+        evaluated_less += quick["summary"]["notChecked"] != complete["summary"]["notChecked"]
+    assert evaluated_less > len(gallery) / 2

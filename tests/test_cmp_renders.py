@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podplan.kinds.registry import KIND_NAMES
+from podplan.kinds.registry import COMPILED_KINDS
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
 from tests import golden_cases
@@ -55,7 +55,7 @@ def test_every_kind_is_handed_over_as_it_is_rendered(tmp_path: Path) -> None:
         for item in classify_documents(parse_yaml((case.folder / "cr.yaml").read_bytes(), case.id))
     ]
     assert server.objects(out) == rendered
-    assert {one["kind"] for one in rendered} == {name.rpartition("/")[2] for name in KIND_NAMES}
+    assert {one["kind"] for one in rendered} == {kind.kind for kind in COMPILED_KINDS.values()}
 
 
 def test_a_name_that_only_the_api_server_would_give_is_none_to_apply(tmp_path: Path) -> None:

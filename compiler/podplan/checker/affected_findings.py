@@ -33,6 +33,19 @@ def find_affected_files(
     return frozenset(affected_files)
 
 
+def depends_on_any(file: str, changed: Collection[str], dependencies: Mapping[str, Collection[str]]) -> bool:
+    """Whether a file is one of ``changed`` (real paths), or depends on one, directly or indirectly."""
+    pending, visited = [file], {file}
+    while pending:
+        path = pending.pop()
+        if os.path.realpath(path) in changed:
+            return True
+        new_paths = set(dependencies.get(path, ())) - visited
+        visited |= new_paths
+        pending.extend(new_paths)
+    return False
+
+
 def build_file_filter(files: Collection[str]) -> Callable[[Finding], bool]:
     """Return a filter for findings in ``files`` (real paths), or about a document there.
 

@@ -51,17 +51,25 @@ def check_files(
     watch: WatchProgress | None = None,
     base_crs: BaseCrs | None = None,
     workers: int = 1,
+    changed_files: Collection[str] | None = None,
 ) -> CheckResult:
     """Check the files that ``paths`` match.
 
     ``watch`` gets an iterator over the files and their number, and yields each file when its turn comes.
     ``base_crs`` are the CRs of the base revision, for rules about changes. ``workers`` processes share the
-    files if there are enough, 0 is one per processor; the result is the same.
+    files if there are enough, 0 is one per processor; the result is the same. If ``changed_files`` (real
+    paths) is given, policies are evaluated only for files that depend on them.
 
     Raises PathNotFound: if a path does not exist. Raises UsageError: if a file cannot be read.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
-    run = CheckRun(settings, reader, base_crs, lambda file: reload_file(file, reader.unsaved_texts))
+    run = CheckRun(
+        settings,
+        reader,
+        base_crs,
+        lambda file: reload_file(file, reader.unsaved_texts),
+        changed_files=changed_files,
+    )
     files = tuple(expand_paths(paths, exclude, run.unreadable_folders))
     reader.start_run(files)
     checked_files = iter_checked_files(files, run, _check_file, workers)

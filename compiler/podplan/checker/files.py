@@ -52,7 +52,8 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
         yield build_syntax_finding(source, fault)
     text_hash = hash(source.text)
     for number, item in enumerate(file_items):
-        yield from _iter_item_findings(item, JobSource(source.file, number, text_hash=text_hash), run)
+        job_source = JobSource(source.file, number, text_hash=text_hash)
+        yield from _iter_item_findings(item, job_source, run, is_only_document=len(file_items) == 1)
 
 
 def _select_hints(
@@ -135,7 +136,9 @@ def _is_policy_file(file: str, run: CheckRun) -> bool:
     return bool(policy_texts) and os.path.realpath(file) in {os.path.realpath(one) for one in policy_texts}
 
 
-def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: CheckRun) -> Iterator[Finding]:
+def _iter_item_findings(
+    item: ClassifiedDocument, job_source: JobSource, run: CheckRun, is_only_document: bool
+) -> Iterator[Finding]:
     if item.category == "other":
         if not _is_policy_file(item.doc.name, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
@@ -163,4 +166,5 @@ def _iter_item_findings(item: ClassifiedDocument, job_source: JobSource, run: Ch
         else:
             run.rendered_crs.append((job_source, os.path.realpath(find_source_path(item, render_header))))
     else:
-        yield from check_plans(iter_job_plans(item, run.settings, run.reader), run, job_source)
+        plans = iter_job_plans(item, run.settings, run.reader)
+        yield from check_plans(plans, run, job_source, is_only_document)

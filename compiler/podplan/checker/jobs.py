@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
+from podplan.checker.affected_findings import depends_on_any
 from podplan.checker.packed_store import JobSource
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
@@ -30,11 +31,15 @@ CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 
 
 def check_plans(
-    job_plans: Iterable[JobPlan], run: CheckRun, job_source: JobSource | None = None
+    job_plans: Iterable[JobPlan],
+    run: CheckRun,
+    job_source: JobSource | None = None,
+    is_only_document: bool = False,
 ) -> list[Finding]:
     """Return the findings of all variants of one document; equal ones are aggregated.
 
     ``job_source`` is where the document came from, if that is a file that does not change.
+    ``is_only_document`` is whether the file has no other documents, so that it depends on what this one does.
     """
     fold = Fold()
     annotated: dict[str, list[Suppression]] = {}
@@ -44,6 +49,7 @@ def check_plans(
     jobs = 0
     of_profile = False
     get_redactor = _Secrets(run.settings.param_values)
+    is_unaffected = False
     for plan in job_plans:
         file = plan.item.doc.name
         if plan.cr is not None:
@@ -58,7 +64,8 @@ def check_plans(
             jobs += 1
             variants = variants or Variants(run.suppression_tracker.resolve_rules(file).policies)
             variants.add(job)
-        policy_diagnostics = _apply_policies(job, file, run) if job is not None else ()
+        is_unaffected = is_only_document and _is_unaffected(plan, run)
+        policy_diagnostics = _apply_policies(job, file, run) if job is not None and not is_unaffected else ()
         for seen in _limit_and_relate(plan, (*plan.diagnostics, *policy_diagnostics)):
             fold.add(seen, plan.variant_id, object_identity)
         was = job.base_cr if job is not None else None
@@ -69,7 +76,9 @@ def check_plans(
         )
         of_profile = of_profile or (job is not None and job.profile is not None)
     # Policies about a profile as a whole, if all its variants are present.
-    if variants is not None and jobs == len(variant_ids) and run.settings.environments == "all":
+    if is_unaffected:
+        run.not_checked["policies for files that the change does not affect"] += 1
+    elif variants is not None and jobs == len(variant_ids) and run.settings.environments == "all":
         for one in variants.seen():
             for id_ in variant_ids:
                 fold.add(one, id_)
@@ -80,6 +89,18 @@ def check_plans(
     if of_profile and (run.settings.environments != "all" or run.settings.param_values):
         plan_findings = list(map(_mark_fix_unsafe, plan_findings))
     return run.suppression_tracker.without_annotated(annotated, plan_findings)
+
+
+def _is_unaffected(plan: JobPlan, run: CheckRun) -> bool:
+    """Whether the findings of policies about a job are left out of the report anyway.
+
+    A job that refers to documents is always checked: jobs with equal findings there are reported together.
+    """
+    return (
+        run.changed_files is not None
+        and not plan.references
+        and not depends_on_any(plan.item.doc.name, run.changed_files, run.reader.references)
+    )
 
 
 def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Diagnostic]:

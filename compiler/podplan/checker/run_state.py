@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from podplan.checker.base_revision import BaseCrs
 from podplan.checker.cross_job_index import CrossJobIndex
@@ -96,7 +96,10 @@ def _refuse_reread(file: str) -> NoReturn:
 
 
 class CheckRun(RunData):
-    """The data of a run, its settings, and the job summaries for cross-job policies."""
+    """The data of a run, its settings, and the job summaries for cross-job policies.
+
+    If ``changed_files`` (real paths) is given, policies are evaluated only for files that depend on them.
+    """
 
     def __init__(
         self,
@@ -105,8 +108,10 @@ class CheckRun(RunData):
         base_crs: BaseCrs | None = None,
         reread_file: RereadFile = _refuse_reread,
         settings_of: SettingsOf | None = None,
+        changed_files: Collection[str] | None = None,
     ) -> None:
         super().__init__()
+        self.changed_files = changed_files
         self.settings = settings
         self.reader = reader
         self.base_crs = base_crs

@@ -11,8 +11,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 
 from podplan.core.typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Output = TypeVar("Output")
 
+# A worker ends silently on these: its parent reports them.
+_ENDING_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGALRM") if hasattr(signal, name)
+)
 # More workers cost more memory than they save time, and a container may have fewer processors than it sees.
 MAX_WORKERS = 8
 
@@ -54,7 +58,7 @@ def run_in_workers(
                 readers[first_task], writer = fork.Pipe(duplex=False)
                 worker_args = tasks[first_task::worker_count], run_task, writer, tuple(readers.values())
                 worker = fork.Process(target=_run_worker, args=worker_args, daemon=True)
-                with closing(writer):
+                with closing(writer), _signals_blocked():
                     worker.start()
                 workers.append(worker)
         for task_index in range(len(tasks)):
@@ -67,6 +71,16 @@ def run_in_workers(
             worker.join()
         for reader in readers.values():
             reader.close()
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Block signals while a worker is forked: it would print a traceback before it can handle them."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _receive_output(reader: Connection | None) -> Any:
@@ -82,11 +96,11 @@ def _run_worker(
     writer: Connection,
     readers: Sequence[Connection],
 ) -> None:
-    """Run the tasks of a worker. It ends silently on signals: its parent reports them."""
-    for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGALRM"):
-        signal_number = getattr(signal, name)
+    """Run the tasks of a worker, which starts with blocked signals."""
+    for signal_number in _ENDING_SIGNALS:
         if callable(signal.getsignal(signal_number)):
             signal.signal(signal_number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING_SIGNALS)
     for reader in readers:  # otherwise a worker without a parent would wait for another one to read
         reader.close()
     with suppress(BaseException):

@@ -12,8 +12,10 @@ from podplan.cli.check_run import resolve_check_settings, run_check
 from podplan.cli.options import RunSettings
 from podplan.core.errors import UsageError
 from podplan.core.findings import Finding
+from podplan.core.limits import LimitExceeded
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from podplan.workspace.files import OutsideRoot, PathNotFound, file_contains_any, find_root
+from podplan.yaml import SourceFile
 
 if TYPE_CHECKING:
     from podplan.checker.base_revision import BaseCrs
@@ -98,7 +100,7 @@ def check_change(
     """Return the result with only the findings to report, and the settings.
 
     All paths are checked, and only the report is filtered. With --affected-by the whole repository is
-    checked.
+    checked; policies are evaluated only for what the changed files affect, if these are jobs and profiles.
 
     Raises UsageError: if the revision cannot be read. Raises PathNotFound: if a path does not exist.
     """
@@ -114,7 +116,19 @@ def check_change(
     paths = (os.path.relpath(root),) if selection.affected else paths or (".",)
     snapshot = _load_base(paths, root, selection, flags) if selection.ref else None
     run_settings = resolve_check_settings(paths, **flags)
-    result = run_check(paths, run_settings, base_crs=snapshot.base_crs if snapshot else None)
+    has_limited_effect = (
+        selection.affected
+        and snapshot is None
+        and not run_settings.settings_by_key["baseline"].value
+        and not _is_shared_setting(changed, run_settings, paths, flags)
+        and all(map(_has_only_jobs, changed))
+    )
+    result = run_check(
+        paths,
+        run_settings,
+        base_crs=snapshot.base_crs if snapshot else None,
+        changed_files=frozenset(changed) if has_limited_effect else None,
+    )
     if selection.affected or selection.filter_changed:
         if selection.filter_changed and snapshot is not None:
             changed = list(_iter_changed_paths(root, snapshot.changes))
@@ -141,6 +155,21 @@ def _filter_affected(result: CheckResult, changed: Collection[str], has_base: bo
     return filter_result(result, build_file_filter(find_affected_files(changed, result.dependencies)))
 
 
+def _has_only_jobs(path: str) -> bool:
+    """Whether a file can be read and has only profiles, base profiles and CRs, which affect known files."""
+    from podplan.workspace.documents import classify_documents
+    from podplan.workspace.file_loader import load_file
+
+    try:
+        source = load_file(path)
+    except (UsageError, LimitExceeded):
+        return False
+    if not isinstance(source, SourceFile) or source.diagnostics:
+        return False
+    categories = {item.category for item in classify_documents(source)}
+    return bool(categories) and categories <= {"profile", "base", "cr"}
+
+
 def _affects_everything(
     changed: Collection[str],
     result: CheckResult,
@@ -148,7 +177,15 @@ def _affects_everything(
     paths: Sequence[str],
     flags: dict[str, Any],
 ) -> bool:
-    """Whether a changed file affects all findings: configuration, inventory, baseline, custom policies."""
+    """Whether a changed file affects all findings: the configuration, or an inventory."""
+    inventories = {os.path.realpath(path) for path in result.inventories}
+    return not inventories.isdisjoint(changed) or _is_shared_setting(changed, run_settings, paths, flags)
+
+
+def _is_shared_setting(
+    changed: Collection[str], run_settings: RunSettings, paths: Sequence[str], flags: dict[str, Any]
+) -> bool:
+    """Whether a changed file is the configuration, or one that it names: inventory, baseline, policies."""
     from podplan.config.files import CONFIG_NAMES, PYPROJECT, find_nearest_config, read_config, read_extended
 
     config_file = None if flags.get("isolated") and not flags.get("config") else find_nearest_config(paths[0])
@@ -157,7 +194,6 @@ def _affects_everything(
         os.path.realpath(file.path)
         for file in (read_extended(config_file) if config_file is not None else ())
     }
-    files |= {os.path.realpath(path) for path in result.inventories}
     values = (run_settings.settings_by_key[key].value for key in ("inventory", "baseline"))
     files |= {os.path.realpath(path) for path in values if path}
     folders = [os.path.realpath(path) for path in run_settings.settings_by_key["policies"].value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from podplan.checker.check import CheckResult, check_files, check_sources
 from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR
@@ -101,11 +101,16 @@ def resolve_check_settings(paths: Sequence[str], jobs: int = 0, **flags: Any) ->
 
 
 def run_check(
-    paths: Sequence[str], run_settings: RunSettings, stdin_filename: str = "", base_crs: BaseCrs | None = None
+    paths: Sequence[str],
+    run_settings: RunSettings,
+    stdin_filename: str = "",
+    base_crs: BaseCrs | None = None,
+    changed_files: Collection[str] | None = None,
 ) -> CheckResult:
     """Check paths, or standard input if the path is ``-``.
 
-    ``base_crs`` are the CRs of the base revision, for rules about changes.
+    ``base_crs`` are the CRs of the base revision, for rules about changes. ``changed_files`` are as for
+    ``check_files``.
     """
     if list(paths) == ["-"]:
         source = read_standard_input(stdin_filename)
@@ -120,6 +125,7 @@ def run_check(
             progress_watch,
             base_crs,
             run_settings.jobs,
+            changed_files,
         )
 
 
