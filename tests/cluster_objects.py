@@ -122,7 +122,7 @@ def _service(service: Object) -> None:
         "sessionAffinity": "None",
         "type": "ClusterIP",
     }
-    for port in spec["ports"]:
+    for port in spec.get("ports", []):
         port.setdefault("protocol", "TCP")
         port.setdefault("targetPort", port["port"])
     service["status"] = {"loadBalancer": {}}
