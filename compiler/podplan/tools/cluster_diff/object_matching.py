@@ -25,7 +25,8 @@ class PredictedObject(NamedTuple):
 
     @property
     def name(self) -> str:
-        return str(self.object["metadata"]["name"])
+        metadata = self.object["metadata"]
+        return str(metadata.get("name") or metadata.get("generateName", ""))
 
 
 class ObjectPair(NamedTuple):
@@ -100,6 +101,6 @@ def _is_replica(real: KubernetesObject, predicted: PredictedObject) -> bool:
     if labels.get("replica-type"):
         return bool(labels["replica-type"] == role and str(labels.get("replica-index", index)) == str(index))
     name = str(labels.get("genericjob-replica") or real["metadata"]["name"])
-    if predicted.group.replicas == 1 and predicted.object["metadata"]["name"].endswith(f"-{role}"):
+    if predicted.group.replicas == 1 and predicted.name.endswith(f"-{role}"):
         return re.search(rf"(^|-){re.escape(role)}(-|$)", name) is not None
     return re.search(rf"(^|-){re.escape(role)}-(.*-)?{index}$", name) is not None
