@@ -37,6 +37,7 @@ KINDS = (
     "mpi_job_worker",
     "mpi_job_processes",
     "beam_job",
+    "mpi_operator_job",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}

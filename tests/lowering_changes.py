@@ -17,6 +17,7 @@ from tests.lowering_jobs import (
     GENERIC,
     MPI,
     MPI_JOB_V1,
+    MPI_JOB_V2,
     MPI_OLD,
     MPI_OLDEST,
     PAUSED,
@@ -379,6 +380,20 @@ CHANGES = [
         "Pod/bert-worker-1:spec.containers[main].command[0]",
         "/opt/sshd",
     ),
+    Change(
+        "mpi-operator.cluster-domain",
+        "example.net",
+        MPI_JOB_V2,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0.bert.default.svc.example.net slots=1\n",
+    ),
+    Change(
+        "mpi-operator.scheduler-name",
+        "gangs",
+        MPI_JOB_V2,
+        POD + "spec.schedulerName",
+        "gangs",
+    ),
     Change("gang-scheduler", "volcano", PYTORCH_JOB, POD + "spec.schedulerName", "volcano"),
     Change(
         "training-operator.cluster-domain",
@@ -594,6 +609,7 @@ BY_ID = {change.id: change for change in CHANGES}
 # Options whose effect requires another option with a value that is not the default.
 WITH = {
     "service.job-name": {"service.per": "job"},
+    "mpi-operator.scheduler-name": {"gang-scheduler": "scheduler-plugins"},
     "training-operator.scheduler-name": {"gang-scheduler": "scheduler-plugins"},
 }
 # Where the option is in the provenance, if not at the part itself but at its parent.

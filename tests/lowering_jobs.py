@@ -121,6 +121,12 @@ TF_JOB = job(
     "tfReplicaSpecs: {Worker: {replicas: 2, template: {spec: {containers: [{name: tensorflow, image: i}]}}}}",
     api_version="kubeflow.org/v1",
 )
+MPI_JOB_V2 = job(
+    "MPIJob",
+    "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: mpi, image: i}]}}},"
+    " Worker: {replicas: 1, template: {spec: {containers: [{name: mpi, image: i}]}}}}",
+    api_version="kubeflow.org/v2beta1",
+)
 MPI_JOB_V1 = job(
     "MPIJob",
     "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: mpi, image: i}]}}}}",

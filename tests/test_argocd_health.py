@@ -30,6 +30,7 @@ HEALTH = {
 }
 
 
+JOB_SET_SCRIPT = (ROOT / "deploy/argocd/component/job-set-health.lua").read_text()
 OPERATOR_SCRIPT = (ROOT / "deploy/argocd/component/training-operator-health.lua").read_text()
 
 
@@ -165,3 +166,21 @@ def test_the_statuses_of_the_training_operator_have_every_condition() -> None:
 @pytest.mark.parametrize("cr", [{}, {"status": {}}, {"status": {"conditions": ["x"]}}])
 def test_a_job_that_nobody_has_taken_up_is_progressing(cr: dict[str, Any]) -> None:
     assert health(cr, OPERATOR_SCRIPT)[0] == "Progressing"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ([], ("Progressing", "The job has not ended.")),
+        ([("Suspended", "True", "waits")], ("Suspended", "waits")),
+        ([("Suspended", "False", "resumed")], ("Progressing", "The job has not ended.")),
+        ([("Suspended", "True", ""), ("Failed", "True", "deadline")], ("Degraded", "deadline")),
+        ([("StartupPolicyCompleted", "True", "ok"), ("Completed", "True", "done")], ("Healthy", "done")),
+        ([("Complete", "True", "")], ("Healthy", "The job is Complete.")),
+    ],
+)
+def test_the_health_of_job_sets_and_train_jobs(conditions: Any, expected: tuple[str, str]) -> None:
+    fields = ("type", "status", "message")
+    status = {"conditions": [dict(zip(fields, one, strict=True)) for one in conditions]}
+    assert health({"kind": "TrainJob", "status": status}, JOB_SET_SCRIPT) == expected
+    assert health({"kind": "TrainJob"}, JOB_SET_SCRIPT)[0] == "Progressing"

@@ -74,9 +74,10 @@ def test_the_golden_holds_these_objects_each_name_once(case: Case) -> None:
         if found
     ]
     assert written == [found for _, lowered in _jobs(case) for found in lowered.values()]
+    metadata = [found["metadata"] for found in written]
     names = [
-        (found["kind"], *map(found["metadata"].get, ("namespace", "name", "generateName")))
-        for found in written
+        (found["kind"], one.get("namespace"), one.get("name") or one["generateName"])
+        for found, one in zip(written, metadata, strict=True)
     ]
     assert len(names) == len(set(names))
 

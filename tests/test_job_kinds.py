@@ -30,8 +30,8 @@ spec:
 
 
 def load_cases(folder: str) -> list[Case]:
-    lines = (FIXTURES / folder / "recorded.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    files = sorted((FIXTURES / folder).glob("recorded*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
 
 
 CASES = [(folder, case) for folder in ("jobset", "trainer") for case in load_cases(folder)]
@@ -39,7 +39,7 @@ CREATED = [(folder, case) for folder, case in CASES if "objects" in case]
 
 
 def name_case(value: Any) -> str:
-    return value if isinstance(value, str) else str(value["case"])
+    return value if isinstance(value, str) else f"{value['case']} {value.get('version', '')}".strip()
 
 
 def lay_out(folder: Path, *documents: Any) -> None:
@@ -47,6 +47,12 @@ def lay_out(folder: Path, *documents: Any) -> None:
     for number, document in enumerate(documents):
         text = document if isinstance(document, str) else yaml.safe_dump(document)
         (folder / ("cr.yaml" if number == 0 else f"other-{number}.yaml")).write_text(text, "utf-8")
+
+
+def configure(folder: Path, case: Case) -> None:
+    if "version" in case:
+        section = '[lowering."trainer.kubeflow.org"]'
+        (folder / "podplan.toml").write_text(f'{section}\nversion = "{case["version"]}"\n', "utf-8")
 
 
 def slim(value: Any, path: tuple[str, ...] = (), place: bool = True) -> Any:
@@ -86,6 +92,7 @@ def test_objects_are_those_that_the_controllers_created(
     folder: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay_out(tmp_path, case["cr"], *case.get("others", []))
+    configure(tmp_path, case)
     monkeypatch.chdir(tmp_path)
     lowered = [one for one in yaml.safe_load_all(podplan("lower", "cr.yaml").out) if one]
     place = folder == "jobset"
@@ -98,6 +105,7 @@ def test_check_has_an_error_exactly_where_the_job_is_refused(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay_out(tmp_path, case["cr"], *case.get("others", []))
+    configure(tmp_path, case)
     monkeypatch.chdir(tmp_path)
     findings = json.loads(podplan("check", "--no-cache", "--format", "json", "cr.yaml").out)["findings"]
     own = [one for one in findings if one["rule"].startswith(("SCHEMA", "CR", "YAML"))]

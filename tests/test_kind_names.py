@@ -22,7 +22,14 @@ NAMES = sorted({kind for family in FAMILIES if not family.is_common for kind in 
 KIND_NAME = re.compile(rf"\b({'|'.join(NAMES)})\b")
 KIND_CONDITION = r"kindHas\('([A-Za-z-]+)'\)"
 # Where kinds are named: their families, and the table of them.
-OWN_MODULES = ("kinds/t9k/", "kinds/kubeflow/", "kinds/jobset/", "kinds/trainer/", "kinds/registry.py")
+OWN_MODULES = (
+    "kinds/t9k/",
+    "kinds/kubeflow/",
+    "kinds/mpi_operator/",
+    "kinds/jobset/",
+    "kinds/trainer/",
+    "kinds/registry.py",
+)
 # Fields of policies that describe what controllers do, and those that still name kinds for other reasons.
 DESCRIBING_FIELDS = {"examples", "links", "proof", "why"}
 FIELDS_TO_DO = {"admission", "help", "placeholders", "summary"}

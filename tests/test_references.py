@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,9 +121,9 @@ def test_the_tree_is_searched_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     built: list[str] = []
     build = Loader._build_index
 
-    def counting(reader: Loader, root: str, file: str) -> DocumentIndex:
+    def counting(reader: Loader, root: str, places: Any) -> DocumentIndex:
         built.append(root)
-        return build(reader, root, file)
+        return build(reader, root, places)
 
     monkeypatch.setattr(Loader, "_build_index", counting)
     assert podplan("check", "jobs").code == 0

@@ -53,7 +53,7 @@ def test_the_rules_of_a_kind(file_regression: FileRegressionFixture) -> None:
     file_regression.check(said.out, fullpath=file, encoding="utf-8", newline="")
 
 
-@pytest.mark.parametrize("kind", PACKAGES, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", PACKAGES, ids=name_of)
 def test_a_rule_is_for_a_kind_or_says_why_not(kind: GroupVersionKind) -> None:
     answer = json.loads(podplan("rules", "--isolated", "--kind", name_of(kind), "--format", "json").out)
     for row in answer["rules"]:
@@ -161,6 +161,7 @@ def test_help_for_a_trait_is_help_for_its_kinds() -> None:
         "DeepSpeedJob": "of ssh",
         "ColossalAIJob": "of ssh",
         "batch.tensorstack.dev/v1beta1/MPIJob": "of ssh",
+        "kubeflow.org/v2beta1/MPIJob": "of ssh",
         "TFJob": "of a name",
     }
 

@@ -10,16 +10,13 @@ import pytest
 import yaml
 
 from podplan.core.errors import UsageError
-from podplan.core.provenance import TracedDocument
-from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, expand_group, fold_group
+from podplan.core.replica_groups import ReplicaGroup, expand_group, fold_group
 from podplan.kinds.common.quantities import canonicalize_quantity, sum_quantities
 from podplan.kinds.common.structural_template import validate_template
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
-from podplan.pipeline import JobPlan, PipelineSettings, lower_plan
-from podplan.workspace import Loader
-from podplan.workspace.documents import classify_document
 from tests.lowered_objects import job, lower, objects
 from tests.lowering_jobs import PYTORCH_JOB
+from tests.recorded_jobs import by_name, errors, plan
 from tests.rows import each_row
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "training_operator"
@@ -28,44 +25,6 @@ BY_CASE = {row["case"]: row for row in RECORDED}
 ADMITTED = [name for name, row in BY_CASE.items() if "stage" not in row]
 REFUSED = [name for name, row in BY_CASE.items() if "stage" in row]
 REFUSALS = {row["name"]: row for row in yaml.safe_load((FIXTURES / "refusals.yaml").read_text())}
-DROPPED_FIELD = "SCHEMA012"
-
-
-def plan(cr: dict[str, Any], gang_scheduler: str = "none") -> JobPlan:
-    document = TracedDocument("job.yaml", cr)
-    item = classify_document(document)
-    assert item.category == "cr"
-    options = LoweringOptions(behavior_values={"gang-scheduler": gang_scheduler})
-    settings = PipelineSettings(lowering_options=options)
-    return lower_plan(JobPlan(item, cr=document), settings, Loader())
-
-
-def errors(planned: JobPlan) -> list[str]:
-    """The problems but for fields that the API server drops, with their places."""
-    return [
-        f"{one.rule} /{'/'.join(map(str, one.path))} {one.message}"
-        for one in planned.diagnostics
-        if one.rule != DROPPED_FIELD
-    ]
-
-
-def without_noise(value: Any, path: tuple[str, ...] = ()) -> Any:
-    """A lowered object as the records have it: without namespaces and empty values, ports in order."""
-    if isinstance(value, dict):
-        kept = {
-            key: without_noise(below, (*path, key))
-            for key, below in value.items()
-            if (*path, key) != ("metadata", "namespace")
-        }
-        return {key: below for key, below in kept.items() if below not in ({}, [], None)}
-    if isinstance(value, list):
-        entries = [without_noise(below, (*path, "*")) for below in value]
-        return sorted(entries, key=lambda one: one["port"]) if path == ("spec", "ports") else entries
-    return value
-
-
-def by_name(listed: list[dict[str, Any]]) -> dict[tuple[str, str], Any]:
-    return {(one["kind"], one["metadata"]["name"]): without_noise(one) for one in listed}
 
 
 @each_row("case", ADMITTED)

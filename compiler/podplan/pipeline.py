@@ -47,7 +47,8 @@ class PipelineSettings(NamedTuple):
 
     ``environments`` is "all" for profiles without and under each environment, "each" for under each, or
     names; None is for profiles without environments. ``inventory_path`` is the path of the ClusterInventory,
-    if the user set one; ``gitops_tool`` is the tool that the CRs are rendered for: none, argocd or flux.
+    if the user set one, and ``runtime_folders`` have the runtimes of the platform; ``gitops_tool`` is the
+    tool that the CRs are rendered for: none, argocd or flux.
     ``policies`` are the enabled ones; ``lint_config`` has exceptions by path and the rules for suppressions.
     """
 
@@ -56,6 +57,7 @@ class PipelineSettings(NamedTuple):
     param_values: Mapping[str, str] = {}
     lowering_options: LoweringOptions = LoweringOptions()
     inventory_path: str = ""
+    runtime_folders: tuple[str, ...] = ()
     gitops_tool: str = "none"
     policies: tuple[Policy, ...] = ()
     lint_config: LintConfig = LintConfig()
@@ -182,7 +184,8 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     assert cr is not None
     if plan.item.declared_kind is not None:
         return _lower_declared(plan, cr, plan.item.declared_kind, settings, reader)
-    validation = validate_cr(cr.data, settings.kubernetes_version)
+    operator_versions = settings.lowering_options.operator_versions
+    validation = validate_cr(cr.data, settings.kubernetes_version, operator_versions)
     diagnostics = (
         *plan.diagnostics,
         *(problem.in_document("cr", cr) for problem in validation.diagnostics),
@@ -196,11 +199,14 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         return plan._replace(diagnostics=diagnostics)
     kind_spec = _find_kind_spec(cr)
     pod_group_api_version = kind_spec.pod_group_api_version if kind_spec is not None else ""
-    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
+    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader, settings)
     if unresolved:
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
     if kind_spec is not None and kind_spec.validate_references is not None:
-        mismatches = list(kind_spec.validate_references(root_cursor(cr), build_references(resolved)))
+        references = build_references(resolved)
+        mismatches = list(
+            kind_spec.validate_references(root_cursor(cr), references, settings.lowering_options)
+        )
         diagnostics = (*diagnostics, *(one.in_document("cr", cr) for one in mismatches))
         if any(one.rule == "CR900" for one in mismatches):
             return plan._replace(diagnostics=diagnostics, references=resolved)
@@ -246,7 +252,7 @@ def _lower_declared(
         relocate_diagnostic(problem, lambda path: ("metadata", *path)).in_document("cr", cr)
         for problem in kubernetes.validate_metadata(cr.data.get("metadata", {}), settings.kubernetes_version)
     ]
-    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader)
+    resolved, unresolved = _resolve_references(plan, cr, kind_spec, reader, settings)
     if unresolved:
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
     references = {**build_references(resolved), (): root_cursor(mapping)}
@@ -276,14 +282,15 @@ def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
 
 
 def _resolve_references(
-    plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader
+    plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader, settings: PipelineSettings
 ) -> tuple[tuple[ResolvedReference, ...], tuple[Diagnostic, ...]]:
     """Resolve the references of a CR; return the documents, and a diagnostic for each that is not found."""
     references = kind_spec.list_references(cr.data) if kind_spec is not None else ()
     resolved: list[ResolvedReference] = []
     unresolved: list[Diagnostic] = []
     for reference in references:
-        found = reader.find_referenced(reference, plan.item.doc)
+        folders = settings.runtime_folders if reference.is_runtime else ()
+        found = reader.find_referenced(reference, plan.item.doc, folders)
         if isinstance(found, Diagnostic):
             unresolved.append(found.in_document("cr", cr))
         else:

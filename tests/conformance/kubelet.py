@@ -136,7 +136,8 @@ class Pod:
         return [user, f"--groups={','.join(map(str, groups))}"]
 
     def _command(self, env: Mapping[str, str], where: str, words: Sequence[str]) -> list[str]:
-        image = {"PATH": f"{self.node.path}:{volumes.IMAGE_PATH}", "HOME": "/root"}
+        folders = f"{self.node.path}:{volumes.IMAGE_PATH}:{volumes.WORKSPACE}/bin"
+        image = {"PATH": folders, "HOME": "/root"}
         given = image | {"HOSTNAME": network.hostname(self.spec)} | dict(env)
         return ["env", "-i", "-C", where, *(f"{name}={value}" for name, value in given.items()), *words]
 

@@ -64,7 +64,9 @@ def compare_with_dump(
         (matching.objects, "") if options.uid else remove_name_suffix(matching.objects, _get_job_name(cr))
     )
     comparison = compute_cluster_diff(
-        prune_unknown_fields(cr, validate_cr(cr.data, settings.kubernetes_version).diagnostics),
+        prune_unknown_fields(
+            cr, validate_cr(cr.data, settings.kubernetes_version, options.operator_versions).diagnostics
+        ),
         options,
         objects,
     )

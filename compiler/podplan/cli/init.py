@@ -11,6 +11,10 @@ import click
 from podplan.cli.help import HelpCommand
 from podplan.cli.output import replace_file, write_escaped_stderr
 from podplan.core.errors import UsageError
+from podplan.core.typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from podplan.kinds.registry import GroupVersionKind
 
 STARTER_FOLDER = Path(__file__).parents[1] / "starter"
 # file to write -> file of the starter
@@ -24,7 +28,8 @@ SCHEMAS = ("JobProfile", "ClusterInventory")
 
 @click.command("init", cls=HelpCommand)
 @click.argument("folder", default=".")
-def command(folder: str) -> int:
+@click.option("--kind", metavar="KIND", default="", help="Kind of the job in the profile.")
+def command(folder: str, kind: str) -> int:
     """Create a first profile, an inventory, a configuration file and editor schemas in FOLDER.
 
     Existing files are not overwritten.
@@ -39,7 +44,10 @@ def command(folder: str) -> int:
         raise UsageError(
             f"{os.path.join(folder, existing[0])} is there already; podplan init writes nothing over"
         )
+    kind_key = _find_kind(kind) if kind else None
     texts = {name: (STARTER_FOLDER / source).read_text("utf-8") for name, source in STARTER_FILES.items()}
+    if kind_key is not None:
+        texts["jobs/resnet.yaml"] = _adapt_profile(texts["jobs/resnet.yaml"], kind_key)
     for name in SCHEMAS:
         document = to_editor_schema(catalog.build_schema(name, kubernetes.DEFAULT_VERSION))
         texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -50,3 +58,38 @@ def command(folder: str) -> int:
         click.echo("run git init: podplan.toml holds for the whole git repository that it is in", err=True)
     click.echo("next: podplan check; podplan lower -e dev jobs/resnet.yaml", err=True)
     return 0
+
+
+def _find_kind(name: str) -> GroupVersionKind:
+    """Return the kind that a user names. Raises UsageError: for none that profiles compile to, or several."""
+    from podplan.core.suggestions import suggest_or_list
+    from podplan.kinds.registry import COMPILED_KINDS, iter_kinds_named
+
+    kinds = [kind for kind in iter_kinds_named(name) if kind in COMPILED_KINDS.values()]
+    if len(kinds) > 1:
+        candidates = " or ".join(kind.qualified_name for kind in kinds)
+        raise UsageError(f"several API groups have a kind {name}; write {candidates}")
+    if not kinds:
+        raise UsageError(f'no profile compiles to a kind "{name}"{suggest_or_list(name, COMPILED_KINDS)}')
+    return kinds[0]
+
+
+def _adapt_profile(text: str, kind: GroupVersionKind) -> str:
+    """Return the profile of the starter for a kind: with its fields, and without those that it lacks."""
+    from podplan.kinds.registry import load_spec, name_of
+
+    spec = load_spec(kind)
+    changes = dict.fromkeys({"launcher", "processes"} - spec.profile_fields, "")
+    changes |= {"job": name_of(kind), **spec.starter_fields}
+    lines = []
+    for line in text.splitlines(keepends=True):
+        field = line.strip().partition(":")[0]
+        if line.startswith("  params:"):
+            lines += [f"  {name}: {value}\n" for name, value in changes.items() if value]
+            changes = {}
+        value = changes.pop(field, None) if line.startswith("  ") and line[2] != " " else None
+        if value is None:
+            lines.append(line)
+        elif value:
+            lines.append(f"  {field}: {value}\n")
+    return "".join(lines)

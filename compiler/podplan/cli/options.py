@@ -151,6 +151,7 @@ def resolve_run_settings(
             _parse_uid(flags.get("uid", "")), flags.get("resumed", False), settings_by_key["lowering"].value
         ),
         inventory_path=settings_by_key["inventory"].value,
+        runtime_folders=settings_by_key["runtimes"].value.get("paths", ()),
         gitops_tool=settings_by_key["gitops"].value.get("tool", "none"),
         lint_config=lint_config,
     )

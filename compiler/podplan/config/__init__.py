@@ -19,7 +19,7 @@ from podplan.kinds.registry import OPERATOR_VERSIONS
 from podplan.workspace.files import is_in_git_folder
 
 # Settings of a file that are added to those of the file it extends; all others replace them.
-MERGED_SETTINGS = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})
+MERGED_SETTINGS = frozenset({"paths", "lowering", "severity", "mandatory", "gitops", "runtimes"})
 
 
 class PathSettings(NamedTuple):
@@ -52,14 +52,16 @@ class RenderSettings(NamedTuple):
 class Config(NamedTuple):
     """The configuration of a run; see schemas/Config.json for the meaning of each key.
 
-    ``lowering`` replaces values of behaviors by id; ``inventory``, ``baseline`` and ``policies`` are paths
-    relative to the current folder of the user. ``locations`` has the file and line of each key that is set.
+    ``lowering`` replaces values of behaviors by id; ``inventory``, ``baseline``, ``policies`` and the
+    ``paths`` of ``runtimes`` are paths relative to the current folder of the user. ``locations`` has the
+    file and line of each key that is set.
     """
 
     file: str = ""
     k8s_version: str = ""
     fail_on: str = ""
     inventory: str = ""
+    runtimes: Mapping[str, Any] = {}
     gitops: Mapping[str, Any] = {}
     render: tuple[RenderSettings, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -114,8 +116,14 @@ def _collect_settings(file: ConfigFile) -> dict[str, Any]:
             settings[key] = os.path.relpath(resolve_inside_root(file, key, value))
         elif key == "policies":
             settings[key] = tuple(
-                _resolve_policy_folder(file, number, path) for number, path in enumerate(value)
+                _resolve_folder(file, key, path, number) for number, path in enumerate(value)
             )
+        elif key == "runtimes":
+            folders = tuple(
+                _resolve_folder(file, key, path, "paths", number)
+                for number, path in enumerate(value.get("paths", ()))
+            )
+            settings[key] = {"paths": folders} if folders else {}
         elif key == "paths":
             settings[key] = tuple(
                 _parse_path_settings(file, number, entry) for number, entry in enumerate(value)
@@ -131,10 +139,10 @@ def _collect_settings(file: ConfigFile) -> dict[str, Any]:
     return settings
 
 
-def _resolve_policy_folder(file: ConfigFile, number: int, path: str) -> str:
-    folder = resolve_inside_root(file, "policies", path, number)
+def _resolve_folder(file: ConfigFile, key: str, path: str, *steps: str | int) -> str:
+    folder = resolve_inside_root(file, key, path, *steps)
     if not os.path.isdir(folder):
-        raise UsageError(f'{file.locate("policies")}: policies: there is no folder "{path}"')
+        raise UsageError(f'{file.locate(key)}: {key}: there is no folder "{path}"')
     return os.path.relpath(folder)
 
 

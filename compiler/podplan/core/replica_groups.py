@@ -58,6 +58,16 @@ class LoweringOptions(NamedTuple):
     kind: str = ""
     group: str = ""
 
+    @property
+    def operator_versions(self) -> dict[str, str]:
+        """The versions of operators that the configuration states, by API group."""
+        sections = self.behavior_values.items()
+        return {
+            group: str(values["version"])
+            for group, values in sections
+            if isinstance(values, dict) and "version" in values
+        }
+
     def find_operator_version(self, default: str) -> str:
         """The version of the operator that the configuration states for the API group of the CR."""
         return str(self.behavior_values.get(self.group, {}).get("version", default))

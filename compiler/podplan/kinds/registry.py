@@ -122,6 +122,13 @@ TRAINING_OPERATOR = Family(
     behavior_modules=("podplan.kinds.kubeflow.behaviors",),
     operator_versions=("1.9",),
 )
+MPI_OPERATOR = Family(
+    "kubeflow.org",
+    "v2beta1",
+    {"MPIJob": "podplan.kinds.mpi_operator.mpi_job"},
+    owns_group=False,
+    behavior_modules=("podplan.kinds.mpi_operator.behaviors",),
+)
 BATCH = Family(
     "batch",
     "v1",
@@ -136,6 +143,7 @@ JOBSET = Family(
     "v1alpha2",
     {"JobSet": "podplan.kinds.jobset.job_set"},
     behavior_modules=("podplan.kinds.jobset.behaviors",),
+    operator_versions=("0.12", "0.11", "0.10"),
     not_compiled=("JobSet",),
 )
 TRAINER = Family(
@@ -147,12 +155,13 @@ TRAINER = Family(
         "ClusterTrainingRuntime": "podplan.kinds.trainer.cluster_training_runtime",
     },
     behavior_modules=("podplan.kinds.trainer.behaviors",),
-    operator_versions=("2.3",),
+    operator_versions=("2.3", "2.2", "2.1"),
     not_compiled=("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"),
 )
 FAMILIES = (
     T9K,  # a family a line
     TRAINING_OPERATOR,
+    MPI_OPERATOR,
     TRAINER,
     JOBSET,
     BATCH,

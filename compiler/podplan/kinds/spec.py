@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from podplan.core.replica_groups import LoweringOptions
     from podplan.kinds.change_effects import ChangeRules
     from podplan.kinds.job_names import JobNames
-    from podplan.kinds.status_rules import StatusRules
+    from podplan.kinds.status_rules import EndingRules, StatusRules
 
 
 UNKNOWN_FIELD_RULE = "SCHEMA001"
@@ -83,7 +83,9 @@ class RequiredReplicaType(NamedTuple):
 class Reference(NamedTuple):
     """A document that a CR refers to, and the path in the CR where its name is written.
 
-    An empty ``namespace`` matches any: the object has none, or the reference does not state it.
+    An empty ``namespace`` matches any: the object has none, or the reference does not state it. A runtime is
+    part of the platform: the folders of ``[runtimes]`` take precedence over the rest of the repository.
+    ``other_kinds`` of the same group are those that the reference might mean if it had another kind.
     """
 
     group: str
@@ -91,6 +93,8 @@ class Reference(NamedTuple):
     namespace: str
     name: str
     path: Path
+    is_runtime: bool = False
+    other_kinds: tuple[str, ...] = ()
 
 
 # The documents that a CR refers to, by the path in it where their names are written.
@@ -115,10 +119,16 @@ class KindSpec(NamedTuple):
     ``training_container_by_field`` replaces it for CRs whose spec has a field, as a dialect does.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
-    keys first. ``main_replica_types`` are those whose replica decides over the job. ``list_references``
-    returns the documents that a CR refers to; the loader resolves them. ``validate_references`` yields the
-    diagnostics of a CR together with these documents, with their places in ``related_places``.
-    ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
+    keys first; the CR may replace it at ``ssh_path``. ``ssh_keys_volume`` is the volume with these keys.
+    ``starter_fields`` are the fields of a first profile of this kind that differ from those of
+    podplan/starter, as YAML. ``main_replica_types`` are those whose replica decides over the job,
+    ``known_replica_types`` all that the controller knows, ``single_replica_types`` those of which the
+    program accepts one replica. ``managers`` are the controllers that runPolicy.managedBy may name.
+    ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
+    policy states them. ``list_references`` returns the documents that a CR refers to; the loader resolves
+    them. ``validate_references`` yields the diagnostics of a CR together with these documents, with their
+    places in ``related_places``. ``declaration`` is the WorkloadMapping that declares the kind, None for a
+    kind of the registry.
     """
 
     plural: str
@@ -127,9 +137,11 @@ class KindSpec(NamedTuple):
     training_container: Behavior | None = None
     training_container_by_field: Mapping[str, Behavior] = {}
 
-    # The form of a CR: the file in schemas/ if its name is not the kind, the diagnostics that no schema can
-    # express (of the CR, in a dialect), the rule for unknown fields, and paths.
+    # The form of a CR: the file in schemas/ if its name is not the kind, by version of the operator the file
+    # in schemas/versions/ with what differs there, the diagnostics that no schema can express (of the CR, in
+    # a dialect or, with such a file, the version), the rule for unknown fields, and paths.
     schema: str = ""
+    version_schemas: Mapping[str, str] = {}
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
     superseded_dialect: str = ""
@@ -143,6 +155,7 @@ class KindSpec(NamedTuple):
     # Fields of a profile, and of its roles, that this kind has besides the common ones.
     profile_fields: frozenset[str] = frozenset()
     role_fields: frozenset[str] = frozenset()
+    starter_fields: Mapping[str, str] = {}
 
     # Lowering: the labels of children with the names of their job and of their PodGroup, the API of PodGroups
     # that podplan has a schema of, the names of children, and the options that real objects reveal.
@@ -154,21 +167,28 @@ class KindSpec(NamedTuple):
 
     # Status and changes. A kind without status rules has no ``podplan status``; without change rules every
     # change of the spec is a re-run.
-    load_status_rules: Callable[[], StatusRules] | None = None
+    load_status_rules: Callable[[], StatusRules | EndingRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
 
     # Properties that policies select by.
     traits: frozenset[str] = frozenset()
     launcher_container: Behavior | None = None
     reserved_mounts: tuple[Behavior, ...] = ()
+    ssh_path: Path = ()
+    ssh_keys_volume: str = "ssh-keys"
     clean_up: CleanUp | None = None
     required_replica_types: Mapping[str, RequiredReplicaType] = {}
     main_replica_types: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()
+    known_replica_types: tuple[str, ...] = ()
+    single_replica_types: tuple[str, ...] = ()
+    retried_exit_codes: range | None = None
 
-    # Referenced documents.
+    # Referenced documents; the kinds whose CRs refer to documents of this kind.
+    referring_kinds: tuple[str, ...] = ()
     list_references: Callable[[Mapping[str, Any]], tuple[Reference, ...]] = list_no_references
     declaration: TracedDocument | None = None
-    validate_references: Callable[[Cursor, References], Iterator[Diagnostic]] | None = None
+    validate_references: Callable[[Cursor, References, LoweringOptions], Iterator[Diagnostic]] | None = None
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

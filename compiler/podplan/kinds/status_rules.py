@@ -75,3 +75,44 @@ class StatusRules(NamedTuple):
     finished_message: Behavior | None = None
     elastic_condition_path: Path = ()
     deletes_workers_only: bool = False
+
+
+class EndingBehaviors(NamedTuple):
+    """The behaviors of a controller that reports conditions of a job and counts of its replicas."""
+
+    conditions: Behavior
+    success: Behavior
+    failure: Behavior
+    restarts: Behavior
+    deadline: Behavior
+    retries: Behavior
+    clean_up: Behavior
+    time_to_live: Behavior
+    suspend: Behavior
+
+
+class EndingRules(NamedTuple):
+    """How the controller of one kind decides over a job by the Pods of its replica types.
+
+    The job succeeds with its ``main_types``. Without one its workers decide: all of them, worker 0 with
+    ``first_worker_decides`` unless ``all_workers_field`` says otherwise, or any one if the CR has
+    ``any_worker_field``. With ``tolerant_field`` a failed worker does not end the job. ``failed_pods`` states
+    what happens to a failed Pod by its restart policy: "recreate", "delete" (and the job fails), "wait"
+    (nothing happens) or, without an entry, the job fails. ExitCode does so from ``first_retried_code`` on.
+    ``messages`` are those of conditions; {kind}, {job}, {namespace}, {type} and {count} are filled in.
+    ``failed_reason`` is the reason of the condition Failed without the kind. Without
+    ``counts_others_after_main`` the replicas of other types are not counted once the main replica has ended.
+    """
+
+    behaviors: EndingBehaviors
+    main_types: tuple[str, ...]
+    default_restart_policy: str
+    failed_pods: Mapping[str, str]
+    messages: Mapping[str, str]
+    first_retried_code: int = 128
+    first_worker_decides: bool = False
+    all_workers_field: str = ""
+    any_worker_field: str = ""
+    tolerant_field: str = ""
+    failed_reason: str = "Failed"
+    counts_others_after_main: bool = True

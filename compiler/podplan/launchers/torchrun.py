@@ -203,9 +203,9 @@ class _OptionValues:
 
     def add_error(self, name: str, message: str) -> None:
         option: ParsedOption | None = self.options.get(name)
-        self.errors.append(
-            CommandLineError(option.word if option is not None else self.launcher_word, message)
-        )
+        word = option.word if option is not None else self.launcher_word
+        variable = self.value_origins.get(name, "") if option is None else ""
+        self.errors.append(CommandLineError(word, message, variable=variable))
 
     def parse_node_range(self) -> tuple[int, int] | None:
         value = self.get_text("nnodes", "1:1")

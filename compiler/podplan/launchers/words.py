@@ -47,11 +47,13 @@ class CommandLineError(NamedTuple):
     """An error that a program reports: the word (that of the launcher if one is missing), and a sentence.
 
     ``condition`` states when it occurs, if not always: in which versions, or with how many hosts.
+    ``variable`` is the variable that has the value, if no word has it.
     """
 
     word: Word
     message: str
     condition: str = ""
+    variable: str = ""
 
     @property
     def path(self) -> Path:

@@ -164,7 +164,7 @@ def _iter_match_conditions(scope: PolicyScope) -> Iterator[dict[str, str]]:
         # Pods of a common kind, such as Job, may belong to anything in the cluster.
         kinds_of_jobs = [kind for kind in PACKAGES if is_kind_name(kind.kind)]
         jobs = [kind for kind in kinds_of_jobs if has_traits_of(scope, kind)]
-        kinds = quote_list(job.kind for job in jobs)
+        kinds = quote_list(dict.fromkeys(job.kind for job in jobs))
         groups = dict.fromkeys(job.group for job in jobs)
         owners = " || ".join(f"o.apiVersion.startsWith('{group}/')" for group in groups)
         if len(jobs) < len(kinds_of_jobs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.kinds.registry import PACKAGES, load_spec
+from podplan.kinds.registry import PACKAGES, load_spec, name_of
 from podplan.kinds.traits import TRAITS
 
 TABLE_HEAD = "| trait | meaning | kinds |\n|---|---|---|\n"
@@ -15,4 +15,4 @@ def render_trait_table() -> str:
 
 
 def _list_kinds(trait: str) -> str:
-    return ", ".join(kind.kind for kind in PACKAGES if trait in load_spec(kind).traits)
+    return ", ".join(name_of(kind) for kind in PACKAGES if trait in load_spec(kind).traits)

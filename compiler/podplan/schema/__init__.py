@@ -23,6 +23,7 @@ from podplan.schema.bundling import (
     build_list_schema,
     bundle_schema,
     load_schema_file,
+    load_version_schema,
     schema_name_of,
 )
 from podplan.schema.identity import (
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 _MAX_WALKS = 12
 _walk_counts: dict[str, int] = {}
+_CHANGED_BY = (
+    "+"  # in names of schemas for a version of an operator: the schema, and the file with the changes
+)
 
 
 class CrValidation(NamedTuple):
@@ -55,11 +59,12 @@ class CrValidation(NamedTuple):
     dialect: str = ""
 
 
-def validate_cr(data: Any, k8s_version: str) -> CrValidation:
+def validate_cr(data: Any, k8s_version: str, operator_versions: Mapping[str, str] = {}) -> CrValidation:
     """Validate a CR of one of the kinds: its own fields, its status, its metadata and templates.
 
-    ``data`` is plain data as read from the file. Of a List only the envelope is validated; its items are
-    separate CRs. Of a kind without a schema only apiVersion and kind are validated.
+    ``operator_versions`` are those that the configuration states, by API group. ``data`` is plain data as
+    read from the file. Of a List only the envelope is validated; its items are separate CRs. Of a kind
+    without a schema only apiVersion and kind are validated.
     """
     if not isinstance(data, dict):
         return CrValidation([Diagnostic("SCHEMA002", "a custom resource must be a mapping")], False)
@@ -75,11 +80,14 @@ def validate_cr(data: Any, k8s_version: str) -> CrValidation:
             "ObjectMeta", data.get("metadata"), ("metadata",), k8s_version
         )
         return CrValidation([*identity_diagnostics, *dialect_diagnostics, *metadata_diagnostics], False, kind)
+    spec = load_spec(known)
+    version = operator_versions.get(known.group, "")
     name = f"{name_of(known)}List" if is_list else ".".join(filter(None, (schema_name_of(known), dialect)))
+    if version in spec.version_schemas and not is_list:
+        dialect, name = version, f"{name}{_CHANGED_BY}{spec.version_schemas[version]}"
     named = {**data, "apiVersion": known.api_version, "kind": kind}
     field_diagnostics, schema_errors = _validate(name, kind, named, drop_nulls=True)
     part_diagnostics, has_pods = _validate_parts(name, kind, data, k8s_version)
-    spec = load_spec(known)
     if spec.validate_cr is not None and not is_list:
         field_diagnostics += spec.validate_cr(dialect, data)
     is_lowerable = (
@@ -172,6 +180,8 @@ def _is_valid(name: str, data: Any) -> bool:
 
 @cache
 def _load_schema(name: str) -> dict[str, Any]:
+    if _CHANGED_BY in name:
+        return load_version_schema(*name.split(_CHANGED_BY))
     return bundle_schema(
         build_list_schema(LIST_KINDS[name]) if name in LIST_KINDS else load_schema_file(name)
     )

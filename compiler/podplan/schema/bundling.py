@@ -65,6 +65,25 @@ def schema_name_of(kind: GroupVersionKind) -> str:
     return load_spec(kind).schema or kind.kind
 
 
+def load_version_schema(name: str, changes_file: str) -> Schema:
+    """Return a bundled schema with the changes of schemas/versions/``changes_file``.json.
+
+    The changes are schemas by JSON Pointer; null removes the field.
+    """
+    schema = bundle_schema(load_schema_file(name))
+    changes = json.loads(bundled.read_bundled_file("schemas", "versions", f"{changes_file}.json"))
+    for pointer, changed in changes.items():
+        *steps, last = pointer.split("/")[1:]
+        node = schema
+        for step in steps:
+            node = node[step]
+        if changed is None:
+            del node[last]
+        else:
+            node[last] = changed
+    return schema
+
+
 def load_kind_schema(kind: GroupVersionKind) -> Schema:
     """Return one schema for all dialects of a kind: the fields of spec decide, else the first dialect
     applies."""

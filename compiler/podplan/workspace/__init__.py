@@ -14,6 +14,7 @@ from podplan.core.findings import Diagnostic, Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, NamedTuple
+from podplan.kinds.registry import find_kind, load_spec
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.workspace.documents import (
     ClassifiedDocument,
@@ -38,11 +39,18 @@ from podplan.yaml import SourceFile, parse_yaml
 if TYPE_CHECKING:
     from podplan.kinds.registry import GroupVersionKind
     from podplan.kinds.spec import KindSpec, Reference
-    from podplan.workspace.references import DocumentIndex
+    from podplan.workspace.references import DocumentIndex, NamedDocument
 
 # Cached referenced files: base profiles serve many profiles, the source of a rendered CR serves one.
 MAX_CACHED_SOURCES = 1_000
 INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
+
+
+class SearchedFolder(NamedTuple):
+    """A folder that is searched for documents, and what is excluded there."""
+
+    path: str
+    exclude: tuple[str, ...]
 
 
 class FileReferences(NamedTuple):
@@ -95,7 +103,7 @@ class Loader:
         self._files: Iterator[str] = iter(())
         self._mentions: dict[str, dict[bytes, list[str]]] = {}
         self._roots_by_folder: dict[str, str] = {}
-        self._indexes: dict[str, DocumentIndex] = {}
+        self._indexes: dict[tuple[str, tuple[str, ...]], DocumentIndex] = {}
         self._declared_kinds: dict[str, dict[tuple[str, str], list[KindSpec]]] = {}
         self._referenced: dict[tuple[str, int], TracedDocument] = {}
         self._stream: SourceFile | None = None
@@ -246,9 +254,13 @@ class Loader:
                 return first
         return None
 
-    def find_referenced(self, reference: Reference, referrer: TracedDocument) -> TracedDocument | Diagnostic:
-        """Return the document below the root that a reference of ``referrer`` resolves to, or a
-        diagnostic."""
+    def find_referenced(
+        self, reference: Reference, referrer: TracedDocument, first_folders: tuple[str, ...] = ()
+    ) -> TracedDocument | Diagnostic:
+        """Return the document below the root that a reference of ``referrer`` resolves to, or a diagnostic.
+
+        Documents in ``first_folders`` take precedence over the others, also those that are excluded.
+        """
         from podplan.workspace.references import describe_ambiguous, describe_missing, has_kind
 
         file, kind = _file_of(referrer), str(referrer.data.get("kind"))
@@ -261,9 +273,16 @@ class Loader:
                     and (identity["namespace"] or reference.namespace) == reference.namespace
                 ):
                     return item.doc
-        found = self._get_index(file).find(reference) if reference.name else []
+        found: list[NamedDocument] = []
+        if reference.name:
+            found = self._get_index(file, first_folders).find(reference) if first_folders else []
+            found = found or self._get_index(file).find(reference)
         if not found:
-            return describe_missing(reference, kind)
+            others = {
+                other: self._get_index(file).find(reference._replace(kind=other, namespace=""))
+                for other in (reference.other_kinds if reference.name else ())
+            }
+            return describe_missing(reference, kind, others)
         if len(found) > 1:
             return describe_ambiguous(reference, found, kind)
         key = found[0].file, found[0].number
@@ -287,7 +306,8 @@ class Loader:
 
         root, index = self._find_root(file), self._get_index(file)
         specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
-        names = find_referring_kinds(self._load_documents(root, file), specs) if specs else ()
+        documents = self._load_documents(root, file)
+        names = (*find_referring_kinds(documents, specs), *_list_referring_kinds(documents))
         referrers = (
             other
             for name in dict.fromkeys(names)
@@ -341,18 +361,28 @@ class Loader:
             self._roots_by_folder[folder] = find_root(file)
         return self._roots_by_folder[folder]
 
-    def _get_index(self, file: str) -> DocumentIndex:
-        """Return the index of the documents below the root of a file."""
+    def _get_index(self, file: str, folders: tuple[str, ...] = ()) -> DocumentIndex:
+        """Return the index of the documents below the root of a file, or of those in ``folders`` of it."""
         root = self._find_root(file)
-        if root not in self._indexes:
-            self._indexes[root] = self._build_index(root, file)
-        return self._indexes[root]
+        if (root, folders) not in self._indexes:
+            shown_like = self._find_first_below(root) or file
+            exclude = () if folders else tuple(self._exclude)
+            places = [
+                SearchedFolder(to_user_path(os.path.realpath(folder), shown_like), exclude)
+                for folder in folders or (root,)
+            ]
+            self._indexes[root, folders] = self._build_index(root, places)
+        return self._indexes[root, folders]
 
-    def _build_index(self, root: str, file: str) -> DocumentIndex:
+    def _build_index(self, root: str, places: Sequence[SearchedFolder]) -> DocumentIndex:
+        """Return the index of the documents in folders below a root."""
         from podplan.workspace.references import DocumentIndex
 
-        shown = to_user_path(root, self._find_first_below(root) or file)
-        contents = _iter_contents(root, shown, self._exclude, self.unsaved_texts)
+        contents = (
+            one
+            for folder, exclude in places
+            for one in _iter_contents(root, folder, exclude, self.unsaved_texts)
+        )
         return DocumentIndex(contents, lambda path: self._load_documents(root, path))
 
     def _load_documents(self, root: str, path: str) -> list[TracedDocument]:
@@ -443,14 +473,24 @@ def _file_of(doc: TracedDocument) -> str:
     return doc.source.file if doc.source is not None else doc.name
 
 
+def _list_referring_kinds(documents: list[TracedDocument]) -> Iterator[str]:
+    """Yield the kinds of the registry whose CRs may refer to some documents."""
+    for document in documents:
+        data = document.data if isinstance(document.data, dict) else {}
+        kind = find_kind(data.get("apiVersion"), data.get("kind"))
+        if kind is not None:
+            yield from load_spec(kind).referring_kinds
+
+
 def _iter_contents(
-    root: str, display_root: str, exclude: Sequence[str], unsaved_texts: Mapping[str, str]
+    root: str, folder: str, exclude: Sequence[str], unsaved_texts: Mapping[str, str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the YAML files below ``root``, displayed as ``display_root``, with their content.
+    """Yield the YAML files below ``folder``, which is in ``root``, with their content.
 
     Files that cannot be read are skipped: most of them have nothing to do with the checked one.
     """
-    folder = display_root if os.path.realpath(display_root) == root else root
+    if os.path.commonpath((os.path.realpath(folder), root)) != root:
+        folder = root
     # Outside of a repository the folders below may be unrelated, such as temporary ones.
     for path in files_below(folder, exclude, [], "repository" if is_top(root) else "folder"):
         with suppress(OSError, OutsideRoot, LimitExceeded):

@@ -82,8 +82,13 @@ def has_kind(data: Any, group: str, kind: str) -> bool:
     return (declared_group if separator else "") == group
 
 
-def describe_missing(reference: Reference, referrer_kind: str) -> Diagnostic:
-    """Build the diagnostic for a reference to a document that does not exist below the root."""
+def describe_missing(
+    reference: Reference, referrer_kind: str, other_documents: Mapping[str, list[NamedDocument]] = {}
+) -> Diagnostic:
+    """Build the diagnostic for a reference to a document that does not exist below the root.
+
+    ``other_documents`` of the name, by kind, are what the author may have meant.
+    """
     if not reference.name:
         message = f"{referrer_kind} names no {reference.kind}, so its Pods are not known and not checked"
         return Diagnostic("CR901", message, reference.path)
@@ -92,12 +97,11 @@ def describe_missing(reference: Reference, referrer_kind: str) -> Diagnostic:
         f"{reference.kind} {format_value(reference.name)}{namespace} is not in this repository,"
         f" so the Pods of this {referrer_kind} are not known and not checked"
     )
-    return Diagnostic(
-        "CR901",
-        message,
-        reference.path,
-        help=f"correct the name, or add the {reference.kind} below the root of the repository",
-    )
+    help_text = f"correct the name, or add the {reference.kind} below the root of the repository"
+    for kind, documents in other_documents.items():
+        if documents:
+            help_text = f"{documents[0].file} has a {kind} of this name: write kind: {kind}"
+    return Diagnostic("CR901", message, reference.path, help=help_text)
 
 
 def describe_ambiguous(reference: Reference, found: list[NamedDocument], referrer_kind: str) -> Diagnostic:

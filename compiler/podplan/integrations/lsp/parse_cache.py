@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.workspace import Loader
+from podplan.workspace import Loader, SearchedFolder
 from podplan.workspace.file_loader import read_content
 from podplan.workspace.references import DocumentIndex
 from podplan.yaml import SourceFile, parse_yaml
@@ -66,13 +66,15 @@ class _CachingReader(Loader):
             self._sources[path] = self._cache.load_source(read_content(root, path, self.unsaved_texts), path)
         return super().load_source(root, path)
 
-    def _build_index(self, root: str, file: str) -> DocumentIndex:
-        key = self._get_names_key(root)
+    def _build_index(self, root: str, places: Sequence[SearchedFolder]) -> DocumentIndex:
+        names_key = self._get_names_key(root)
+        key = (names_key, tuple(places))
         if key not in self._cache.indexes:
-            self._cache.indexes = {key: super()._build_index(root, file)}
+            current = {one: index for one, index in self._cache.indexes.items() if one[0] == names_key}
+            self._cache.indexes = {**current, key: super()._build_index(root, places)}
         return self._cache.indexes[key]
 
     def _get_names_key(self, root: str) -> tuple[object, ...]:
         """Return a key that stays the same while no line that names a document changes."""
         names = tuple((path, *_NAMING_LINES.findall(text)) for path, text in self.unsaved_texts.items())
-        return root, tuple(self._exclude), hash(names)
+        return root, hash(names)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.batch import behaviors
-from podplan.kinds.common.quantities import canonicalize_quantity
+from podplan.kinds.common.written_containers import write_resources
 
 TracedMap = dict[str, Any]
 
@@ -72,7 +72,7 @@ def _complete_container(container: Cursor, host_network: bool) -> Traced:
         if container.get(field).exists:
             tree[field] = _complete_probe(container.get(field))
     if container.get("resources").exists:
-        tree["resources"] = write_resources(container.get("resources"))
+        tree["resources"] = write_resources(container.get("resources"), behaviors.DEFAULT)
     return attribute_to(container, tree)
 
 
@@ -110,24 +110,6 @@ def _complete_probe(probe: Cursor) -> Traced:
         if probe.get(action).exists:
             tree[action] = attribute_to(probe.get(action), _add_defaults(probe.get(action), defaults))
     return attribute_to(probe, tree)
-
-
-def write_resources(resources: Cursor) -> Traced:
-    """Resources with their quantities in the shortest form."""
-    tree: TracedMap = dict(resources.fields())
-    for section in ("limits", "requests"):
-        amounts = resources.get(section)
-        if amounts.exists:
-            tree[section] = attribute_to(
-                amounts,
-                {
-                    name: one
-                    if canonicalize_quantity(one.value) == one.value
-                    else attribute_to((one, behaviors.DEFAULT), canonicalize_quantity(one.value))
-                    for name, one in amounts.fields().items()
-                },
-            )
-    return attribute_to(resources, tree)
 
 
 def _complete_volume(volume: Cursor) -> Traced:

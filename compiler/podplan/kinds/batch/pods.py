@@ -76,10 +76,15 @@ def is_indexed(job: Cursor) -> bool:
 
 
 def creates_pods(job: Cursor, resumed: bool) -> bool:
-    """Whether the Job controller creates the Pods of a Job: it is neither suspended nor managed by others."""
+    """Whether the Job controller creates the Pods of a Job.
+
+    The Job is neither suspended nor managed by others, and does not fail at once by its deadline.
+    """
     spec = job.get("spec")
     is_suspended = spec.get("suspend").value is True and not resumed
-    return not is_suspended and spec.get("managedBy").value_or(OWN_MANAGER) == OWN_MANAGER
+    if is_suspended or spec.get("activeDeadlineSeconds").value == 0:
+        return False
+    return bool(spec.get("managedBy").value_or(OWN_MANAGER) == OWN_MANAGER)
 
 
 def split_pods(job: Cursor, splits_first: bool = False) -> list[PodRange]:
@@ -92,13 +97,21 @@ def split_pods(job: Cursor, splits_first: bool = False) -> list[PodRange]:
 
 
 def build_pods(
-    jobs: ReplicaGroup, pod_range: PodRange, webhook: Webhook | None = None, replica_type: str = "pod"
+    jobs: ReplicaGroup,
+    pod_range: PodRange,
+    webhook: Webhook | None = None,
+    replica_type: str = "pod",
+    *,
+    with_priority: bool = True,
 ) -> ReplicaGroup:
-    """The Pods of a range for each Job that a group stands for."""
+    """The Pods of a range for each Job that a group stands for.
+
+    ``with_priority`` states the priority that the API server gives a Pod without a PriorityClass.
+    """
     job = root_cursor(jobs.doc)
     width = pod_range.size
     pods = JobPods(jobs, pod_range, width, {}, {})
-    pods = pods._replace(metadata=_build_metadata(pods, job), spec=_build_spec(pods, job))
+    pods = pods._replace(metadata=_build_metadata(pods, job), spec=_build_spec(pods, job, with_priority))
     if webhook is not None:
         pods = webhook(pods)
     tree = attribute_to(
@@ -187,13 +200,13 @@ def _spread_map(pods: JobPods, cursor: Cursor) -> TracedMap:
     return {key: spread_tree(pods, one) for key, one in cursor.fields().items()}
 
 
-def _build_spec(pods: JobPods, job: Cursor) -> TracedMap:
+def _build_spec(pods: JobPods, job: Cursor, with_priority: bool) -> TracedMap:
     written = job.get("spec", "template", "spec")
     tree = apply_pod_defaults(written)
     for field in ("nodeSelector",):
         if written.get(field).exists:
             tree[field] = spread_tree(pods, written.get(field))
-    if not written.get("priorityClassName").exists and not written.get("priority").exists:
+    if with_priority and not written.get("priorityClassName").exists and not written.get("priority").exists:
         tree["priority"] = attribute_to((behaviors.DEFAULT, written), 0)
     if pods.range.is_indexed:
         mode = job.get("spec", "completionMode")

@@ -23,6 +23,7 @@ class Placement(NamedTuple):
 
     topology: Cursor | None = None
     node_selector: Cursor | None = None
+    labels_all_pods: bool = True
 
     @property
     def by_node_selector(self) -> bool:
@@ -38,7 +39,7 @@ def build_webhook(placement: Placement) -> Webhook:
     """What the webhook changes in the Pods of the Jobs with this placement."""
 
     def admit(pods: JobPods) -> JobPods:
-        if placement.by_node_selector:
+        if placement.by_node_selector or (placement.topology is None and not placement.labels_all_pods):
             return pods
         labels = pods.metadata["labels"]
         priority = _find_priority(pods)

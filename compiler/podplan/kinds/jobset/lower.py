@@ -8,10 +8,10 @@ from podplan.core.indexed_text import Digest, Indexed
 from podplan.core.provenance import Cause, Cursor, Traced, attribute_to, root_cursor
 from podplan.core.replica_groups import UID_FLAG, LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.batch.pod_defaults import write_resources
 from podplan.kinds.batch.pods import build_pods, creates_pods, split_pods
 from podplan.kinds.common.merge import rewrap_tree, to_plain_data, unwrap_tree
 from podplan.kinds.common.quantities import canonicalize_quantity
+from podplan.kinds.common.written_containers import write_container
 from podplan.kinds.jobset import behaviors
 from podplan.kinds.jobset.exclusive_placement import (
     NODE_SELECTOR_ANNOTATION,
@@ -45,6 +45,10 @@ class JobSet(NamedTuple):
         """The name of the Service, and what says so."""
         written = self.spec.get("network", "subdomain")
         return (str(written.value), (written,)) if written.value else (self.name, self.name_causes)
+
+
+GROUP = "jobset.x-k8s.io"
+_WITHOUT_PRIORITY_LABELS = "0.10"  # the version that labels only Pods with an exclusive placement
 
 
 class ReplicatedJob(NamedTuple):
@@ -117,7 +121,8 @@ def _find_placement(jobset: JobSet, replicated: ReplicatedJob) -> Placement:
     for place in _list_annotations(jobset, replicated.entry.get("template")):
         if place.get(TOPOLOGY_ANNOTATION).exists:
             return Placement(place.get(TOPOLOGY_ANNOTATION), place.get(NODE_SELECTOR_ANNOTATION))
-    return Placement()
+    version = jobset.options._replace(group=GROUP).find_operator_version("")
+    return Placement(labels_all_pods=version != _WITHOUT_PRIORITY_LABELS)
 
 
 def _list_annotations(jobset: JobSet, template: Cursor) -> tuple[Cursor, ...]:
@@ -351,29 +356,11 @@ def write_pod_spec(spec: Cursor) -> TracedMap:
     tree: TracedMap = dict(spec.fields())
     for field in ("initContainers", "containers"):
         if spec.get(field).entries():
-            tree[field] = [_write_container(one) for one in spec.get(field).entries()]
+            tree[field] = [
+                attribute_to(one, write_container(one, behaviors.DEFAULTS, behaviors.DEFAULTS))
+                for one in spec.get(field).entries()
+            ]
     return tree
-
-
-def _write_container(container: Cursor) -> Any:
-    tree: TracedMap = dict(container.fields())
-    if container.get("resources").exists:
-        tree["resources"] = write_resources(container.get("resources"))
-    if container.get("ports").entries():
-        tree["ports"] = [
-            one
-            if one.get("protocol").exists
-            else attribute_to(
-                one, {**one.fields(), "protocol": attribute_to((behaviors.DEFAULTS, one), "TCP")}
-            )
-            for one in container.get("ports").entries()
-        ]
-    if any(one.get("value").value == "" for one in container.get("env").entries()):
-        tree["env"] = [
-            attribute_to(one, {key: field for key, field in one.fields().items() if field.value != ""})
-            for one in container.get("env").entries()
-        ]
-    return attribute_to(container, tree)
 
 
 def _build_claim_volumes(jobset: JobSet, spec: Cursor) -> list[Traced]:

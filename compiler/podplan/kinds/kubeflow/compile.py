@@ -30,7 +30,6 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 TracedMap = dict[str, Any]
-_RESTARTS = ("Always", "OnFailure", "Never", "ExitCode")
 # What a profile calls a clean-up, and the operator.
 CLEAN_UPS = {"None": "None", "Unfinished": "Running", "All": "All"}
 _LAUNCHERS = ("torchrun", "python")
@@ -143,7 +142,9 @@ def _build_replica_spec(
     role = one.role
     tree = {
         "replicas": one.replicas,
-        "restartPolicy": require_choice(role.get_field("restart"), _RESTARTS, role.spec, diagnostics),
+        "restartPolicy": require_choice(
+            role.get_field("restart"), kind.restart_policies, role.spec, diagnostics
+        ),
         "template": build_pod_template(
             role, kind.container or "main", command, request, diagnostics, kind.container
         ),

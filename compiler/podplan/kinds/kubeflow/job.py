@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
+from podplan.core.provenance import Behavior, Cause, Cursor, Traced, attribute_to
 from podplan.core.replica_groups import UID_FLAG, LoweringOptions
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.kubeflow import behaviors
@@ -136,33 +136,40 @@ def build_main_label(replica_type: ReplicaType) -> dict[str, Any]:
 
 
 def build_metadata(
-    job: Job, name: Indexed | str, labels: Any = None, annotations: Any = None, **fields: Any
+    job: Job,
+    name: Indexed | str,
+    labels: Any = None,
+    annotations: Any = None,
+    *,
+    name_behavior: Behavior = behaviors.POD_NAME,
+    owner_behavior: Behavior = behaviors.OWNER,
+    **fields: Any,
 ) -> dict[str, Any]:
     """The metadata of a child; the job is its owner once it has a uid."""
-    uid = job.cr.get("metadata", "uid")
-    traced_uid = attribute_to(UID_FLAG, job.options.uid) if job.options.uid and not uid.exists else uid
     tree = {
-        "name": attribute_to((*job.name_origins, behaviors.POD_NAME), name),
+        "name": attribute_to((*job.name_origins, name_behavior), name),
         "namespace": job.cr.get("metadata", "namespace"),
         "labels": labels,
         "annotations": annotations,
         **fields,
+        "ownerReferences": build_owners(job, owner_behavior) or None,
     }
-    tree = {key: value for key, value in tree.items() if value is not None}
-    if traced_uid.value:
-        tree["ownerReferences"] = [_build_owner(job, traced_uid)]
-    return tree
+    return {key: value for key, value in tree.items() if value is not None}
 
 
-def _build_owner(job: Job, uid: Traced | Cursor) -> Traced:
-    return attribute_to(
-        (behaviors.OWNER, *job.name_origins),
-        {
-            "apiVersion": job.cr["apiVersion"],
-            "kind": job.cr["kind"],
-            "name": job.name,
-            "uid": uid,
-            "controller": True,
-            "blockOwnerDeletion": True,
-        },
-    )
+def build_owners(job: Job, behavior: Behavior) -> list[Traced]:
+    """The job as the owner of its children; none while its uid is unknown."""
+    uid: Traced | Cursor = job.cr.get("metadata", "uid")
+    if job.options.uid and not uid.value:
+        uid = attribute_to(UID_FLAG, job.options.uid)
+    if not uid.value:
+        return []
+    owner = {
+        "apiVersion": job.cr["apiVersion"],
+        "kind": job.cr["kind"],
+        "name": job.name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return [attribute_to((behavior, *job.name_origins), owner)]

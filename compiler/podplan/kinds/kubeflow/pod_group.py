@@ -12,7 +12,7 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.behaviors import NONE, VOLCANO
 from podplan.kinds.kubeflow.job import Job, ReplicaType, because, build_metadata
 
-_VOLCANO_API, _PLUGINS_API = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"
+VOLCANO_API, PLUGINS_API = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"
 
 
 def find_gang_scheduler(job: Job) -> str:
@@ -74,7 +74,7 @@ def build_pod_groups(job: Job) -> list[ReplicaGroup]:
     tree = attribute_to(
         (_gang(job), job.spec),
         {
-            "apiVersion": _VOLCANO_API if is_volcano else _PLUGINS_API,
+            "apiVersion": VOLCANO_API if is_volcano else PLUGINS_API,
             "kind": "PodGroup",
             "metadata": build_metadata(
                 job, job.name, annotations=annotations if annotations.exists else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cause, Cursor, Traced, attribute_to, compute_traced
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common import written_containers
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
-from podplan.kinds.common.quantities import canonicalize_quantity
+from podplan.kinds.common.written_containers import write_env, write_ports
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
@@ -136,64 +137,15 @@ def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> li
         if parts.env and (index == training_index or not parts.only_training):
             tree["env"] = [*write_env(container), *parts.env]
         if index == training_index and job.kind.port and find_port(job, replica_type) is None:
-            tree["ports"] = [*write_ports(container), build_default_port(job, replica_type)]
+            ports = write_ports(container, behaviors.PROTOCOL)
+            tree["ports"] = [*ports, build_default_port(job, replica_type)]
         containers.append(attribute_to(container, order_container_fields(tree)))
     return containers
 
 
 def write_container(container: Cursor) -> TracedMap:
-    """A container as it leaves the operator: with defaults of the CRD, quantities in shortest kind."""
-    tree: TracedMap = dict(container.fields())
-    if "ports" in tree:
-        tree["ports"] = write_ports(container)
-    if "env" in tree:
-        tree["env"] = write_env(container)
-    if "resources" in tree:
-        tree["resources"] = write_resources(container.get("resources"))
-    return tree
-
-
-def write_env(container: Cursor) -> list[Any]:
-    """The variables of a container; Go leaves out values that are empty."""
-    return [
-        attribute_to(one, {key: field for key, field in one.fields().items() if field.value != ""})
-        if isinstance(one.value, dict) and one.value.get("value") == ""
-        else one
-        for one in container.get("env").entries()
-    ]
-
-
-def write_ports(container: Cursor) -> list[Any]:
-    """The ports of a container; without a protocol they get TCP."""
-    return [
-        port
-        if not isinstance(port.value, dict) or port.get("protocol").exists
-        else attribute_to(
-            port, {**port.fields(), "protocol": attribute_to((behaviors.PROTOCOL, port), "TCP")}
-        )
-        for port in container.get("ports").entries()
-    ]
-
-
-def write_resources(resources: Cursor) -> Any:
-    """Resources with their quantities in the shortest kind."""
-    if not isinstance(resources.value, dict):
-        return resources
-    tree: TracedMap = dict(resources.fields())
-    for section in ("limits", "requests"):
-        amounts = resources.get(section).fields()
-        if any(one.value != canonicalize_quantity(one.value) for one in amounts.values()):
-            tree[section] = attribute_to(
-                resources.get(section), {name: write_quantity(one) for name, one in amounts.items()}
-            )
-    return attribute_to(resources, tree)
-
-
-def write_quantity(cursor: Cursor) -> Cursor | Traced:
-    """A quantity in its shortest kind."""
-    if canonicalize_quantity(cursor.value) == cursor.value:
-        return cursor
-    return compute_traced(canonicalize_quantity, cursor, behavior=behaviors.QUANTITY)
+    """A container as it leaves the operator."""
+    return written_containers.write_container(container, behaviors.PROTOCOL, behaviors.QUANTITY)
 
 
 def find_port(job: Job, replica_type: ReplicaType) -> Cursor | None:

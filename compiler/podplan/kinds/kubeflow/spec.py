@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Behavior
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kinds.kubeflow.training_kind import TrainingKind
+from podplan.kinds.kubeflow.training_kind import MANAGERS, TrainingKind
 from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.status_rules import EndingRules
 
 DROPPED_FIELD_RULE = "SCHEMA012"
 TRAITS = frozenset(
@@ -25,6 +26,13 @@ TRAITS = frozenset(
         "scheduling-policy",
         "suspend",
         "negative-retries-fail",
+        "shared-retries",
+        "unlimited-retries",
+        "fails-at-retry-limit",
+        "replica-restart-policy",
+        "empty-jobs-accepted",
+        "unchecked-policies",
+        "time-to-live",
     )
 )
 _PROPOSED_TEXTS = {
@@ -32,11 +40,14 @@ _PROPOSED_TEXTS = {
     "training-operator.cluster-domain": r"\.svc\.([a-z0-9.-]+):[0-9]",
     "training-operator.init-tries": r"\bseq ([0-9]+)\)",
 }
+STARTER_FIELDS = {"cleanUp": "Unfinished", "deadline": "24h"}
 PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
 
 
-def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
-    """The spec of a kind from its kind; ``answers`` are those that are its own."""
+def build_spec(
+    kind: TrainingKind, plural: str, status: Mapping[str, Any] | None = None, **answers: Any
+) -> KindSpec:
+    """The spec of a kind from its kind; ``status`` and ``answers`` are what is its own."""
 
     def validate(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         from podplan.kinds.kubeflow.validation import validate_job
@@ -47,6 +58,11 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
         from podplan.kinds.kubeflow.change_effects import build_change_rules
 
         return build_change_rules(kind)
+
+    def load_status_rules() -> EndingRules:
+        from podplan.kinds.kubeflow.status import build_status_rules
+
+        return build_status_rules(kind, **(status or {}))
 
     container = Behavior(
         "training-operator.training-container",
@@ -68,9 +84,14 @@ def build_spec(kind: TrainingKind, plural: str, **answers: Any) -> KindSpec:
             "run_policy_path": ("spec", "runPolicy"),
             "profile_fields": PROFILE_FIELDS,
             "role_fields": frozenset(("restart",)),
+            "starter_fields": STARTER_FIELDS,
             "load_change_rules": load_change_rules,
+            "load_status_rules": load_status_rules,
             "traits": TRAITS | kind.traits,
             "main_replica_types": kind.main_types,
+            "managers": MANAGERS,
+            "known_replica_types": kind.types,
+            "retried_exit_codes": range(128, 256),
             "clean_up": CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
             "owner_label": "training.kubeflow.org/job-name",
             "proposed_options": ProposedOptions(texts=_PROPOSED_TEXTS),

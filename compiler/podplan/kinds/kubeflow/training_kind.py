@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from podplan.core.typing import NamedTuple
 
+MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
+
 
 class TrainingKind(NamedTuple):
     """One kind: the names and defaults by which the operator treats it.
@@ -13,6 +15,7 @@ class TrainingKind(NamedTuple):
     ``types`` are its replica types as the operator writes them, in the order in which it names them.
     ``main_types`` are those whose Pod decides over the job. ``container`` is the name of the container that
     trains, "" for a kind in which that is the first, and ``port_name`` and ``port`` the port that it gets.
+    ``restart_policy`` is the default of ``restart_policies``.
     ``splits_replicas``: a profile without roles has one replica of the main type. ``has_main_worker``:
     without a main type worker 0 decides. ``has_open_types``: the operator takes types in any case, and others
     too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller.
@@ -33,6 +36,7 @@ class TrainingKind(NamedTuple):
     port_name: str = ""
     port: int = 0
     restart_policy: str = "Never"
+    restart_policies: tuple[str, ...] = ("Always", "OnFailure", "Never", "ExitCode")
     default_replicas: Mapping[str, int] = {}
     has_main_worker: bool = True
     splits_replicas: bool = False

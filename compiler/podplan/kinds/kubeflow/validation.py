@@ -12,10 +12,9 @@ from podplan.core.findings import Diagnostic, Path
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.structural_template import validate_template
-from podplan.kinds.kubeflow.training_kind import TrainingKind
+from podplan.kinds.kubeflow.training_kind import MANAGERS, TrainingKind
 from podplan.kubernetes import names
 
-MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 _WEBHOOK = "the webhook of the training operator refuses the job"
 _OPERATOR = "the training operator refuses the job when it takes it up, and tries again without end"
 _LOOP = "the training operator would create and delete the Pod without end"

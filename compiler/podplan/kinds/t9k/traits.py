@@ -19,6 +19,7 @@ TYPED_TRAINING_TRAITS = frozenset(
         "training-container-by-name",
         "restarts-by-controller",
         "shared-retries",
+        "replica-restart-policy",
         "exit-code-restarts",
     }
 )

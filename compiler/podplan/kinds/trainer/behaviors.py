@@ -1,6 +1,6 @@
 """What the TrainJob controller does, one behavior each.
 
-All were seen in what Trainer 2.3.0 created; docs/evidence/trainer.md describes them.
+Those that are verified were seen in what Trainer 2.3.0 created; docs/evidence/trainer.md describes them.
 """
 
 from __future__ import annotations
@@ -44,6 +44,12 @@ TORCH_PROCESSES = _verified(
     "torch",
 )
 TUNE = _verified("torchtune", "the command tune run gets recipe, configuration and paths", "torchtune")
+TUNE_ADAPTER = Behavior(
+    "trainer.torchtune-adapter",
+    "arguments for LoRA or QLoRA choose the recipe and the configuration of tune run",
+    "documented",
+    f"{_PAGE}#torchtune-adapters",
+)
 JAX = _verified("jax", "with spec.trainer, a jax runtime sets the variables of JAX", "jax")
 XGBOOST = _verified(
     "xgboost", "with spec.trainer, an xgboost runtime sets the variables of XGBoost", "xgboost"

@@ -8,6 +8,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.merge import drop_absent, merge_tree
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job_set_template import NODE, TracedMap
+from podplan.kinds.trainer.versions import DEFAULT_VERSION, VERSIONS, Version
 
 GENERATED_SUFFIX = "xxxxx"
 
@@ -23,6 +24,10 @@ class TrainJob(NamedTuple):
     runtime: Cursor
     template: Cursor
     options: LoweringOptions
+
+    @property
+    def version(self) -> Version:
+        return VERSIONS[self.options.find_operator_version(DEFAULT_VERSION)]
 
     @property
     def trainer(self) -> Cursor:
@@ -44,24 +49,27 @@ def build_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> Tr
     name, prefix = metadata.get("name"), metadata.get("generateName")
     text = str(name.value_or(f"{prefix.value}{GENERATED_SUFFIX}" if prefix.exists else ""))
     namespace = str(metadata.get("namespace").value_or("default"))
-    template = _apply_patches(cr, runtime.get("spec", "template"))
+    template = runtime.get("spec", "template")
     causes = (name if name.exists else prefix,)
-    return TrainJob(cr, cr.get("spec"), text, causes, namespace, runtime, template, options)
+    train_job = TrainJob(cr, cr.get("spec"), text, causes, namespace, runtime, template, options)
+    return train_job._replace(template=_apply_patches(train_job))
 
 
-def _apply_patches(cr: Cursor, template: Cursor) -> Cursor:
-    patches = [
-        one.get("trainingRuntimeSpec", "template") for one in cr.get("spec", "runtimePatches").entries()
-    ]
-    if not any(one.exists for one in patches):
-        return template
+def _apply_patches(train_job: TrainJob) -> Cursor:
+    """The template of the JobSet with what the TrainJob changes in it."""
+    template, has_patches = train_job.template, train_job.version.has_patches
+    patches = train_job.spec.get("runtimePatches" if has_patches else "podTemplateOverrides").entries()
     for number, patch in enumerate(patches):
-        tree = attribute_to((template, behaviors.PATCH), _apply_patch(template, patch))
+        if has_patches and not patch.get("trainingRuntimeSpec", "template").exists:
+            continue
+        fields = _apply_patch(train_job, template, patch) if has_patches else _apply_override(template, patch)
+        tree = attribute_to((template, behaviors.PATCH), fields)
         template = root_cursor(build_traced_document(tree, f"runtime with patch {number}"))
     return template
 
 
-def _apply_patch(template: Cursor, patch: Cursor) -> TracedMap:
+def _apply_patch(train_job: TrainJob, template: Cursor, entry: Cursor) -> TracedMap:
+    patch = entry.get("trainingRuntimeSpec", "template")
     fields: TracedMap = dict(template.fields())
     if patch.get("metadata").exists:
         fields["metadata"] = merge_tree(
@@ -74,7 +82,38 @@ def _apply_patch(template: Cursor, patch: Cursor) -> TracedMap:
     for job in template.get("spec", "replicatedJobs").entries():
         overlay = patched.pop(job.get("name").value, None)
         jobs.append(merge_tree(job, overlay) if overlay is not None else job)
-    spec = {**template.get("spec").fields(), "replicatedJobs": [*jobs, *patched.values()]}
+    added = patched.values() if train_job.version.adds_patched_jobs else ()
+    return _replace_jobs(fields, template, [*jobs, *added])
+
+
+def _apply_override(template: Cursor, override: Cursor) -> TracedMap:
+    """The template with an entry of podTemplateOverrides, which has the names of its jobs."""
+    names = [one.get("name").value for one in override.get("targetJobs").entries()]
+    jobs: list[Any] = []
+    for job in template.get("spec", "replicatedJobs").entries():
+        if job.get("name").value not in names:
+            jobs.append(job)
+            continue
+        pod = job.get("template", "spec", "template")
+        changed: TracedMap = dict(pod.fields())
+        for field in ("metadata", "spec"):
+            if override.get(field).exists:
+                changed[field] = merge_tree(
+                    changed.get(field, attribute_to(override, {})), override.get(field)
+                )
+        spec = {**job.get("template", "spec").fields(), "template": attribute_to(pod, changed)}
+        job_template = {
+            **job.get("template").fields(),
+            "spec": attribute_to(job.get("template", "spec"), spec),
+        }
+        jobs.append(
+            attribute_to(job, {**job.fields(), "template": attribute_to(job.get("template"), job_template)})
+        )
+    return _replace_jobs(dict(template.fields()), template, jobs)
+
+
+def _replace_jobs(fields: TracedMap, template: Cursor, jobs: list[Any]) -> TracedMap:
+    spec = {**template.get("spec").fields(), "replicatedJobs": jobs}
     return {**fields, "spec": attribute_to(template.get("spec"), spec)}
 
 

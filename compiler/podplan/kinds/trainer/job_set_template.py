@@ -124,6 +124,12 @@ def merge_resources(fields: TracedMap, resources: Cursor) -> TracedMap:
     return {**fields, "resources": merge_tree(base, resources)}
 
 
+def replace_resources(fields: TracedMap, resources: Cursor) -> TracedMap:
+    """A container with other requests and limits; those without any change nothing."""
+    amounts = {name: resources.get(name) for name in ("limits", "requests") if resources.get(name).exists}
+    return {**fields, "resources": attribute_to(resources, amounts)} if amounts else fields
+
+
 def build_variable(name: str, value: Any, *causes: Cause) -> Traced:
     return attribute_to(causes, {"name": name, "value": value})
 

@@ -13,7 +13,8 @@ from podplan.core.provenance import (
 )
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.common.merge import drop_absent
+from podplan.kinds.common.merge import drop_absent, merge_tree
+from podplan.kinds.jobset.lower import GROUP as JOBSET_GROUP
 from podplan.kinds.jobset.lower import lower_job_set, write_resources_and_env
 from podplan.kinds.trainer import behaviors, mpi, pod_group, rendezvous
 from podplan.kinds.trainer.job import TrainJob, build_metadata, build_train_job
@@ -27,6 +28,7 @@ from podplan.kinds.trainer.job_set_template import (
     list_entries,
     merge_resources,
     parse_jobs,
+    replace_resources,
     set_variables,
 )
 
@@ -43,16 +45,24 @@ def lower_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> li
     jobs, others = fill_template(train_job)
     jobset = _build_job_set(train_job, jobs)
     return [
-        _build_snapshot(train_job),
+        *([_build_snapshot(train_job)] if train_job.version.has_snapshot else []),
         *others,
         jobset,
-        *lower_job_set(root_cursor(jobset.doc), options),
+        *lower_job_set(root_cursor(jobset.doc), _choose_job_set_version(train_job)),
     ]
+
+
+def _choose_job_set_version(train_job: TrainJob) -> LoweringOptions:
+    """The options with the version of JobSet that Trainer is released with, unless they state one."""
+    options = train_job.options
+    stated = options.behavior_values.get(JOBSET_GROUP, {})
+    values = {**options.behavior_values, JOBSET_GROUP: {"version": train_job.version.job_set, **stated}}
+    return options._replace(behavior_values=values)
 
 
 def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
     """The jobs as the plugins of Trainer leave them, and the other objects that these create."""
-    jobs = [_apply_trainer(train_job, one) for one in _count_nodes(train_job, parse_jobs(train_job.template))]
+    jobs = [_apply_trainer(train_job, one) for one in count_nodes(train_job, parse_jobs(train_job.template))]
     jobs = [_apply_initializers(train_job, one) for one in jobs]
     others: list[ReplicaGroup] = []
     policy = train_job.policy
@@ -62,13 +72,13 @@ def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
         jobs, others = mpi.apply_policy(train_job, jobs)
     elif policy.exists:
         jobs = rendezvous.apply_policy(train_job, jobs)
-    if not policy.get("torch").exists:
+    if not policy.get("torch").exists or train_job.version.has_last_word:
         jobs = _apply_variables(train_job, jobs)
     jobs, groups = pod_group.apply_policy(train_job, jobs)
     return jobs, [*others, *groups]
 
 
-def _count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+def count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     """The jobs with the numbers of nodes that trainer or the policy of the runtime state."""
     policy, written = train_job.policy, train_job.trainer.get("numNodes")
     if not policy.exists:
@@ -85,8 +95,10 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
     trainer, policy = train_job.trainer, train_job.policy
     resources = trainer.get("resourcesPerNode")
     trains = job.ancestor == TRAINER_STEP
-    if resources.exists and policy.exists and (trains or _is_mpi_node(train_job, job)):
-        job = job.map_containers(NODE, lambda fields: merge_resources(fields, resources))
+    merges = train_job.version.merges_resources
+    if resources.exists and (policy.exists or not merges) and (trains or _is_mpi_node(train_job, job)):
+        set_resources = merge_resources if merges else replace_resources
+        job = job.map_containers(NODE, lambda fields: set_resources(fields, resources))
     if not trains or not trainer.exists:
         return job
 
@@ -155,7 +167,6 @@ def _build_snapshot(train_job: TrainJob) -> ReplicaGroup:
 
 def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
     template = train_job.template
-    metadata = template.get("metadata")
     suspend = train_job.spec.get("suspend")
     is_suspended = suspend.value is True and not train_job.options.resumed
     spec = {
@@ -164,18 +175,25 @@ def _build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
         "replicatedJobs": [_write_job(one) for one in jobs],
         "suspend": attribute_to((behaviors.SUSPEND, suspend), is_suspended),
     }
+    if not train_job.version.has_claims:
+        spec.pop("volumeClaimPolicies", None)
     tree = {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
         "metadata": build_metadata(
             train_job,
             train_job.name,
-            labels=metadata.get("labels"),
-            annotations=metadata.get("annotations"),
+            **{field: _build_job_set_metadata(train_job, field) for field in ("labels", "annotations")},
         ),
         "spec": attribute_to((template.get("spec"), behaviors.JOBSET), drop_absent(spec)),
     }
     return build_group(attribute_to((template, behaviors.JOBSET), tree))
+
+
+def _build_job_set_metadata(train_job: TrainJob, field: str) -> Any:
+    """Labels or annotations: those of the template, and of the TrainJob in versions that have these."""
+    base, own = train_job.template.get("metadata", field), train_job.spec.get(field)
+    return merge_tree(base, own) if base.exists and own.exists else own if own.exists else base
 
 
 def _write_failure_policy(policy: Cursor) -> Cursor | Traced:

@@ -60,9 +60,9 @@ def _count(train_job: TrainJob, job: Job, as_node: bool) -> Job:
 def _count_slots(train_job: TrainJob, jobs: list[Job]) -> tuple[int, tuple[Cause, ...]]:
     written, default = train_job.trainer.get("numProcPerNode"), train_job.policy.get("mpi", "numProcPerNode")
     place = written if written.exists else default
-    slots = int(place.value_or(1))
+    slots = place.value if isinstance(place.value, int) else 1  # the webhook refuses words
     job = next((one for one in jobs if one.ancestor == TRAINER_STEP), None)
-    if slots == 1 and job is not None:
+    if slots == 1 and job is not None and not written.exists:
         gpus, causes = count_gpus(train_job, job)
         if gpus > 1:
             return gpus, (*causes, behaviors.MPI_PROCESSES)
@@ -82,12 +82,16 @@ def _mount_keys(train_job: TrainJob, job: Job) -> Job:
     job = job.map_containers(
         NODE, lambda fields: _add_mount(fields, _SSH_VOLUME, str(path.value_or(_DEFAULT_SSH_PATH)), why)
     )
+    has_modes = train_job.version.has_key_modes
     volume = {
         "name": _SSH_VOLUME,
         "secret": {
             "secretName": f"{train_job.name}-{_SSH_VOLUME}",
-            "defaultMode": 0o400,
-            "items": [{"key": key, "path": file, "mode": mode} for key, file, mode in _KEY_FILES],
+            **({"defaultMode": 0o400} if has_modes else {}),
+            "items": [
+                {"key": key, "path": file, **({"mode": mode} if has_modes else {})}
+                for key, file, mode in _KEY_FILES
+            ],
         },
     }
     added = attribute_to((train_job.policy.get("mpi"), behaviors.MPI), volume)

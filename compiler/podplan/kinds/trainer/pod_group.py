@@ -46,7 +46,9 @@ def _build(train_job: TrainJob, jobs: list[Job], api_version: str, fields: dict[
     causes: tuple[Cause, ...] = tuple(why for one in jobs for why in one.nodes.causes)
     amounts: dict[str, list[tuple[Any, int]]] = {}
     for job in jobs:
-        for container in job.containers:
+        pod = job.entry.get("template", "spec", "template", "spec")
+        containers = pod.get("containers").entries() if train_job.version.sums_runtime else job.containers
+        for container in containers:
             requests = to_plain_data(unwrap_tree(container).get("resources", {})) or {}
             for name, amount in (requests.get("requests") or {}).items():
                 amounts.setdefault(name, []).append((amount, job.nodes.value))

@@ -34,10 +34,12 @@ def count_gpus(train_job: TrainJob, job: Job) -> tuple[int, tuple[Cause, ...]]:
 def resolve_torch_processes(train_job: TrainJob, job: Job) -> tuple[str, tuple[Cause, ...]]:
     """What PET_NPROC_PER_NODE is, and what says so."""
     written = train_job.trainer.get("numProcPerNode")
-    if written.exists:
+    if train_job.version.has_process_words and not written.exists:
+        written = train_job.policy.get("torch", "numProcPerNode")
+    if written.value_or("auto") not in ("auto", "cpu"):
         return str(written.value), (written,)
     gpus, causes = count_gpus(train_job, job)
-    if gpus:
+    if gpus and written.value != "cpu":
         return "auto", (*causes, behaviors.TORCH_PROCESSES)
     resources, place = find_resources(train_job, job)
     for section, name, amount in iter_amounts(resources):

@@ -33,14 +33,15 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     if trainer_job is None:
         return jobs
     if policy.get("torch").exists:
-        jobs = [_inject_torch(train_job, one, trainer_job) for one in jobs]
+        if train_job.version.injects_variables:
+            jobs = [_inject_torch(train_job, one, trainer_job) for one in jobs]
         if is_torchtune(train_job):
             jobs = _add(train_job, jobs, _build_tune(train_job, trainer_job))
             jobs = [build_command(train_job, one) for one in jobs]
         else:
             jobs = _add(train_job, jobs, build_torch_variables(train_job, trainer_job))
     for field, build in (("jax", _build_jax), ("xgboost", _build_xgboost)):
-        if policy.get(field).exists:
+        if policy.get(field).exists and field in train_job.version.policies:
             jobs = _add(train_job, jobs, build(train_job, trainer_job))
     return jobs
 

@@ -10,11 +10,24 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import Cursor
+from podplan.core.replica_groups import LoweringOptions
 from podplan.core.typing import Any
 from podplan.kinds.batch.validation import is_manager
 from podplan.kinds.jobset.validation import validate_job_set_spec
 from podplan.kinds.spec import References
-from podplan.kinds.trainer.job_set_template import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER_STEP
+from podplan.kinds.trainer.job import TrainJob, build_train_job
+from podplan.kinds.trainer.job_set_template import (
+    ANCESTOR_LABEL,
+    LAUNCHER,
+    NODE,
+    TRAINER_STEP,
+    Job,
+    parse_jobs,
+)
+from podplan.kinds.trainer.lower import count_nodes
+from podplan.kinds.trainer.pitfalls import iter_pitfalls
+from podplan.kinds.trainer.torchtune import is_torchtune, validate_torchtune
+from podplan.kinds.trainer.versions import DEFAULT_VERSION, VERSIONS, Version
 from podplan.kubernetes import names
 
 Spec = Mapping[str, Any]
@@ -38,6 +51,8 @@ _RESERVED = {
     "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
 }
 _MPI = "OpenMPI"
+_PROCESS_WORDS = ("auto", "cpu", "gpu")
+_GROUP = "trainer.kubeflow.org"
 
 
 def _get(value: Any, *keys: str | int) -> Any:
@@ -57,7 +72,7 @@ def _iter_maps(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
             yield index, entry
 
 
-def validate_train_job(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
+def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
     """The problems of a TrainJob by itself."""
     diagnostics: list[Diagnostic] = []
     name, spec = _get(cr, "metadata", "name"), cr.get("spec")
@@ -71,13 +86,17 @@ def validate_train_job(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]
         path: Path = ("spec", "initializer", field)
         diagnostics += _iter_repeated(_get(spec, *path[1:], "env"), "name", (*path, "env"))
         uri = _get(spec, *path[1:], "storageUri")
-        if isinstance(uri, str) and uri and not _URI.fullmatch(uri):
+        has_form = VERSIONS[version or DEFAULT_VERSION].adds_patched_jobs
+        if has_form and isinstance(uri, str) and uri and not _URI.fullmatch(uri):
             message = f"storageUri must be a URI, such as hf://NAME; {_API_SERVER}"
             diagnostics.append(Diagnostic("SCHEMA006", message, (*path, "storageUri")))
     patches = spec.get("runtimePatches")
     diagnostics += _iter_repeated(patches, "manager", ("spec", "runtimePatches"))
     for index, patch in _iter_maps(patches):
         diagnostics += _validate_patch(patch, ("spec", "runtimePatches", index))
+    for index, override in _iter_maps(spec.get("podTemplateOverrides")):
+        path = ("spec", "podTemplateOverrides", index, "spec")
+        diagnostics += _validate_containers(override.get("spec"), path)
     return diagnostics
 
 
@@ -104,15 +123,20 @@ def _validate_patch(patch: Spec, path: Path) -> Iterator[Diagnostic]:
     yield from _iter_repeated(jobs, "name", (*path, *jobs_path))
     for index, job in _iter_maps(jobs):
         pod_path: Path = ("template", "spec", "template", "spec")
-        for field in ("initContainers", "containers"):
-            for number, container in _iter_maps(_get(job, *pod_path, field)):
-                place: Path = (*path, *jobs_path, index, *pod_path, field, number)
-                yield from _iter_repeated(container.get("env"), "name", (*place, "env"))
-                if container.get("env") and container.get("name") in _OWN_CONTAINERS:
-                    name = container["name"]
-                    where = "spec.trainer.env" if name == NODE else "spec.initializer"
-                    message = f"a patch cannot set variables of the container {name}; {WEBHOOK}"
-                    yield Diagnostic("SCHEMA009", message, (*place, "env"), help=f"write them in {where}")
+        yield from _validate_containers(_get(job, *pod_path), (*path, *jobs_path, index, *pod_path))
+
+
+def _validate_containers(pod: Any, path: Path) -> Iterator[Diagnostic]:
+    """The problems of the containers in a patch of a Pod."""
+    for field in ("initContainers", "containers"):
+        for number, container in _iter_maps(_get(pod, field)):
+            place: Path = (*path, field, number)
+            yield from _iter_repeated(container.get("env"), "name", (*place, "env"))
+            if container.get("env") and container.get("name") in _OWN_CONTAINERS:
+                name = container["name"]
+                where = "spec.trainer.env" if name == NODE else "spec.initializer"
+                message = f"a patch cannot set variables of the container {name}; {WEBHOOK}"
+                yield Diagnostic("SCHEMA009", message, (*place, "env"), help=f"write them in {where}")
 
 
 def validate_runtime(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
@@ -156,16 +180,17 @@ def _validate_runtime_job(job: Spec, path: Path) -> Iterator[Diagnostic]:
         yield Diagnostic("SCHEMA004", message, (*path, *containers_path), on_key=True)
 
 
-def validate_references(cr: Cursor, references: References) -> Iterator[Diagnostic]:
+def validate_references(cr: Cursor, references: References, options: LoweringOptions) -> Iterator[Diagnostic]:
     """The problems of a TrainJob with its runtime, each with the place in the runtime."""
+    version = VERSIONS[options._replace(group=_GROUP).find_operator_version(DEFAULT_VERSION)]
     runtime = references[("spec", "runtimeRef", "name")]
     policy = runtime.get("spec", "mlPolicy")
-    if policy.get("flux").exists:
+    if policy.get("flux").exists and "flux" in version.policies:
         message = "podplan does not lower the policy flux of this runtime: nothing of the Pods is checked"
         place = (policy.get("flux").document_path, "the policy of the runtime")
         yield Diagnostic("CR900", message, ("spec", "runtimeRef", "name"), related_places=(place,))
     for field, reserved in _RESERVED.items():
-        if policy.get(field).exists:
+        if policy.get(field).exists and _reserves_variables(cr, field, version):
             for variable in cr.get("spec", "trainer", "env").entries():
                 if variable.get("name").value in reserved:
                     message = f"{variable.get('name').value} is set by a runtime for {field}; {WEBHOOK}"
@@ -177,8 +202,56 @@ def validate_references(cr: Cursor, references: References) -> Iterator[Diagnost
                         help="remove it",
                         related_places=(place,),
                     )
-    yield from _validate_initializers(cr, runtime)
+    yield from _validate_initializers(cr, runtime, version)
     yield from _validate_mpi(cr, runtime)
+    train_job = build_train_job(cr, runtime, options._replace(group=_GROUP))
+    jobs = count_nodes(train_job, parse_jobs(train_job.template))
+    yield from _validate_torchtune(train_job, jobs)
+    yield from iter_pitfalls(train_job, jobs)
+    if not version.has_patches:
+        yield from _validate_overrides(cr, runtime)
+    if version.has_process_words:
+        yield from _validate_process_words(cr, policy)
+
+
+def _validate_torchtune(train_job: TrainJob, jobs: list[Job]) -> Iterator[Diagnostic]:
+    is_unchecked = train_job.version.has_process_words and not train_job.trainer.get("numProcPerNode").exists
+    if train_job.policy.get("torch").exists and is_torchtune(train_job) and not is_unchecked:
+        for job in jobs:
+            if job.ancestor == TRAINER_STEP:
+                yield from validate_torchtune(train_job, job)
+
+
+def _reserves_variables(cr: Cursor, policy: str, version: Version) -> bool:
+    """Whether the webhook refuses the variables of a policy."""
+    if policy not in version.policies:
+        return False
+    if version.has_process_words:
+        return policy == "torch" and cr.get("spec", "trainer", "numProcPerNode").exists
+    return policy != "mpi" or version.has_key_modes
+
+
+def _validate_process_words(cr: Cursor, policy: Cursor) -> Iterator[Diagnostic]:
+    processes = cr.get("spec", "trainer", "numProcPerNode")
+    if not isinstance(processes.value, str):
+        return
+    for field, words in (("torch", _PROCESS_WORDS), ("mpi", ())):
+        if policy.get(field).exists and processes.value not in words:
+            allowed = f"a number or {', '.join(words)}" if words else "a number"
+            message = f'numProcPerNode "{processes.value}" must be {allowed} for this runtime; {WEBHOOK}'
+            place = (policy.get(field).document_path, "the policy of the runtime")
+            yield Diagnostic("SCHEMA004", message, processes.path, related_places=(place,))
+
+
+def _validate_overrides(cr: Cursor, runtime: Cursor) -> Iterator[Diagnostic]:
+    jobs = runtime.get("spec", "template", "spec", "replicatedJobs")
+    for override in cr.get("spec", "podTemplateOverrides").entries():
+        for target in override.get("targetJobs").entries():
+            if _find_job(runtime, target.get("name").value) is None:
+                message = f'the runtime has no job "{target.get("name").value}"; {WEBHOOK}'
+                place = (jobs.document_path, "the jobs of the runtime")
+                path = (*target.path, "name")
+                yield Diagnostic("SCHEMA009", message, path, related_places=(place,))
 
 
 def _find_job(runtime: Cursor, name: str) -> Cursor | None:
@@ -186,7 +259,7 @@ def _find_job(runtime: Cursor, name: str) -> Cursor | None:
     return next((one for one in jobs if one.get("name").value == name), None)
 
 
-def _validate_initializers(cr: Cursor, runtime: Cursor) -> Iterator[Diagnostic]:
+def _validate_initializers(cr: Cursor, runtime: Cursor, version: Version) -> Iterator[Diagnostic]:
     jobs = runtime.get("spec", "template", "spec", "replicatedJobs")
     for field, name in _INITIALIZERS.items():
         written = cr.get("spec", "initializer", field)
@@ -197,6 +270,8 @@ def _validate_initializers(cr: Cursor, runtime: Cursor) -> Iterator[Diagnostic]:
         if job is None:
             message = f"the runtime has no job {name}, which initializer.{field} needs; {WEBHOOK}"
             yield Diagnostic("SCHEMA009", message, written.path, on_key=True, related_places=(place,))
+            continue
+        if not version.needs_initializer_volume:
             continue
         containers = job.get("template", "spec", "template", "spec", "containers").entries()
         container = next((one for one in containers if one.get("name").value == name), None)

@@ -20,13 +20,13 @@ _ASSIGNMENT = compile_lazily(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
 TRAINING_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _PROCESS_OPTION_PREFIXES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
-# The same words anywhere in an option, and in the name of a script.
+# The same words anywhere in an option, and in the name of a script; dp is torch.nn.DataParallel.
 _SPAWNING_OPTIONS = """
     spawn spawned nproc nprocs procs processes world ngpu ngpus gpus devices ranks ddp fsdp strategy
 """
 _SPAWNS = frozenset(_SPAWNING_OPTIONS.split())
 _SPAWNING_SCRIPT = frozenset(
-    ("spawn", "spawner", "multiproc", "multiprocess", "multiprocessing", "launch", "launcher")
+    ("spawn", "spawner", "multiproc", "multiprocess", "multiprocessing", "launch", "launcher", "dp")
 )
 _NAME_PARTS = compile_lazily(r"[a-z0-9]+")
 # Packages with programs that start such processes, and with programs that train nothing.
@@ -101,6 +101,15 @@ def find_variable_path(launch: ContainerLaunch, name: str) -> Path | None:
     """Where the container sets a variable; None where only the command line or the image does."""
     indexes = [at for at, entry in get_entries(launch.container, "env") if get_text(entry, "name") == name]
     return (*launch.path, "env", indexes[-1], "value") if indexes else None
+
+
+def find_option_path(launch: ContainerLaunch, torchrun: TorchrunCommand, name: str) -> Path:
+    """Where an option of torchrun is given: on the line, or by its variable; else torchrun itself."""
+    if name not in torchrun.command_line.options and name in torchrun.value_origins:
+        path = find_variable_path(launch, f"PET_{name.upper()}")
+        if path is not None:
+            return path
+    return launch.locate_word(torchrun.find_option_word(name, launch.invocation.program_word))
 
 
 def assignment_place(launch: ContainerLaunch, name: str) -> Path:

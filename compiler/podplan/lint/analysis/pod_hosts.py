@@ -44,6 +44,19 @@ def read_hostfile(job: LoweredJob) -> list[HostfileHosts]:
     return hosts
 
 
+def count_hostfile_slots(job: LoweredJob) -> int:
+    """The slots of all lines of the hostfile that the controller writes, also of hosts with one line."""
+    listings = (
+        group.doc.replica_texts.get(("data", "hostfile"))
+        for group in job.groups
+        if group.doc.data["kind"] == "ConfigMap"
+    )
+    pieces = [piece for one in listings if isinstance(one, Listing) for piece in one.pieces]
+    single_lines = "".join(piece for piece in pieces if isinstance(piece, str))
+    repeated = sum((host.slots or 0) * host.replicas for host in read_hostfile(job))
+    return repeated + sum(map(int, _SLOTS_PATTERN.findall(single_lines)))
+
+
 def find_hostfile_hosts(hosts: list[HostfileHosts], host: str) -> HostfileHosts | None:
     """The lines of a hostfile that ``host`` is in."""
     index = _parse_index(host)
@@ -135,7 +148,7 @@ def get_job_name(job: LoweredJob) -> str:
 def build_replica_name_pattern(job: LoweredJob) -> re.Pattern[str] | None:
     """What names of replicas of the job look like: groups ``type`` and ``index``."""
     name = get_job_name(job)
-    types = [re.escape(role.type) for role in get_replica_specs(job) if role.type]
+    types = [re.escape(role.type.lower()) for role in get_replica_specs(job) if role.type]
     if not name or not types:
         return None
     return re.compile(rf"{re.escape(name)}-(?P<type>{'|'.join(types)})-(?P<index>\d{{1,9}})")
@@ -148,7 +161,8 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     if match is None or has_service(job, host):
         return ""
     index = int(match["index"])
-    replicas = count_replicas_by_type(job).get(match["type"], 0)
+    counts = {type_.lower(): count for type_, count in count_replicas_by_type(job).items()}
+    replicas = counts.get(match["type"], 0)
     if index < replicas:
         return _describe_service_name(job, match["type"], index) or (
             f"without spec.service there is no Service {strip_cluster_domain(host)}"
@@ -163,7 +177,7 @@ def of_other_job(job: LoweredJob, host: str) -> str:
     Only types that this job has count. The name of a job may be followed by five digits of its uid.
     """
     name, called = get_job_name(job), strip_cluster_domain(host)
-    types = "|".join(re.escape(role.type) for role in get_replica_specs(job) if role.type)
+    types = "|".join(re.escape(role.type.lower()) for role in get_replica_specs(job) if role.type)
     found = re.fullmatch(rf"([a-z0-9][a-z0-9.-]*)-(?:{types})-\d{{1,9}}", called) if name and types else None
     if found is None or has_service(job, host):
         return ""
@@ -175,7 +189,7 @@ def _describe_service_name(job: LoweredJob, type_: str, index: int) -> str:
     for group in job.groups:
         within = group.start <= index < group.start + group.replicas
         name = find_name_text(group.doc)
-        if group.doc.data["kind"] == "Service" and group.replica_type == type_ and within:
+        if group.doc.data["kind"] == "Service" and group.replica_type.lower() == type_ and within:
             service_name = name.text_at(index) if isinstance(name, Indexed) else find_object_name(group.doc)
             return f"its Service is called {service_name}"
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podplan.core.lazy_regex import compile_lazily
 
 _RUNTIME_VARIABLE = compile_lazily(r"(?:NVIDIA|HABANA|AMD)_(?:VISIBLE|DRIVER|REQUIRE)")
-_OPEN_MPI_VARIABLE = compile_lazily(r"OMPI_|PMIX_|PRTE_|PMI_")
+_OPEN_MPI_VARIABLE = compile_lazily(r"OMPI_|PMIX_|PRTE_|PMI_|I_MPI_|HYDRA_|K_MPI_JOB_ROLE$")
 
 
 def is_runtime_variable(name: str) -> bool:
@@ -14,5 +14,5 @@ def is_runtime_variable(name: str) -> bool:
 
 
 def is_exported_automatically(name: str) -> bool:
-    """Whether Open MPI hands a variable on without being told, or no process needs it."""
+    """Whether Open MPI hands a variable on without being told, or only a launcher reads it."""
     return is_runtime_variable(name) or _OPEN_MPI_VARIABLE.match(name) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
@@ -260,10 +260,12 @@ def reserved_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 def _list_reserved_paths(job: LoweredJob) -> list[str]:
     kind_spec = find_kind_spec(job)
-    paths = [str(behavior.value) for behavior in kind_spec.reserved_mounts] if kind_spec is not None else []
-    auth_mount_path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath")
-    if auth_mount_path and has_trait(job, "ssh-mount-path"):
-        paths[:1] = [auth_mount_path.rstrip("/")]
+    if kind_spec is None or job.cr is None:
+        return []
+    paths = [str(behavior.value) for behavior in kind_spec.reserved_mounts]
+    written_path = value_at(job.cr.data, kind_spec.ssh_path) if kind_spec.ssh_path else None
+    if isinstance(written_path, str) and written_path:
+        paths[:1] = [written_path.rstrip("/")]
     return paths
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
@@ -30,6 +30,7 @@ from podplan.lint.analysis.jobs import find_written_path, get_job_label
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
+_TIME_TO_LIVE = "ttlSecondsAfterFinished"
 KEEPING_PRUNE_VALUES = ("confirm", "false")  # values of Prune that keep a running job
 # ${NAME}, with what may follow the name, as the substitution of Flux reads it; $${ stands for ${
 # (https://github.com/fluxcd/pkg/tree/main/envsubst). What follows may be secret.
@@ -86,6 +87,20 @@ def replaced_on_sync(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         when = "if a change of it is rejected, and recreates it"
         values = {"job": job, "option": "force: enabled", "tool": TOOL_NAMES["flux"], "when": when}
         yield Violation(get_annotation_path(FORCE_ANNOTATION), values)
+
+
+@check()
+def deleted_job_runs_again(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A job that is deleted after its end, and that a tool then creates again. Values: ``tool``, ``seconds``,
+    ``when``."""
+    tool = find_gitops_tool(target.job)
+    if not tool or (tool == "argocd" and find_hook_phases(target.data)):
+        return
+    when = "with selfHeal or at the next sync" if tool == "argocd" else "at its next reconciliation"
+    for path in (("spec", "runPolicy", _TIME_TO_LIVE), ("spec", _TIME_TO_LIVE)):
+        seconds = value_at(target.data, path)
+        if isinstance(seconds, int):
+            yield Violation(path, {"tool": TOOL_NAMES[tool], "seconds": seconds, "when": when})
 
 
 @check(aliases=("wave-no-number",))

@@ -10,9 +10,10 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.kubernetes.pod_resources import ENABLED_SINCE
 from podplan.lint.analysis.inventory import get_section, iter_node_groups_with
-from podplan.lint.analysis.jobs import format_count, format_list, has_trait, is_mode_enabled
+from podplan.lint.analysis.jobs import count_gpus, format_count, format_list, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS as LOCAL_LAUNCHERS
 from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.pod_hosts import read_hostfile
 from podplan.lint.analysis.resources import (
     count_accelerators,
     get_units,
@@ -117,13 +118,24 @@ def gpu_on_launcher(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
             yield Violation((*path, *amount.path), values, report_at_selector=True)
 
 
+def _is_in_hostfile(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether the first Pod of a group is a host of its own job, as a launcher that trains, too."""
+    hostname = group.doc.data["spec"].get("hostname")
+    hosts = (lines.line.text_at(lines.start).split()[0] for lines in read_hostfile(job))
+    return bool(hostname) and any(host.partition(".")[0] == hostname for host in hosts)
+
+
 def only_launches(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether a Pod only starts or coordinates the programs of others: no program of its own may train."""
     others = {one.replica_type for one in job.pods} - LAUNCHER_TYPES
     if group.replica_type.lower() not in LAUNCHER_TYPES or not others:
         return False
+    if _is_in_hostfile(job, group):
+        return False
     if has_trait(job, "ssh") or is_mode_enabled(job, "debug"):
         return has_trait(job, "ssh")
+    if has_trait(job, "hostfile") and count_gpus(group):
+        return False  # the controller then lists the launcher in the hostfile as well
     programs = [launch.invocation for launch in find_launches(job) if launch.group is group]
     return not any(one.launcher in (*LOCAL_LAUNCHERS, "python") and not one.started_by for one in programs)
 

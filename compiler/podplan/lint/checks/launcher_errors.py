@@ -10,7 +10,7 @@ from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.discovery import Invocation
 from podplan.launchers.words import CommandLineError
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
-from podplan.lint.analysis.launches import find_launches
+from podplan.lint.analysis.launches import find_launches, find_variable_path
 from podplan.lint.checks.launcher_words import find_joined_words
 from podplan.lint.checks.registration import STRING, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -73,7 +73,8 @@ def launcher_refuses(target: Target, params: Mapping[str, Any]) -> Iterator[Viol
             condition = f" ({error.condition})" if error.condition else ""
             instead = _suggest_script_field(job, invocation) if _SCRIPT_ERROR.search(error.message) else ""
             values = {"by": invocation.launcher, "what": f"{error.message}{condition}", "instead": instead}
-            yield Violation(launch.locate_word(error.word), values, doc=launch.group.doc, group=launch.group)
+            path = find_variable_path(launch, error.variable) or launch.locate_word(error.word)
+            yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
 def _suggest_script_field(job: LoweredJob, invocation: Invocation) -> str:

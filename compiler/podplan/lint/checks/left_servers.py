@@ -17,6 +17,7 @@ from podplan.lint.analysis.jobs import (
     count_pods_and_gpus,
     find_clean_up,
     find_gpu_pods,
+    find_kind_spec,
     find_written_path,
     format_count,
     has_trait,
@@ -72,6 +73,9 @@ def _endless(group: ReplicaGroup) -> tuple[Endless, Path] | None:
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the job cannot succeed before Pods of a group complete, so that none is left."""
     if not has_trait(job, "success-rules"):
-        return group is job.pods[0]
+        kind_spec = find_kind_spec(job)
+        main_types = kind_spec.main_replica_types if kind_spec is not None else ()
+        has_main_type = any(one.replica_type in main_types for one in job.pods)
+        return group.replica_type in main_types if has_main_type else group is job.pods[0]
     rules = [rule for _, rule in get_entries(spec_of(job), "successRules")]
     return not rules or all(group.replica_type in rule for rule in rules)

@@ -11,6 +11,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
 from podplan.lint.analysis.jobs import count_pods, find_kind_spec, get_replica_specs, spec_of
+from podplan.lint.analysis.launches import find_launches, is_single_process
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -23,15 +24,25 @@ _OPTIONS = compile_lazily(
 
 @check()
 def no_main_replica(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Several replicas without the main one, and without another address. Values: ``main``, ``pods``."""
+    """Several replicas without the main one, and without another address. Values: ``main``, ``pods``,
+    ``reason``."""
     kind_spec, pods = find_kind_spec(target.job), target.job.pods
     if kind_spec is None or count_pods(target.job) < 2 or not kind_spec.main_replica_types:
         return
     main = kind_spec.main_replica_types[0]
     types = get_replica_specs(target.job)
-    if any(one.type == main for one in types) or any(_states_address(group.doc.data) for group in pods):
+    if any(one.type == main for one in types):
         return
-    values = {"main": main, "pods": count_pods(target.job)}
+    reason = f"the job has no {main} and no elasticPolicy"
+    launches = find_launches(target.job)
+    if "elasticPolicy" in spec_of(target.job):
+        # The variables of an elastic job are those of torchrun's options.
+        if not launches or not all(is_single_process(one, allow_modules=True) for one in launches):
+            return
+        reason = "elasticPolicy sets variables that torchrun reads and python does not"
+    elif any(_states_address(group.doc.data) for group in pods):
+        return
+    values = {"main": main, "pods": count_pods(target.job), "reason": reason}
     yield Violation(types[0].path[:-1], values)
 
 

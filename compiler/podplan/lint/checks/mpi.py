@@ -1,4 +1,4 @@
-"""mpirun in a GenericJob: variables of another release, hosts that it is not told, slots that there are not.
+"""mpirun in the command lines of a job: variables of another release, hosts that it lacks, missing slots.
 
 Sources: docs/evidence/mpirun.md#variables-of-release-5, docs/evidence/mpirun.md#hosts,
 docs/evidence/mpirun.md#slots.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.findings import Path
+from podplan.core.indexed_text import Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.horovodrun import HorovodrunCommand
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
+from podplan.lint.analysis.jobs import find_written_path, has_trait
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
@@ -26,7 +29,12 @@ _REPLACEMENTS = {
     "OMPI_MCA_plm_rsh_args": "PRTE_MCA_plm_ssh_args",
     "OMPI_MCA_plm_rsh_agent": "PRTE_MCA_plm_ssh_agent",
 }
+# Long options that release 5 takes with two dashes only: docs/evidence/mpirun.md#options.
+_REFUSED_OPTIONS = ("-bind-to", "-map-by", "-rank-by")
 _VERSION_PATTERN = compile_lazily(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
+_HOSTFILE_PATH: Path = ("data", "hostfile")
+_SLOTS_PATH: Path = ("spec", "slotsPerWorker")
+_SLOTS_PATTERN = compile_lazily(r" slots=([0-9]+)\s*$")
 _HOSTFILE_VARIABLE = compile_lazily(
     r"(?:OMPI_MCA_orte|PRTE_MCA_prte)_default_hostfile|(?:I_MPI_)?HYDRA_HOST_FILE"
 )
@@ -35,9 +43,12 @@ _HOSTFILE_VARIABLE = compile_lazily(
 @check()
 def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables that Open MPI 5 does not read; values ``name``, ``version``, ``instead``."""
-    for launch, _facts in _iter_mpirun_launches(target.job):
+    for launch, facts in _iter_mpirun_launches(target.job):
         versions = _VERSION_PATTERN.findall(get_text(launch.container, "image").lower())
         if not versions or int(versions[-1]) < 5:
+            continue
+        if has_trait(target.job, "hostfile"):
+            yield from _find_ignored_hostfile(launch, facts, versions[-1])
             continue
         for index, entry in get_entries(launch.container, "env"):
             name = get_text(entry, "name")
@@ -49,6 +60,33 @@ def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 }
                 path = (*launch.path, "env", index, "name")
                 yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+
+
+@check()
+def single_dash_option(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Options of one dash that Open MPI 5 does not know; values ``option``, ``version``, ``instead``."""
+    for launch, facts in _iter_mpirun_launches(target.job):
+        versions = _VERSION_PATTERN.findall(get_text(launch.container, "image").lower())
+        if not versions or int(versions[-1]) < 5:
+            continue
+        for option in facts.command_line.options.values():
+            written = option.flag.text.partition("=")[0]
+            if written in _REFUSED_OPTIONS:
+                values = {"option": written, "version": versions[-1], "instead": f"-{written}"}
+                path = launch.locate_word(option.flag)
+                yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+
+
+def _find_ignored_hostfile(
+    launch: ContainerLaunch, facts: MpirunCommand, version: str
+) -> Iterator[Violation]:
+    """The hostfile of the controller, unless the command line or a variable of release 5 names one."""
+    name, variables = "OMPI_MCA_orte_default_hostfile", launch.invocation.variables
+    has_hosts = bool(facts.hosts) or facts.hostfile is not None or not facts.command_line.is_certain
+    if name in variables and _REPLACEMENTS[name] not in variables and not has_hosts:
+        values = {"name": name, "version": version, "instead": _REPLACEMENTS[name]}
+        path = launch.locate_word(launch.invocation.program_word)
+        yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
 @check()
@@ -78,7 +116,11 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         oversubscribes = oversubscribes or any(
             "oversubscribe" in name for name in (*facts.mca_parameters, *launch.invocation.variables)
         )
-        if facts.processes is None or not facts.hosts or facts.hostfile is not None or oversubscribes:
+        if facts.processes is None or oversubscribes:
+            continue
+        if not facts.hosts and has_trait(target.job, "hostfile"):
+            yield from _find_missing_slots(target.job, launch, facts)
+        if not facts.hosts or facts.hostfile is not None:
             continue
         slots = [host.partition(":")[2] or "1" for host in facts.hosts]
         if not all(slot.isdigit() for slot in slots) or "$" in "".join(facts.hosts):
@@ -94,6 +136,39 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             path = launch.locate_word(options["np"].word)
             yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
     yield from _iter_horovod_slots(target.job)
+
+
+def _find_missing_slots(
+    job: LoweredJob, launch: ContainerLaunch, facts: MpirunCommand
+) -> Iterator[Violation]:
+    """More processes than slots in the hostfile of the controller."""
+    slot_count = _count_hostfile_slots(job)
+    is_that_file = facts.hostfile in (None, launch.invocation.variables.get("OMPI_MCA_orte_default_hostfile"))
+    if not slot_count or facts.processes is None or job.cr is None or not is_that_file:
+        return
+    if facts.processes > slot_count:
+        slots = pluralize(slot_count, "slot")
+        related = (job.cr, find_written_path(job.cr.data, *_SLOTS_PATH), f"{slots} in the hostfile")
+        path = launch.locate_word(launch.invocation.options["np"].word)
+        values = {"processes": facts.processes, "slots": slots}
+        yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
+
+
+@cache_latest
+def _count_hostfile_slots(job: LoweredJob) -> int | None:
+    """The slots in the hostfile of the controller; None without one in the form of Open MPI."""
+    for group in job.groups:
+        listing = group.doc.replica_texts.get(_HOSTFILE_PATH)
+        if isinstance(listing, Listing):
+            counts = [
+                (_SLOTS_PATTERN.search(piece.line.text_at(piece.start)), piece.replicas)
+                if isinstance(piece, RepeatedLine)
+                else (_SLOTS_PATTERN.search(str(piece)), 1)
+                for piece in listing.pieces
+            ]
+            is_complete = all(match for match, _ in counts)
+            return sum(int(match[1]) * count for match, count in counts if match) if is_complete else None
+    return None
 
 
 def _iter_horovod_slots(job: LoweredJob) -> Iterator[Violation]:

@@ -49,6 +49,26 @@ def mpirun_as_root(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]
                 yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
 
 
+@check()
+def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """mpirun of Open MPI in a container that runs as root, and nothing that allows it. No values."""
+    spec = get_mapping(subject.job.cr.data, "spec") if subject.job.cr is not None else {}
+    if spec.get("mpiImplementation", "OpenMPI") != "OpenMPI":
+        return
+    for launch in find_launches(subject.job):
+        facts, variables = launch.invocation.parsed, launch.invocation.variables
+        if not isinstance(facts, MpirunCommand) or not facts.command_line.is_certain:
+            continue
+        is_allowed = "allow_run_as_root" in facts.command_line.options or any(
+            name.endswith(("_ALLOW_RUN_AS_ROOT", "_ALLOW_RUN_AS_ROOT_CONFIRM")) for name in variables
+        )
+        own = get_mapping(launch.container, "securityContext")
+        pod = get_mapping(get_mapping(launch.group.doc.data, "spec"), "securityContext")
+        if {**pod, **own}.get("runAsUser") == 0 and not is_allowed and not launch.container.get("envFrom"):
+            path = launch.locate_word(launch.invocation.program_word)
+            yield Violation(path, {}, doc=launch.group.doc, group=launch.group)
+
+
 class Fault(NamedTuple):
     """What is wrong with two variables, the one that says so, and the one to set."""
 

@@ -29,7 +29,7 @@ _LIBRARY_VARIABLE = compile_lazily(
 @check()
 def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Lines of Open MPI that start processes on other hosts without the variables; value ``names``."""
-    if not has_trait(target.job, "self-launched"):
+    if not has_trait(target.job, "mpirun-by-user"):
         return
     names = [name for _, name, _ in iter_env(target.data) if not is_exported_automatically(name)]
     referenced_names = _find_referenced_variables(target.data)
@@ -38,7 +38,9 @@ def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         return
     for invocation in find_invocations(target):
         facts = invocation.parsed
-        if not isinstance(facts, MpirunCommand) or not _starts_remote_processes(facts):
+        if not isinstance(facts, MpirunCommand) or not _starts_remote_processes(
+            facts, has_hostfile=has_trait(target.job, "hostfile")
+        ):
             continue
         lost_names = [name for name in names if name not in facts.exported_variables]
         if lost_names and facts.command_line.is_certain:
@@ -66,9 +68,9 @@ def _find_referenced_variables(container: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(referenced_names)
 
 
-def _starts_remote_processes(facts: MpirunCommand) -> bool:
+def _starts_remote_processes(facts: MpirunCommand, has_hostfile: bool) -> bool:
     """Whether Open MPI is told of other hosts."""
-    has_hosts = bool(facts.hostfile) or len(facts.hosts) > 1
+    has_hosts = has_hostfile or bool(facts.hostfile) or len(facts.hosts) > 1
     options = facts.command_line.options
     exports_variables = any(option.flag.text == "-x" for option in options.values())
     return has_hosts and (exports_variables or not _OPEN_MPI_OPTIONS.isdisjoint(options))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from podplan.core.findings import Path
 from podplan.core.indexed_text import Indexed
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping
@@ -16,7 +17,7 @@ from podplan.launchers.deepspeed import DEFAULT_HOSTFILE, DeepSpeedCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_option_path, pluralize
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -55,14 +56,19 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
             "nodes": node_count.description,
             "pods": pluralize(pod_count, "Pod"),
         }
-        word = node_count.word or launch.invocation.program_word
         yield Violation(
-            launch.locate_word(word),
+            _locate_node_count(launch, node_count),
             values,
             list_replica_places(job),
             doc=launch.group.doc,
             group=launch.group,
         )
+
+
+def _locate_node_count(launch: ContainerLaunch, node_count: NodeCountRange) -> Path:
+    if node_count.word is None and launch.torchrun is not None:
+        return find_option_path(launch, launch.torchrun, "nnodes")
+    return launch.locate_word(node_count.word or launch.invocation.program_word)
 
 
 @check(aliases=("trains-alone",))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, value_at
+from podplan.core.provenance import trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.t9k.deepspeed_job.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
@@ -24,11 +25,12 @@ from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, s
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launches,
+    find_option_path,
     find_variable_path,
     is_single_process,
     pluralize,
 )
-from podplan.lint.analysis.pod_hosts import read_hostfile
+from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container, get_resource_entries
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.gpus import count_listed_devices
@@ -92,6 +94,9 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 def _find_cr_field(target: Target, count: ProcessCount) -> Path | None:
     """The field of the CR that says how many processes there are, where one does."""
+    if count.cr_path is None and "env" in count.path and target.job.cr is not None:
+        steps = trace_to_source(count.group.doc, count.path)
+        return next((step.path for step in steps if step.doc is target.job.cr), None)
     field: Path = ("spec", "torchrunConfig", "procPerNode")
     if count.cr_path is None and value_at(target.data, field) == str(count.processes):
         return field
@@ -115,12 +120,20 @@ def _suggest_processes(target: Target, count: ProcessCount) -> str:
     gpus, from_profile = count.gpus, target.job.profile is not None
     if count.launcher == "python" and has_trait(target.job, "deepspeed-by-controller"):
         return f"start it with deepspeed --hostfile={HOSTFILE_PATH.value} with slotsPerWorker: {gpus}"
+    if count.launcher == "python" and not has_trait(target.job, "torchrun-by-controller"):
+        field = f"start it with torchrun --nproc_per_node={gpus}"
+        return "write launcher: torchrun" if from_profile else field
     if count.launcher == "python":
         field = f'torchrunConfig: {{enabled: true, procPerNode: "{gpus}"}}'
         return "write launcher: torchrun" if from_profile else f"write {field}"
+    if has_trait(target.job, "hostfile"):
+        return f"write processes: {gpus}" if from_profile else f"write slotsPerWorker: {gpus}"
     _, section, *remaining = (
         _find_cr_field(target, count) or _find_torchrun_section(target, count) or ("", "")
     )
+    if section in ("nprocPerNode", "elasticPolicy"):
+        written = ".".join(map(str, (section, *remaining)))
+        return f"write processes: {gpus}" if from_profile else f'write {written}: "{gpus}"'
     field = _PROCESS_FIELDS.get(str(section), "")
     if field and remaining in ([], [field]):
         number = f'"{gpus}"' if section == "torchrunConfig" else gpus
@@ -189,9 +202,9 @@ def auto_nproc_without_gpu(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         happens = (
             "torchrun exits with an error" if fails else "torchrun starts one process per core of the node"
         )
-        word = facts.find_option_word("nproc_per_node", launch.invocation.program_word)
         values = {"given": facts.processes, "happens": happens}
-        yield Violation(launch.locate_word(word), values, doc=launch.group.doc, group=launch.group)
+        path = find_option_path(launch, facts, "nproc_per_node")
+        yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
 @check(params=object_schema({"factor": COUNT}))
@@ -263,13 +276,15 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
     if has_trait(job, "deepspeed-by-controller") and not _is_custom_on_single_worker(job):
         yield from _iter_hostfile_counts(job)
         return
+    if has_trait(job, "hostfile"):
+        yield from _iter_slot_counts(job)
     pods = sum(each.replicas for each in job.pods)
     for launch in find_launches(job):
         invocation = launch.invocation
         number = _count_processes(launch, pods)
         if number is None or invocation.is_conditional or invocation.started_by:
             continue
-        path = launch.locate_word(_find_process_word(launch))
+        path = _find_process_path(launch)
         group = launch.group
         if has_trait(job, "launcher-replica"):
             group = next((each for each in job.pods if each.replica_type == "worker"), group)
@@ -333,6 +348,32 @@ def _iter_hostfile_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         yield ProcessCount(hosts[0].slots, "deepspeed", workers, path, *gpus, cr_path=path)
 
 
+def _iter_slot_counts(job: LoweredJob) -> Iterator[ProcessCount]:
+    """The processes of the workers of mpirun, where it fills the slots of the hostfile of the controller."""
+    hosts = read_hostfile(job)
+    slots = {host.slots for host in hosts}
+    lines = [
+        (launch, launch.invocation.parsed)
+        for launch in find_launches(job)
+        if isinstance(launch.invocation.parsed, MpirunCommand)
+    ]
+    if len(lines) != 1 or len(slots) != 1:
+        return
+    launch, facts = lines[0]
+    total = count_hostfile_slots(job)
+    words = " ".join(word.text for word in launch.invocation.words).lower()
+    is_plain = not facts.hosts and facts.hostfile is None and facts.per_node is None and "ppr" not in words
+    if not is_plain or launch.invocation.is_conditional or facts.processes not in (None, total):
+        return
+    field: Path = ("spec", "slotsPerWorker")
+    path = field if "slotsPerWorker" in spec_of(job) else ("spec",)
+    for group in job.pods:
+        gpus = _find_training_gpus(group) if group is not launch.group else None
+        if gpus is not None:
+            yield ProcessCount(slots.pop() or 0, "mpirun", group, path, *gpus, cr_path=path)
+            return
+
+
 def _is_custom_on_single_worker(job: LoweredJob) -> bool:
     """Whether the customCommand of a DeepSpeedJob of one worker starts something else than deepspeed."""
     return (
@@ -373,6 +414,13 @@ _PER_POD_OPTIONS = {
     "deepspeed": "num_gpus",
 }
 _PROCESS_OPTIONS = {"accelerate": "num_processes", "deepspeed": "num_gpus", "mpirun": "np"}
+
+
+def _find_process_path(launch: ContainerLaunch) -> Path:
+    """Where the number of processes is given: on the line, or by the variable of torchrun."""
+    if launch.torchrun is not None:
+        return find_option_path(launch, launch.torchrun, "nproc_per_node")
+    return launch.locate_word(_find_process_word(launch))
 
 
 def _find_process_word(launch: ContainerLaunch) -> Any:

@@ -127,12 +127,22 @@ def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 @check()
 def rendezvous_at_address(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An IP address as the host; values ``host`` and ``by``."""
+    if any(_is_on_chosen_node(group) for group in target.job.pods):
+        return  # the Pod has the address of its node
     for rendezvous_host in _iter_rendezvous_hosts(target.job):
         if rendezvous_host.is_written and pod_hosts.is_address(rendezvous_host.host):
             values = {"host": rendezvous_host.host, "by": rendezvous_host.launcher}
             yield Violation(
                 rendezvous_host.path, values, doc=rendezvous_host.doc, group=rendezvous_host.group
             )
+
+
+def _is_on_chosen_node(group: ReplicaGroup) -> bool:
+    """Whether Pods are in the network of nodes that the template selects."""
+    spec = get_mapping(group.doc.data, "spec")
+    affinity = get_mapping(get_mapping(spec, "affinity"), "nodeAffinity")
+    is_selected = "nodeName" in spec or "nodeSelector" in spec or bool(affinity)
+    return spec.get("hostNetwork") is True and is_selected
 
 
 def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> str:

@@ -19,10 +19,9 @@ from podplan.launchers.torchrun import ETCD_BACKENDS, RENDEZVOUS_BACKENDS, Torch
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.colossalai_line import find_colossalai_line
 from podplan.lint.analysis.launches import (
-    ContainerLaunch,
     find_launches,
+    find_option_path,
     find_replica_launches,
-    find_variable_path,
 )
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -64,7 +63,7 @@ def etcd_endpoint(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             continue
         endpoint = _find_non_etcd_endpoint(target.job, facts)
         if endpoint:
-            path = _find_option_path(launch, facts, "rdzv_backend")
+            path = find_option_path(launch, facts, "rdzv_backend")
             values = {"backend": facts.backend, "where": endpoint}
             yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
@@ -73,7 +72,7 @@ def _iter_backends(job: LoweredJob) -> Iterator[RendezvousBackend]:
     for launch in find_launches(job):
         facts, invocation = launch.invocation.parsed, launch.invocation
         if isinstance(facts, TorchrunCommand) and facts.backend is not None and facts.command_line.is_certain:
-            path = _find_option_path(launch, facts, "rdzv_backend")
+            path = find_option_path(launch, facts, "rdzv_backend")
             yield RendezvousBackend(facts.backend, invocation.launcher, path, launch.group.doc, launch.group)
         elif (
             isinstance(facts, AccelerateCommand) and facts.command_line.is_certain and _starts_torchrun(facts)
@@ -91,15 +90,6 @@ def _iter_backends(job: LoweredJob) -> Iterator[RendezvousBackend]:
 def _starts_torchrun(facts: AccelerateCommand) -> bool:
     """Whether accelerate starts torchrun, which takes the backend."""
     return facts.multi_gpu or (facts.machines or 1) > 1 or (facts.processes or 1) > 1
-
-
-def _find_option_path(launch: ContainerLaunch, facts: TorchrunCommand, name: str) -> Path:
-    """Where an option is given: on the line, or by its variable."""
-    if name not in facts.command_line.options and name in facts.value_origins:
-        return find_variable_path(launch, f"PET_{name.upper()}") or launch.locate_word(
-            launch.invocation.program_word
-        )
-    return launch.locate_word(facts.find_option_word(name, launch.invocation.program_word))
 
 
 def _find_non_etcd_endpoint(job: LoweredJob, facts: TorchrunCommand) -> str:

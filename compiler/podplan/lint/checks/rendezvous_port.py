@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -32,9 +33,17 @@ def rendezvous_port_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
 
 def _find_service_port(job: LoweredJob) -> tuple[str, int] | None:
-    """The name and the number of the port at which the replicas meet."""
+    """The name and the number of the port at which the replicas meet: MASTER_PORT, where Pods have it."""
+    numbers = {
+        get_text(entry, "value")
+        for group in job.pods
+        for _, container in get_entries(get_mapping(group.doc.data, "spec"), "containers")
+        for _, _, entry in iter_env(container)
+        if entry.get("name") == "MASTER_PORT"
+    }
     for group in job.groups:
         if group.doc.data["kind"] == "Service":
             for _, port in get_entries(get_mapping(group.doc.data, "spec"), "ports"):
-                return get_text(port, "name"), port["port"]
+                if not numbers or str(port["port"]) in numbers:
+                    return get_text(port, "name"), port["port"]
     return None

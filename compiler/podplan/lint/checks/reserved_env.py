@@ -50,7 +50,7 @@ def reserved_env(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
         controller_entries = dict[str, tuple[int, Mapping[str, Any]]]()
         for number, name, entry in iter_env(container):
             entry_path = (*path, "env", number)
-            if _is_set_by_controller(group, entry_path):
+            if is_set_by_controller(group, entry_path):
                 controller_entries[name] = (number, entry)
             elif name in controller_entries and name in params["names"]:
                 index, controller_entry = controller_entries[name]
@@ -92,7 +92,7 @@ def launcher_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 reason = f"{launcher} has the option {options[name]}"
             else:
                 continue
-            if not _is_set_by_controller(group, path):
+            if not is_set_by_controller(group, path):
                 change = ("remove", path, None)
                 safe = name not in options and not _is_read_elsewhere(container, number, name)
                 yield Violation(path, {"name": name, "why": reason}, change=change, safe=safe)
@@ -150,7 +150,7 @@ def _iter_containers(pod: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
         yield ("spec", "containers", number), container
 
 
-def _is_set_by_controller(group: ReplicaGroup, path: Path) -> bool:
+def is_set_by_controller(group: ReplicaGroup, path: Path) -> bool:
     """Whether an entry of env comes from a fact about the controller, and not from what somebody wrote."""
     return any(
         step.origin is not None and step.origin.behavior is not None

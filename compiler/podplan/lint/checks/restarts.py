@@ -18,6 +18,7 @@ from podplan.launchers.processes import Process
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods,
+    find_kind_spec,
     find_written_path,
     get_replica_specs,
     has_trait,
@@ -56,8 +57,11 @@ def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterat
         return  # replicas with and without GPUs are no single process group
     types = {role.type for role in restarting_specs}
     restarted = sum(group.replicas for group in job.pods if group.replica_type in types)
+    if has_trait(job, "unlimited-retries") and "backoffLimit" not in get_mapping(spec, "runPolicy"):
+        return
     retries, default_note = find_shared_retries(spec, params["default"])
-    if restarted > 1 and 0 < retries < restarted:
+    budget = retries - 1 if has_trait(job, "fails-at-retry-limit") else retries
+    if restarted > 1 and retries > 0 and budget < restarted:
         policy_path: Path = (*restarting_specs[0].path, "restartPolicy")
         limit_path: Path = ("spec", "runPolicy", "backoffLimit")
         related = [(target.doc, policy_path, "the restarted replicas")]
@@ -80,20 +84,28 @@ def find_shared_retries(spec: Mapping[str, Any], default: int) -> tuple[int, str
 
 @check()
 def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, and ``instead`` of it."""
+    """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, ``set``: that of the Pods, and
+    ``instead`` of it."""
     kind = kind_of(target.job)
-    # Pods get Never, whatever the template says; this is documented where all replicas share the retries.
-    is_documented = has_trait(target.job, "shared-retries")
+    is_documented = has_trait(target.job, "replica-restart-policy")
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("restartPolicy")
-        if isinstance(policy, str) and policy != "Never":
+        pod_policy = find_pod_restart_policy(target.job, replica_spec.type)
+        if isinstance(policy, str) and policy != pod_policy:
             path: Path = (*replica_spec.path, "template", "spec", "restartPolicy")
             values = {
                 "policy": policy,
                 "kind": kind,
+                "set": pod_policy if pod_policy != "Never" else "Never and restarts replicas itself",
                 "instead": _suggest_restart_policy(target.job, policy),
             }
             yield Violation(path, values, change=("remove", path, None), safe=is_documented)
+
+
+def find_pod_restart_policy(job: LoweredJob, replica_type: str) -> str:
+    """The restart policy that the Pods of a replica type get."""
+    pods = (group.doc.data for group in job.pods if group.replica_type == replica_type)
+    return next((get_text(get_mapping(pod, "spec"), "restartPolicy") for pod in pods), "") or "Never"
 
 
 def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
@@ -169,6 +181,9 @@ def exit_code_not_restarted(subject: Target, params: Mapping[str, Any]) -> Itera
     """An exit code that asks for a restart, where ExitCode restarts only others. Values: ``name``, ``code``,
     ``codes``."""
     job = subject.job
+    kind_spec = find_kind_spec(job)
+    retried = (kind_spec.retried_exit_codes if kind_spec is not None else None) or params["codes"]
+    codes = f"{retried[0]} to {retried[-1]}" if isinstance(retried, range) else ", ".join(map(str, retried))
     asking = {
         role.type: role for role in get_replica_specs(job) if role.data.get("restartPolicy") == "ExitCode"
     }
@@ -178,8 +193,8 @@ def exit_code_not_restarted(subject: Target, params: Mapping[str, Any]) -> Itera
             continue
         at: Path = (*asking[group.replica_type].path, "restartPolicy")
         for name, code, path in _requeue_codes(found[1]):
-            if code not in params["codes"]:
-                values = {"name": name, "code": code, "codes": ", ".join(map(str, params["codes"]))}
+            if code not in retried:
+                values = {"name": name, "code": code, "codes": codes}
                 related = [(subject.doc, at, "the restart policy")]
                 yield Violation(below(found[0], path), values, related, doc=group.doc, group=group)
 

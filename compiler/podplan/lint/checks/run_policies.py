@@ -6,17 +6,39 @@ Source: docs/evidence/training-operator.md#jobs-that-hang-or-crash-the-operator 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
+from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
-from podplan.lint.analysis.jobs import count_pods, find_kind_spec, find_pod_group, get_replica_specs, spec_of
+from podplan.lint.analysis.jobs import (
+    count_pods,
+    count_pods_and_gpus,
+    find_gpu_pods,
+    find_kind_spec,
+    find_pod_group,
+    find_written_path,
+    format_count,
+    format_list,
+    get_replica_specs,
+    spec_of,
+)
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.restarts import find_pod_restart_policy
 from podplan.lint.target import Target, Violation
 
 _POLICY: Path = ("spec", "runPolicy")
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-_MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
+# Of each policy: its path, the values that the controller knows, and what it does with others.
+_CHECKED_POLICIES: tuple[tuple[Path, tuple[str, ...], str], ...] = (
+    (
+        (*_POLICY, "cleanPodPolicy"),
+        ("None", "Running", "All"),
+        "the controller deletes all Pods, as with All",
+    ),
+    (("spec", "successPolicy"), ("", "AllWorkers"), "the controller ignores it"),
+)
 
 
 @check()
@@ -37,6 +59,86 @@ def exit_code_waits(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 def _iter_exit_code(target: Target) -> Iterator[Any]:
     return (one for one in get_replica_specs(target.job) if one.data.get("restartPolicy") == "ExitCode")
+
+
+@check()
+def restarts_without_limit(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Replicas with GPUs that are restarted as often as they fail.
+
+    Values: ``types``, ``policy``, ``gpus``.
+    """
+    job, policy = target.job, get_mapping(spec_of(target.job), "runPolicy")
+    if "backoffLimit" in policy or "activeDeadlineSeconds" in policy:
+        return
+    gpu_count = count_pods_and_gpus(find_gpu_pods(job))[1]
+    restarted = [
+        one
+        for one in get_replica_specs(job)
+        if find_pod_restart_policy(job, one.type) in ("OnFailure", "Always")
+    ]
+    if gpu_count and restarted:
+        path = find_written_path(target.data, *restarted[0].path, "restartPolicy")
+        types = format_list([one.type for one in restarted])
+        values = {
+            "types": f"{types} {'is' if len(restarted) == 1 else 'are'}",
+            "policy": find_pod_restart_policy(job, restarted[0].type),
+            "gpus": format_count(gpu_count, "GPU"),
+        }
+        yield Violation(path, values)
+
+
+@check()
+def no_replica_types(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A job without any replica type. Value ``field``."""
+    kind_spec = find_kind_spec(target.job)
+    if kind_spec is None or get_replica_specs(target.job):
+        return
+    path = kind_spec.replica_types[0].path
+    yield Violation(find_written_path(target.data, *path), {"field": path[-1]})
+
+
+@check()
+def no_workers_by_default(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Workers that do not state how many there are."""
+    for replica_spec in get_replica_specs(target.job):
+        if replica_spec.type == "Worker" and replica_spec.data.get("replicas") is None:
+            yield Violation(replica_spec.path)
+
+
+@check()
+def unknown_policy(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A policy with a value that does not exist. Values: ``field``, ``value``, ``known``, ``effect``."""
+    for path, known, effect in _CHECKED_POLICIES:
+        value = value_at(target.data, path)
+        if isinstance(value, str) and value not in known:
+            names = " or ".join(one for one in known if one)
+            yield Violation(path, {"field": path[-1], "value": value, "known": names, "effect": effect})
+
+
+@check()
+def unknown_task_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A replica type that the controller does not know. Values: ``type``, ``known``, ``hint``."""
+    kind_spec = find_kind_spec(target.job)
+    known = kind_spec.known_replica_types if kind_spec is not None else ()
+    spellings = {name.lower() for name in known}
+    for replica_spec in get_replica_specs(target.job):
+        if replica_spec.type.lower() not in spellings:
+            hint = suggest_name(replica_spec.type, list(known))
+            values = {"type": replica_spec.type, "known": ", ".join(known), "hint": hint}
+            yield Violation(replica_spec.path, values)
+
+
+@check()
+def several_single_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Several replicas of a type of which the program accepts one. Values: ``type``, ``replicas``."""
+    kind_spec = find_kind_spec(target.job)
+    single_types = kind_spec.single_replica_types if kind_spec is not None else ()
+    for replica_spec in get_replica_specs(target.job):
+        replicas = replica_spec.data.get("replicas")
+        if replica_spec.type in single_types and isinstance(replicas, int) and replicas > 1:
+            yield Violation(
+                (*replica_spec.path, "replicas"), {"type": replica_spec.type, "replicas": replicas}
+            )
 
 
 @check()
@@ -71,14 +173,18 @@ def no_gang_scheduler(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A job of a Kueue queue that is committed as suspended. Value ``queue``."""
     labels = get_mapping(get_mapping(target.data, "metadata"), "labels")
-    policy = get_mapping(spec_of(target.job), "runPolicy")
+    kind_spec = find_kind_spec(target.job)
+    path = kind_spec.run_policy_path if kind_spec is not None else ()
+    policy = reduce(get_mapping, map(str, path), target.data)
     if policy.get("suspend") is True and _QUEUE_LABEL in labels:
-        yield Violation((*_POLICY, "suspend"), {"queue": labels[_QUEUE_LABEL]})
+        yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]})
 
 
 @check()
 def unknown_manager(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A controller that does not exist. Values: ``manager``, ``known``."""
+    kind_spec = find_kind_spec(target.job)
+    managers = kind_spec.managers if kind_spec is not None else ()
     manager = get_mapping(spec_of(target.job), "runPolicy").get("managedBy")
-    if isinstance(manager, str) and manager not in _MANAGERS:
-        yield Violation((*_POLICY, "managedBy"), {"manager": manager, "known": " or ".join(_MANAGERS)})
+    if isinstance(manager, str) and manager not in managers:
+        yield Violation((*_POLICY, "managedBy"), {"manager": manager, "known": " or ".join(managers)})

@@ -9,13 +9,12 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, namespace_of, spec_of
+from podplan.lint.analysis.jobs import find_kind_spec, has_trait, is_mode_enabled, namespace_of, spec_of
 from podplan.lint.checks.registration import check
 from podplan.lint.rule_selection import find_enforced_level
 from podplan.lint.target import Target, Violation
 
 _SYSTEM_SSHD = "/usr/sbin/sshd"
-KEYS_VOLUME = "ssh-keys"  # the volume of the keys in the lowered Pods
 
 
 @check(aliases=("ssh-user",))
@@ -138,6 +137,8 @@ def _find_container_with_keys(target: Target) -> tuple[Path, Mapping[str, Any], 
     job, group = target.job, target.group
     if group is None or not has_trait(job, "ssh") or is_mode_enabled(job, "debug"):
         return None
+    kind_spec = find_kind_spec(job)
+    keys_volume = kind_spec.ssh_keys_volume if kind_spec is not None else ""
     for index, container in get_entries(get_mapping(target.data, "spec"), "containers"):
         if index != (group.training_container_index or 0):
             continue
@@ -145,6 +146,6 @@ def _find_container_with_keys(target: Target) -> tuple[Path, Mapping[str, Any], 
             keys = mount.get("mountPath")
             if isinstance(keys, str) and "subPath" in mount:
                 keys = keys.rpartition("/")[0]
-            if mount.get("name") == KEYS_VOLUME and isinstance(keys, str) and f"{keys}/".startswith("/root/"):
+            if mount.get("name") == keys_volume and isinstance(keys, str) and f"{keys}/".startswith("/root/"):
                 return ("spec", "containers", index), container, keys
     return None

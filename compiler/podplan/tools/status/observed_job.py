@@ -9,7 +9,7 @@ from podplan.core.replica_groups import LoweringOptions
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.registry import find_kind, load_spec, name_of
 from podplan.kinds.spec import KindSpec, iter_replica_types
-from podplan.kinds.status_rules import ANY_TYPE, StatusRules
+from podplan.kinds.status_rules import ANY_TYPE, EndingRules, StatusRules
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
 from podplan.tools.status.replicas import ObservedReplica
 
@@ -18,11 +18,23 @@ class ObservedJob(NamedTuple):
     """A job with all its replicas, those of rank 0 first. ``elapsed`` are the seconds since its start."""
 
     cr: dict[str, Any]
-    rules: StatusRules
+    status_rules: StatusRules | EndingRules
     kind_spec: KindSpec
     replicas: tuple[ObservedReplica, ...]
     options: LoweringOptions
     elapsed: int | None = None
+
+    @property
+    def rules(self) -> StatusRules:
+        """The rules of a controller that reports phases."""
+        assert isinstance(self.status_rules, StatusRules)
+        return self.status_rules
+
+    @property
+    def ending_rules(self) -> EndingRules:
+        """The rules of a controller that reports conditions alone."""
+        assert isinstance(self.status_rules, EndingRules)
+        return self.status_rules
 
     @property
     def name(self) -> str:

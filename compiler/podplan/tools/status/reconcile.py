@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from podplan.kinds.status_rules import EndingRules
 from podplan.tools.status import reason
 from podplan.tools.status.clean_up import decide_clean_up
 from podplan.tools.status.completion import decide_outcome
 from podplan.tools.status.conditions import build_conditions
+from podplan.tools.status.endings import reconcile_by_endings
 from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts
 from podplan.tools.status.outcome import JobOutcome, build_undecided
 from podplan.tools.status.phase import determine_phase, find_pause_path, is_paused
@@ -18,6 +20,8 @@ from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 def reconcile_job(job: ObservedJob) -> StatusResult:
     """Return the status that the controller reports, and its decisions with their reasons."""
+    if isinstance(job.status_rules, EndingRules):
+        return reconcile_by_endings(job)
     if is_paused(job):
         return _pause_job(job)
     ended_replicas = decide_restarts(job)

@@ -29,7 +29,7 @@ def index_replica_names(job: str, replicas: Sequence[ObservedReplica]) -> Replic
     """Index the names of the replicas of a job."""
     types: dict[str, list[int]] = {}
     for position, replica in enumerate(replicas):
-        types.setdefault(replica.type, []).append(position)
+        types.setdefault(replica.type.lower(), []).append(position)
     return ReplicaNames(
         {one.name: position for position, one in enumerate(replicas)},
         {one.short_name: position for position, one in enumerate(replicas)},

@@ -80,12 +80,13 @@ def _expand_group(group: ReplicaGroup, phase: str) -> list[ObservedReplica]:
     varies = find_name_text(group.doc) is not None
     name_key = find_name_path(group.doc)[-1]
     indexes = range(group.start, group.start + group.replicas)
+    label = group.replica_type.lower()  # as in the names of Pods
     return [
         ObservedReplica(
             group.replica_type,
             index,
             build_at_index(group.doc, index)["metadata"][name_key],
-            f"{group.replica_type}-{index}" if varies else group.replica_type,
+            f"{label}-{index}" if varies else label,
             phase,
             containers=build_container_states(group, phase),
         )
@@ -143,8 +144,9 @@ def format_replicas(listed_replicas: Sequence[ObservedReplica]) -> str:
     ):
         run = [replica for _, replica in numbered]
         first, last = run[0], run[-1]
-        folded = len(run) > 1 and first.short_name != first.type
-        runs.append(f"{first.type}-{{{first.rank}..{last.rank}}}" if folded else first.short_name)
+        label = first.type.lower()
+        folded = len(run) > 1 and first.short_name != label
+        runs.append(f"{label}-{{{first.rank}..{last.rank}}}" if folded else first.short_name)
     if len(runs) > MAX_NAMED_RUNS:
         rest = len(runs) - MAX_NAMED_RUNS + 1
         return f"{', '.join(runs[: MAX_NAMED_RUNS - 1])} and {rest} more"

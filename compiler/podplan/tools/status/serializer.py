@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podplan.core.typing import Any
+from podplan.kinds.status_rules import EndingRules
 from podplan.tools.status.conditions import Condition
 from podplan.tools.status.replicas import ContainerState
 from podplan.tools.status.result import ReplicaTransition, StatusResult
@@ -10,6 +11,11 @@ from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 def build_status(result: StatusResult) -> dict[str, Any]:
     """Build the status. Restart counts of 0 are omitted, as in the status of real jobs."""
+    if isinstance(result.job.status_rules, EndingRules):
+        return {
+            "conditions": [_build_condition(one) for one in result.conditions],
+            "replicaStatuses": _build_replica_statuses(result),
+        }
     kind = result.job.rules
     total = sum(result.restarts.values())
     backoff_count = (
@@ -26,6 +32,24 @@ def build_status(result: StatusResult) -> dict[str, Any]:
             _build_task(type_, replicas, result.restarts[type_]) for type_, replicas in result.by_type.items()
         ],
     }
+
+
+def _build_replica_statuses(result: StatusResult) -> dict[str, dict[str, int]]:
+    """Build the counts by replica type; after success the controller counts running Pods as succeeded."""
+    statuses: dict[str, dict[str, int]] = {}
+    rules = result.job.ending_rules
+    main_ended = any(one.type in rules.main_types and one.has_ended for one in result.job.replicas)
+    for type_, transitions in result.by_type.items():
+        if main_ended and not rules.counts_others_after_main and type_ not in rules.main_types:
+            statuses[type_] = {}
+            continue
+        phases = [one.observed.phase if one.is_deleted else one.phase for one in transitions]
+        active, succeeded, failed = (phases.count(one) for one in ("Running", "Succeeded", "Failed"))
+        if result.phase == "Succeeded":
+            active, succeeded = 0, active + succeeded
+        counts = {"active": active, "failed": failed, "succeeded": succeeded}
+        statuses[type_] = {key: count for key, count in counts.items() if count}
+    return statuses
 
 
 def _build_condition(condition: Condition) -> dict[str, Any]:

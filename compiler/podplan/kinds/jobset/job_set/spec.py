@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.jobset.validation import validate_job_set
 from podplan.kinds.spec import KindSpec
 
+if TYPE_CHECKING:
+    from podplan.kinds.change_effects import ChangeRules
+
+
+def load_change_rules() -> ChangeRules:
+    from podplan.kinds.jobset.change_effects import CHANGE_RULES
+
+    return CHANGE_RULES
+
+
 SPEC = KindSpec(
     plural="jobsets",
+    load_change_rules=load_change_rules,
+    traits=frozenset(("suspend",)),
+    run_policy_path=("spec",),
     option_prefix="jobset",
     validate_cr=validate_job_set,
     unknown_field_rule="SCHEMA012",

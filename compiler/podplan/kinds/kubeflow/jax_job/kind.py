@@ -11,5 +11,5 @@ KIND = TrainingKind(
     port_name="jaxjob-port",
     port=6666,
     has_manager=False,
-    traits=frozenset(("exit-code-unlimited", "succeeds-without-main")),
+    traits=frozenset(("exit-code-restarts", "exit-code-unlimited", "succeeds-without-main")),
 )

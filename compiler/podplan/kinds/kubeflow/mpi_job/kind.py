@@ -16,6 +16,9 @@ KIND = TrainingKind(
         (
             "exit-code-waits",
             "manager-unchecked",
+            "mpirun-by-user",
+            "hostfile",
+            "no-workers-by-default",
         )
     ),
 )

@@ -16,6 +16,7 @@ KIND = TrainingKind(
     panics_without_worker=True,
     traits=frozenset(
         (
+            "exit-code-restarts",
             "exit-code-unlimited",
             "succeeds-without-main",
         )

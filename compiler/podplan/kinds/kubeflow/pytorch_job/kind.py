@@ -18,7 +18,9 @@ KIND = TrainingKind(
     splits_replicas=True,
     traits=frozenset(
         (
+            "torch-env",
             "address-of-main-replica",
+            "exit-code-restarts",
             "exit-code-unlimited",
         )
     ),

@@ -8,10 +8,11 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
+from podplan.kinds.common.written_containers import write_quantity
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType, because, build_metadata
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable, write_quantity
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
 from podplan.kinds.kubeflow.pytorch_job.kind import KIND
 from podplan.kinds.spec import References
@@ -145,7 +146,9 @@ def _write_metric(cursor: Cursor) -> Any:
     return attribute_to(
         cursor,
         {
-            key: write_quantity(one) if key in ("averageValue", "value") else _write_metric(one)
+            key: write_quantity(one, behaviors.QUANTITY)
+            if key in ("averageValue", "value")
+            else _write_metric(one)
             for key, one in cursor.fields().items()
         },
     )

@@ -6,6 +6,7 @@ from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, build_spec
 SPEC = build_spec(
     KIND,
     "pytorchjobs",
+    status={"any_worker_field": "elasticPolicy"},
     elastic_path=("spec", "elasticPolicy"),
     profile_fields=PROFILE_FIELDS | {"launcher", "processes", "elastic", "torchrun"},
 )

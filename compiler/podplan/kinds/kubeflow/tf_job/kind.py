@@ -15,8 +15,10 @@ KIND = TrainingKind(
     panics_below_zero=True,
     traits=frozenset(
         (
+            "exit-code-restarts",
             "exit-code-unlimited",
             "succeeds-without-main",
+            "unchecked-replica-types",
         )
     ),
 )

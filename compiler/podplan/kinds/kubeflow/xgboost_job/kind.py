@@ -14,5 +14,10 @@ KIND = TrainingKind(
     single_types=("Master",),
     written_single_types=("Master",),
     splits_replicas=True,
-    traits=frozenset(("exit-code-unlimited",)),
+    traits=frozenset(
+        (
+            "exit-code-restarts",
+            "exit-code-unlimited",
+        )
+    ),
 )

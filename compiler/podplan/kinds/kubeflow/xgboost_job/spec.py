@@ -3,4 +3,13 @@
 from podplan.kinds.kubeflow.spec import build_spec
 from podplan.kinds.kubeflow.xgboost_job.kind import KIND
 
-SPEC = build_spec(KIND, "xgboostjobs")
+SPEC = build_spec(
+    KIND,
+    "xgboostjobs",
+    status={
+        "failed_pods": {"OnFailure": "delete", "Always": "delete", "ExitCode": "recreate"},
+        "messages": {
+            "restarting": "{kind} {job} is restarting because {count} {type} replica(s) failed.",
+        },
+    },
+)

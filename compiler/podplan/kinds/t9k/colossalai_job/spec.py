@@ -61,6 +61,7 @@ SPEC = KindSpec(
         },
         hostfile_line="colossalai.hostfile-line",
     ),
+    starter_fields={"launcher": "colossalai", "cleanUp": "Workers"},
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
     traits=COMMON_TRAITS
@@ -75,6 +76,7 @@ SPEC = KindSpec(
     },
     launcher_container=kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER,
     reserved_mounts=(behaviors.SSH_MOUNT_PATH,),
+    ssh_path=("spec", "ssh", "authMountPath"),
     clean_up=CleanUp(("runPolicy", "cleanUpWorkers"), False, "true"),
     required_replica_types={
         "worker": RequiredReplicaType("the launcher has no host to start the training on"),

@@ -42,6 +42,7 @@ SPEC = KindSpec(
         hostfile_line="deepspeed.hostfile-line",
         shell_launcher="deepspeed",
     ),
+    starter_fields={"launcher": "deepspeed", "cleanUp": "Unfinished"},
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
     traits=COMMON_TRAITS
@@ -55,6 +56,7 @@ SPEC = KindSpec(
         "launched-over-ssh",
         "restarts-by-controller",
         "shared-retries",
+        "replica-restart-policy",
         "exit-code-restarts",
     },
     reserved_mounts=(

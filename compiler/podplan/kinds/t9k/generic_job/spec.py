@@ -39,6 +39,7 @@ SPEC = KindSpec(
         "service-on-request",
         "env-expressions",
         "self-launched",
+        "mpirun-by-user",
         "restarts-by-controller",
         "restart-limit",
     },

@@ -65,6 +65,7 @@ SPEC = KindSpec(
         "training-container-by-name",
         "restarts-by-controller",
         "shared-retries",
+        "replica-restart-policy",
         "exit-code-restarts",
     },
     clean_up=CleanUp(("runPolicy", "cleanUpPolicy"), "None", "Unfinished"),

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.core.typing import Any
+from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.spec import KindSpec, Reference
 from podplan.kinds.trainer.validation import validate_references, validate_train_job
 
+if TYPE_CHECKING:
+    from podplan.kinds.change_effects import ChangeRules
+
+
 _GROUP = "trainer.kubeflow.org"
 CLUSTER_KIND = "ClusterTrainingRuntime"
+RUNTIME_KINDS = (CLUSTER_KIND, "TrainingRuntime")
 
 
 def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
@@ -17,20 +22,28 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
     metadata, written = cr.get("metadata") or {}, (cr.get("spec") or {}).get("runtimeRef") or {}
     kind = written.get("kind") or CLUSTER_KIND
     namespace = "" if kind == CLUSTER_KIND else str(metadata.get("namespace") or "")
-    group = str(written.get("apiGroup") or _GROUP)
-    return (
-        Reference(
-            group, str(kind), namespace, str(written.get("name") or ""), ("spec", "runtimeRef", "name")
-        ),
-    )
+    group, name = str(written.get("apiGroup") or _GROUP), str(written.get("name") or "")
+    path = ("spec", "runtimeRef", "name")
+    others = tuple(one for one in RUNTIME_KINDS if one != kind)
+    return (Reference(group, str(kind), namespace, name, path, is_runtime=True, other_kinds=others),)
+
+
+def load_change_rules() -> ChangeRules:
+    from podplan.kinds.trainer.change_effects import CHANGE_RULES
+
+    return CHANGE_RULES
 
 
 SPEC = KindSpec(
     plural="trainjobs",
+    load_change_rules=load_change_rules,
     option_prefix="trainer",
+    version_schemas={"2.1": "TrainJob.2.1", "2.2": "TrainJob.2.2"},
     validate_cr=validate_train_job,
     validate_references=validate_references,
     unknown_field_rule="SCHEMA012",
+    traits=frozenset(("training", "suspend")),
+    run_policy_path=("spec",),
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
 )

@@ -1,0 +1,1 @@
+"""MPIJob of the MPI Operator."""

@@ -1,0 +1,62 @@
+"""Workers that mpirun cannot reach: without sshd.
+
+Source: docs/evidence/mpi-operator.md#pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
+from podplan.launchers.discovery import find_programs
+from podplan.launchers.sshd import starts_sshd
+from podplan.lint.analysis.jobs import find_kind_spec
+from podplan.lint.checks.registration import check
+from podplan.lint.target import LoweredJob, Target, Violation
+
+# Programs of which it is known that they start no sshd. A script, or a program of the image, may.
+_OTHER_PROGRAMS = frozenset(("mpirun", "mpiexec", "horovodrun", "python", "torchrun"))
+# sleep or tail, alone or with echo before it in a shell.
+_WAITING_COMMAND = compile_lazily(
+    r"(?:\S*sh -l?c )?(?:echo [\w .:]*(?:;|&&) *)*(?:exec )?(sleep|tail)(?: [\w./-]+)*"
+)
+
+
+@check()
+def worker_without_sshd(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A command of workers that replaces the sshd of the controller; values ``type`` and ``program``."""
+    for group in _iter_worker_groups(target.job):
+        containers = dict(get_entries(get_mapping(group.doc.data, "spec"), "containers"))
+        index = group.training_container_index or 0
+        container = containers.get(index)
+        if container is None or starts_sshd(container):
+            continue
+        program = _find_other_program(container)
+        if program:
+            field = "command" if container.get("command") else "args"
+            values = {"type": group.replica_type, "program": program}
+            path = ("spec", "containers", index, field)
+            yield Violation(path, values, doc=group.doc, group=group)
+
+
+def _find_other_program(container: Mapping[str, Any]) -> str:
+    """The last program of a container that certainly starts no sshd; "" where another one may."""
+    programs = [
+        "python" if one.launcher == "python" else one.program_word.base_name
+        for one in find_programs(container).invocations
+        if not one.started_by
+    ]
+    if not programs:  # those that only wait are not listed
+        words = [text for key in ("command", "args") for _, text in get_texts(container, key)]
+        waits = _WAITING_COMMAND.fullmatch(" ".join(words))
+        return waits[1] if waits is not None else ""
+    return programs[-1] if all(name in _OTHER_PROGRAMS for name in programs) else ""
+
+
+def _iter_worker_groups(job: LoweredJob) -> Iterator[Any]:
+    """The Pods of the replica types that do not decide over the job."""
+    kind_spec = find_kind_spec(job)
+    main_types = kind_spec.main_replica_types if kind_spec is not None else ()
+    return (group for group in job.pods if group.replica_type not in main_types)

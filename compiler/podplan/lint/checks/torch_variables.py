@@ -1,0 +1,75 @@
+"""Variables of torch that the controller of a job sets otherwise than its programs expect.
+
+Source: docs/evidence/training-operator.md#environment and
+https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.core.findings import below
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_entries
+from podplan.lint.analysis.jobs import count_pods
+from podplan.lint.analysis.launches import (
+    find_launches,
+    find_variable_path,
+    is_single_process,
+)
+from podplan.lint.checks.registration import check
+from podplan.lint.checks.reserved_env import is_set_by_controller
+from podplan.lint.target import Target, Violation
+
+# Expansions of a shell without a default value.
+_TORCH_VARIABLE = compile_lazily(
+    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+)\b"
+    r"|\{(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+)\})"
+)
+
+
+@check()
+def world_size_counts_processes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A WORLD_SIZE above the number of Pods, each of which is one process.
+
+    Values: ``size``, ``pods``, ``script``.
+    """
+    job, pod_count = target.job, count_pods(target.job)
+    launches = find_launches(job)
+    groups = {id(launch.group) for launch in launches}
+    if (
+        len(groups) != len(launches)
+        or len(groups) != len(job.pods)
+        or not all(is_single_process(launch, allow_modules=True) for launch in launches)
+    ):
+        return
+    for launch in launches:
+        size = launch.invocation.variables.get("WORLD_SIZE") or ""
+        path = find_variable_path(launch, "WORLD_SIZE")
+        if path is None or not is_set_by_controller(launch.group, path[:-1]):
+            return
+        if size.isdecimal() and len(size) < 8 and int(size) > pod_count:
+            script = launch.invocation.script
+            values = {"size": size, "pods": pod_count, "script": script.text if script else "the script"}
+            related = [(launch.group.doc, path, "WORLD_SIZE")]
+            path = find_variable_path(launch, "PET_NPROC_PER_NODE") or path
+            yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
+            return
+
+
+@check()
+def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A variable of torch on a command line of a Pod that does not have it. Values: ``name``, ``by``."""
+    job = target.job
+    for launch in find_launches(job):
+        has_other_sources = bool(get_entries(launch.container, "envFrom"))
+        for word in () if has_other_sources else launch.invocation.words:
+            matches = () if word.is_known else _TORCH_VARIABLE.finditer(word.text)
+            names = (match[1] or match[2] for match in matches)
+            name = next((one for one in names if one not in launch.invocation.variables), None)
+            if name is not None:
+                values = {"name": name, "by": launch.invocation.launcher}
+                path = below(launch.path, word.place)
+                yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+                break

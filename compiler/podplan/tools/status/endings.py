@@ -1,0 +1,345 @@
+"""The status of a job whose controller reports conditions, and decides by the Pods of its replica types.
+
+Source: docs/evidence/training-operator.md#end-of-a-job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podplan.core.findings import Path
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.tools.status.conditions import Condition
+from podplan.tools.status.observed_job import (
+    Decision,
+    ObservedJob,
+    count_past_restarts,
+    find_spec_paths,
+    get_at,
+)
+from podplan.tools.status.replicas import ObservedReplica, describe_end, format_replicas, select_plural
+from podplan.tools.status.result import ReplicaTransition, StatusResult
+
+_WORKER = "Worker"
+_ACTIVE_PHASES = ("Creating", "Pending", "Running", "Unknown")
+
+
+class FailedPod(NamedTuple):
+    """A failed replica, its restart policy, and what happens: recreate, delete, wait or fail."""
+
+    replica: ObservedReplica
+    policy: str
+    action: str
+    path: Path
+
+
+class Ending(NamedTuple):
+    """How a job ends: the phase, the sentence, the message of the condition, and the decision."""
+
+    phase: str
+    message: str
+    decision: Decision
+
+
+def reconcile_by_endings(job: ObservedJob) -> StatusResult:
+    """Return the status that the controller reports, and its decisions with their reasons."""
+    if _get_policy(job, "suspend") is True and not job.options.resumed:
+        return _suspend(job)
+    failed_pods = [_decide_failed_pod(job, one) for one in job.replicas if one.phase == "Failed"]
+    ending = _find_limit(job) or _find_success(job) or _find_failure(job, failed_pods)
+    return _finish(job, ending, failed_pods) if ending else _go_on(job, failed_pods)
+
+
+def _get_policy(job: ObservedJob, field: str) -> Any:
+    return get_at(job.cr, _policy_path(job, field))
+
+
+def _policy_path(job: ObservedJob, field: str) -> Path:
+    return (*job.kind_spec.run_policy_path, field)
+
+
+def _format_message(job: ObservedJob, name: str, type_: str = "", count: int = 0) -> str:
+    values = {
+        "{kind}": job.cr["kind"],
+        "{job}": job.name,
+        "{namespace}": get_text(get_mapping(job.cr, "metadata"), "namespace") or "default",
+        "{type}": type_,
+        "{count}": str(count),
+    }
+    text = job.ending_rules.messages[name]
+    for placeholder, value in values.items():
+        text = text.replace(placeholder, value)
+    return text
+
+
+def _decide_failed_pod(job: ObservedJob, replica: ObservedReplica) -> FailedPod:
+    rules, path = job.ending_rules, (*find_spec_paths(job).get(replica.type, ()), "restartPolicy")
+    written = get_at(job.cr, path)
+    policy = written if isinstance(written, str) else rules.default_restart_policy
+    action = rules.failed_pods.get(policy, "fail")
+    is_final = policy == "ExitCode" and (replica.exit_code or 0) < rules.first_retried_code
+    if is_final:
+        action = "fail"
+    return FailedPod(replica, policy, action, path if written is not None else ())
+
+
+def _find_limit(job: ObservedJob) -> Ending | None:
+    """The end of a job that is too old or was restarted too often."""
+    behaviors, limit = job.ending_rules.behaviors, _get_policy(job, "backoffLimit")
+    if isinstance(limit, int):
+        restarted = [one for one in job.replicas if one.phase == "Running" and one.restarts]
+        count = sum(one.restarts for one in restarted)
+        failed = any(one.phase == "Failed" for one in job.replicas)
+        if limit < 0 or (count >= limit if limit else count > 0 or failed):
+            text = f"the job fails: its containers were restarted {count} times, and backoffLimit is {limit}"
+            path = _policy_path(job, "backoffLimit")
+            decision = Decision("failure", text, behaviors.retries, tuple(restarted), path)
+            return Ending("Failed", _format_message(job, "retries"), decision)
+    deadline = _get_policy(job, "activeDeadlineSeconds")
+    if isinstance(deadline, int) and job.elapsed is not None and job.elapsed >= deadline:
+        text = f"the job fails: it ran for {job.elapsed} s, and activeDeadlineSeconds is {deadline}"
+        decision = Decision(
+            "failure", text, behaviors.deadline, (), _policy_path(job, "activeDeadlineSeconds")
+        )
+        return Ending("Failed", _format_message(job, "deadline"), decision)
+    return None
+
+
+def _list_deciding(job: ObservedJob) -> tuple[list[ObservedReplica], bool]:
+    """Return the replicas that decide over success, and whether one of them is enough."""
+    rules, spec = job.ending_rules, get_mapping(job.cr, "spec")
+    main = [one for one in job.replicas if one.type.lower() in {name.lower() for name in rules.main_types}]
+    if main:
+        return main, False
+    workers = [one for one in job.replicas if one.type.lower() == _WORKER.lower()]
+    if rules.first_worker_decides and spec.get(rules.all_workers_field) != "AllWorkers":
+        return workers[:1], False
+    return workers, bool(rules.any_worker_field and rules.any_worker_field in spec)
+
+
+def _find_success(job: ObservedJob) -> Ending | None:
+    deciding, is_one_enough = _list_deciding(job)
+    succeeded = [one for one in deciding if one.phase == "Succeeded"]
+    if not succeeded or (len(succeeded) < len(deciding) and not is_one_enough):
+        return None
+    text = (
+        f"the job succeeds: {format_replicas(succeeded)} {select_plural(succeeded, 'has', 'have')} completed"
+    )
+    decision = Decision("success", text, job.ending_rules.behaviors.success, tuple(succeeded))
+    return Ending("Succeeded", _format_message(job, "succeeded"), decision)
+
+
+def _find_failure(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> Ending | None:
+    rules, spec = job.ending_rules, get_mapping(job.cr, "spec")
+    is_tolerant = bool(rules.tolerant_field) and spec.get(rules.tolerant_field) is True
+    fatal = [
+        one
+        for one in failed_pods
+        if one.action in ("fail", "delete")
+        and not (is_tolerant and one.replica.type == _WORKER and one.policy != "ExitCode")
+    ]
+    if not fatal:
+        return None
+    first = fatal[0]
+    same = [one for one in fatal if one.replica.type == first.replica.type]
+    name = "failing" if first.policy == "ExitCode" else "failed"
+    text = f"the job fails with {first.replica.short_name}, which {describe_end(first.replica)}"
+    replicas = tuple(one.replica for one in same)
+    decision = Decision("failure", text, rules.behaviors.failure, replicas, first.path)
+    return Ending("Failed", _format_message(job, name, first.replica.type, len(same)), decision)
+
+
+def _explain_failed_pods(
+    job: ObservedJob, failed_pods: Sequence[FailedPod], has_ended: bool
+) -> list[Decision]:
+    decisions = []
+    for failed in failed_pods:
+        effect = {
+            "recreate": "is not created again: the job has ended" if has_ended else "is created again",
+            "delete": "is deleted, and the job fails",
+            "wait": "is neither created again nor deleted: the job waits",
+            "fail": "is not created again",
+        }[failed.action]
+        reason = f"the policy is {failed.policy}{'' if failed.path else ', the default'}"
+        text = f"{failed.replica.short_name} {describe_end(failed.replica)} and {effect}: {reason}"
+        behavior = job.ending_rules.behaviors.restarts
+        decisions.append(Decision("restart", text, behavior, (failed.replica,), failed.path))
+    return decisions
+
+
+def _finish(job: ObservedJob, ending: Ending, failed_pods: Sequence[FailedPod]) -> StatusResult:
+    rules = job.ending_rules
+    removed = {one.replica.name for one in failed_pods if one.action == "delete"}
+    policy = _get_policy(job, "cleanPodPolicy")
+    path = _policy_path(job, "cleanPodPolicy") if policy is not None else ()
+    name = policy if isinstance(policy, str) else "None"
+    deleted = [
+        one
+        for one in job.replicas
+        if one.phase != "Deleted"
+        and one.name not in removed
+        and name != "None"
+        and (name != "Running" or one.phase in _ACTIVE_PHASES)
+    ]
+    gone = removed | {one.name for one in deleted}
+    staying = [one for one in job.replicas if one.phase in _ACTIVE_PHASES and one.name not in gone]
+    what = f"{format_replicas(deleted)} {select_plural(deleted, 'is', 'are')} deleted" if deleted else ""
+    text = f"{what or 'nothing is deleted'}: cleanPodPolicy is {name}{'' if path else ', the default'}"
+    if staying:
+        text += (
+            f"; {format_replicas(staying)} "
+            f"{select_plural(staying, 'stays with what it holds', 'stay with what they hold')}"
+        )
+    decisions = [
+        *_explain_failed_pods(job, failed_pods, True),
+        ending.decision,
+        Decision("clean-up", text, rules.behaviors.clean_up, tuple(deleted), path),
+    ]
+    seconds = _get_policy(job, "ttlSecondsAfterFinished")
+    if isinstance(seconds, int):
+        when = "at once" if seconds == 0 else f"{seconds} s after its end"
+        decisions.append(
+            Decision(
+                "clean-up",
+                f"the job itself is deleted {when}, with all that is left of it",
+                rules.behaviors.time_to_live,
+                (),
+                _policy_path(job, "ttlSecondsAfterFinished"),
+            )
+        )
+    reason = rules.failed_reason if ending.phase == "Failed" else ending.phase
+    conditions = (
+        _build_condition(job, "Created", True, "Created", _format_message(job, "created")),
+        _build_condition(job, "Running", False, "Running", _format_running(job)),
+        _build_condition(job, ending.phase, True, reason, ending.message),
+    )
+    transitions = tuple(
+        ReplicaTransition(one, "Deleted", is_deleted=True)
+        if one.name in gone
+        else ReplicaTransition(one, one.phase)
+        for one in job.replicas
+    )
+    headline = ending.decision.text.partition(": ")[2] or ending.decision.text.removeprefix(
+        "the job fails with "
+    )
+    return StatusResult(
+        job,
+        ending.phase,
+        ending.decision.behavior,
+        headline,
+        transitions,
+        conditions,
+        tuple(decisions),
+        count_past_restarts(job),
+    )
+
+
+def _go_on(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> StatusResult:
+    deciding, is_one_enough = _list_deciding(job)
+    created_again = {one.replica.name for one in failed_pods if one.action == "recreate"}
+    main = {name.lower() for name in job.ending_rules.main_types}
+    restarting = [
+        one
+        for one in failed_pods
+        if one.action == "wait" or (one.action == "recreate" and one.replica.type.lower() in main)
+    ]
+    conditions = [_build_condition(job, "Created", True, "Created", _format_message(job, "created"))]
+    phase = "Created"
+    if restarting:
+        phase, type_ = "Restarting", restarting[0].replica.type
+        message = _format_message(job, "restarting", type_, len(restarting))
+        conditions.append(_build_condition(job, phase, True, phase, message))
+    elif any(one.phase == "Running" for one in _list_running_types(job, deciding)):
+        phase = "Running"
+        conditions.append(_build_condition(job, phase, True, phase, _format_running(job)))
+    awaited = [one for one in deciding if one.phase != "Succeeded"]
+    quantity = "one of them is enough" if is_one_enough else "all of them decide"
+    text = (
+        f"not decided yet: the job succeeds with {format_replicas(awaited)}"
+        f"{f', {quantity}' if len(deciding) > 1 else ''}"
+        if deciding
+        else "nothing decides: the job has no replica that does"
+    )
+    transitions = tuple(
+        ReplicaTransition(
+            one,
+            "Creating" if one.name in created_again or one.phase == "Deleted" else one.phase,
+            is_restarted=one.name in created_again,
+        )
+        for one in job.replicas
+    )
+    restarts = count_past_restarts(job)
+    for failed in failed_pods:
+        restarts[failed.replica.type] += failed.replica.name in created_again
+    decisions = (
+        *_explain_failed_pods(job, failed_pods, False),
+        Decision("success", text, job.ending_rules.behaviors.success, tuple(awaited)),
+    )
+    return StatusResult(
+        job,
+        phase,
+        job.ending_rules.behaviors.conditions,
+        _explain_activity(job, failed_pods),
+        transitions,
+        tuple(conditions),
+        decisions,
+        restarts,
+    )
+
+
+def _list_running_types(job: ObservedJob, deciding: Sequence[ObservedReplica]) -> list[ObservedReplica]:
+    """Return the replicas by which a job counts as running: those of the types that decide."""
+    types = {one.type for one in deciding}
+    return [one for one in job.replicas if one.type in types]
+
+
+def _explain_activity(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> str:
+    if failed_pods:
+        first = failed_pods[0]
+        effect = "is created again" if first.action == "recreate" else "is left as it is"
+        return f"{first.replica.short_name} {describe_end(first.replica)} and {effect}"
+    running = [one for one in job.replicas if one.phase == "Running"]
+    return f"{len(running)} of {len(job.replicas)} replicas run" if job.replicas else "it has no replicas"
+
+
+def _suspend(job: ObservedJob) -> StatusResult:
+    rules = job.ending_rules
+    existing = tuple(one for one in job.replicas if one.phase != "Deleted")
+    text = (
+        f"{format_replicas(existing)} {select_plural(existing, 'is', 'are')} deleted"
+        if existing
+        else "no Pods are made"
+    )
+    decision = Decision(
+        "pause",
+        f"{text}: the job is suspended",
+        rules.behaviors.suspend,
+        existing,
+        _policy_path(job, "suspend"),
+    )
+    return StatusResult(
+        job,
+        "Suspended",
+        rules.behaviors.suspend,
+        "it is suspended, and has no Pods",
+        tuple(ReplicaTransition(one, "Deleted", is_deleted=one.phase != "Deleted") for one in job.replicas),
+        (
+            _build_condition(job, "Created", True, "Created", _format_message(job, "created")),
+            _build_condition(job, "Suspended", True, "Suspended", _format_message(job, "suspended")),
+        ),
+        (decision,),
+        count_past_restarts(job),
+    )
+
+
+def _format_running(job: ObservedJob) -> str:
+    deciding, _ = _list_deciding(job)
+    main = {name.lower() for name in job.ending_rules.main_types}
+    has_main = any(one.type.lower() in main for one in deciding)
+    return _format_message(job, "running" if has_main else "running-workers")
+
+
+def _build_condition(job: ObservedJob, type_: str, status: bool, reason: str, message: str) -> Condition:
+    behavior = job.ending_rules.behaviors.conditions
+    return Condition(type_, status, f"{job.cr['kind']}{reason}", message, behavior)

@@ -1,0 +1,394 @@
+"""The runtimes of TrainJobs: which of several counts, and what is said about one that is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from podplan.kinds.change_effects import compute_change_effect
+from tests.declared import lay_out
+from tests.editor import Editor
+from tests.git import commit, git_in
+from tests.golden_cases import podplan
+
+TRAIN_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert, namespace: team}
+spec:
+  runtimeRef: {name: torch}
+  trainer: {numNodes: 2}
+"""
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec:
+              template:
+                spec: {containers: [{name: node, image: registry.example.com/train:1.0.0}]}
+"""
+CONFIG = '[runtimes]\npaths = ["platform/a"]\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    files = {
+        "jobs/bert.yaml": TRAIN_JOB,
+        "platform/a/torch.yaml": RUNTIME,
+        "platform/b/torch.yaml": RUNTIME.replace("train:1.0.0", "train:2.0.0"),
+    }
+    lay_out(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def find_rules(*rules: str) -> list[str]:
+    result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+    return [f"{one['line']} {one['rule']}" for one in result["findings"] if one["rule"] in rules]
+
+
+def find_message(rule: str) -> str:
+    result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+    (found,) = [one for one in result["findings"] if one["rule"] == rule]
+    return f"{found['message']} | {found['help']}"
+
+
+def test_the_folders_of_the_configuration_take_precedence(folder: Path) -> None:
+    assert find_rules("CR901", "CR902") == ["5 CR902"]
+    (folder / "podplan.toml").write_text(CONFIG)
+    assert find_rules("CR901", "CR902") == []
+    assert "train:1.0.0" in podplan("lower", "jobs").out
+    (folder / "podplan.toml").write_text(CONFIG.replace("/a", "/b"))
+    assert "train:2.0.0" in podplan("lower", "jobs").out
+
+
+def test_excluded_folders_of_the_configuration_are_read(folder: Path) -> None:
+    (folder / "podplan.toml").write_text('exclude = ["platform"]\n')
+    assert find_rules("CR901", "CR902") == ["5 CR901"]
+    (folder / "podplan.toml").write_text(f'exclude = ["platform"]\n{CONFIG}')
+    assert find_rules("CR901", "CR902") == []
+
+
+def test_runtimes_elsewhere_in_the_repository_count_too(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "platform/a/torch.yaml").unlink()
+    assert "train:2.0.0" in podplan("lower", "jobs").out
+
+
+@pytest.mark.parametrize("path", ["platform/none", "../elsewhere"])
+def test_a_folder_that_does_not_exist_or_is_outside_ends_the_run(folder: Path, path: str) -> None:
+    (folder / "podplan.toml").write_text(CONFIG.replace("platform/a", path))
+    result = podplan("check", "jobs")
+    assert result.code == 2
+    assert "podplan.toml:2" in result.err or "there is no folder" in result.err
+
+
+def test_a_runtime_of_the_other_kind_is_named(folder: Path) -> None:
+    text = RUNTIME.replace("ClusterTrainingRuntime", "TrainingRuntime")
+    (folder / "platform/a/torch.yaml").write_text(text)
+    (folder / "platform/b/torch.yaml").unlink()
+    message = find_message("CR901")
+    assert message.startswith('ClusterTrainingRuntime "torch" is not in this repository')
+    assert message.endswith(
+        "platform/a/torch.yaml has a TrainingRuntime of this name: write kind: TrainingRuntime"
+    )
+
+
+def test_an_edit_of_a_runtime_checks_its_jobs_again(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    with Editor(folder) as editor:
+        editor.start()
+        editor.open("platform/a/torch.yaml")
+        assert "IMG002" not in [one["code"] for one in editor.diagnostics("platform/a/torch.yaml")]
+        editor.change("platform/a/torch.yaml", RUNTIME.replace("train:1.0.0", "train:latest"))
+        assert "IMG002" in [one["code"] for one in editor.diagnostics("platform/a/torch.yaml")]
+
+
+# --- versions of Trainer
+
+OVERRIDE = """\
+  podTemplateOverrides:
+    - targetJobs: [{name: node}]
+      metadata: {labels: {a: b}}
+      spec: {nodeSelector: {pool: gpu}}
+"""
+
+
+def set_version(folder: Path, version: str) -> None:
+    section = f'[lowering."trainer.kubeflow.org"]\nversion = "{version}"\n'
+    (folder / "podplan.toml").write_text(f"{CONFIG}\n{section}")
+
+
+@pytest.mark.parametrize(
+    ("version", "rules"), [("2.1", []), ("2.2", ["7 SCHEMA012"]), ("2.3", ["7 SCHEMA012"])]
+)
+def test_overrides_of_templates_count_only_in_their_version(
+    folder: Path, version: str, rules: list[str]
+) -> None:
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB + OVERRIDE)
+    set_version(folder, version)
+    assert find_rules("SCHEMA001", "SCHEMA002", "SCHEMA009", "SCHEMA012") == rules
+    assert ("pool: gpu" in podplan("lower", "jobs").out) == (version == "2.1")
+
+
+@pytest.mark.parametrize(
+    ("job", "rules"),
+    [
+        (TRAIN_JOB + OVERRIDE.replace("name: node", "name: nodes"), ["8 SCHEMA009"]),
+        (TRAIN_JOB.replace("numNodes: 2", "numProcPerNode: xpu"), ["6 SCHEMA004"]),
+        (TRAIN_JOB.replace("numNodes: 2", "numProcPerNode: auto"), []),
+        (TRAIN_JOB.replace("numNodes: 2", "env: [{name: PET_NNODES, value: a}]"), []),
+        (TRAIN_JOB.replace("numNodes: 2", "numProcPerNode: 1, env: [{name: PET_NNODES}]"), ["6 SCHEMA009"]),
+    ],
+)
+def test_refusals_of_the_oldest_version(folder: Path, job: str, rules: list[str]) -> None:
+    (folder / "jobs/bert.yaml").write_text(job)
+    set_version(folder, "2.1")
+    assert find_rules("SCHEMA002", "SCHEMA004", "SCHEMA009", "SCHEMA012") == rules
+
+
+@pytest.mark.parametrize(("version", "cpu"), [("2.2", False), ("2.3", True)])
+def test_resources_of_the_runtime_stay_since_they_are_merged(folder: Path, version: str, cpu: bool) -> None:
+    limits = "train:1.0.0, resources: {limits: {cpu: 7}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", limits))
+    job = TRAIN_JOB.replace("numNodes: 2", "resourcesPerNode: {limits: {nvidia.com/gpu: 1}}")
+    (folder / "jobs/bert.yaml").write_text(job)
+    set_version(folder, version)
+    pods = podplan("lower", "jobs").out
+    assert 'nvidia.com/gpu: "1"' in pods
+    assert ('cpu: "7"' in pods) == cpu
+    assert ("bert-runtime-snapshot" in pods) == (version == "2.3")
+
+
+# --- torchtune
+
+
+def tune(folder: Path, trainer: str, name: str = "torchtune-llama3.2-1b") -> None:
+    command = 'command: [tune, run, "output_dir=/workspace/output"], resources: {limits: {nvidia.com/gpu: 2}}'
+    runtime = RUNTIME.replace("name: torch}", f"name: {name}}}").replace("train:1.0.0", f"t:1, {command}")
+    job = TRAIN_JOB.replace("name: torch", f"name: {name}").replace("numNodes: 2", trainer)
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    (folder / "jobs/bert.yaml").write_text(job.replace("trainer: {", "trainer: {command: [tune, run], "))
+    (folder / "podplan.toml").write_text(CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("args", "recipe", "config"),
+    [
+        ("[]", "full_finetune_distributed", "llama3_2/1B_full"),
+        ('["model.lora_attn_modules=[q_proj]"]', "lora_finetune_distributed", "llama3_2/1B_lora"),
+        ('["model.quantize_base=False"]', "full_finetune_distributed", "llama3_2/1B_full"),
+    ],
+)
+def test_adapters_choose_the_recipe(folder: Path, args: str, recipe: str, config: str) -> None:
+    tune(folder, f"args: {args}")
+    pods = podplan("lower", "jobs").out
+    assert f"- {recipe}\n" in pods
+    assert f"- {config}\n" in pods
+    assert "output_dir=/workspace/output" in pods
+
+
+@pytest.mark.parametrize(
+    ("trainer", "name", "rules"),
+    [
+        ("numNodes: 2", "torchtune-llama3.2-1b", ["6 SCHEMA005"]),
+        ("numNodes: 2", "torchtune-llama3.3-70b", []),
+        ("numNodes: 2, args: [model.lora_attn_modules=a]", "torchtune-llama3.3-70b", ["6 SCHEMA009"]),
+        ("numNodes: 1", "torch", ["5 SCHEMA004"]),
+        ("args: [output_dir=/a]", "torchtune-llama3.2-1b", ["6 SCHEMA009"]),
+        ("args: [model.quantize_base=True]", "torchtune-llama3.2-1b", ["6 SCHEMA009"]),
+        ("args: [model.quantize_base=True], numProcPerNode: 1", "torchtune-llama3.2-1b", []),
+        ("args: [model.quantize_base=True]", "torchtune-qwen2.5-1.5b", ["6 SCHEMA009"]),
+    ],
+)
+def test_refusals_of_torchtune(folder: Path, trainer: str, name: str, rules: list[str]) -> None:
+    tune(folder, trainer, name)
+    assert find_rules("SCHEMA004", "SCHEMA005", "SCHEMA009") == rules
+
+
+# --- pitfalls
+
+PYTHON = "command: [python3, train.py]"
+TORCHRUN = "command: [torchrun, train.py]"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "job", "rules"),
+    [
+        ("numNodes: 1, torch", "numNodes: 2, " + TORCHRUN, []),
+        ("numNodes: 2, torch", "", ["5 CR904"]),
+        ("numNodes: 1, torch", "", []),
+        ("numNodes: 2, jax", "", ["5 CR904"]),
+        ("numNodes: 1, torch", "numNodes: 2, " + PYTHON, ["6 CR905"]),
+        ("numNodes: 1, torch", PYTHON, []),
+        ("numNodes: 1, jax", "numNodes: 2, " + PYTHON, []),
+    ],
+)
+def test_pitfalls_of_variables(folder: Path, runtime: str, job: str, rules: list[str]) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("numNodes: 1, torch", runtime))
+    trainer = f"  trainer: {{{job}}}\n" if job else ""
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("  trainer: {numNodes: 2}\n", trainer))
+    assert find_rules("CR904", "CR905", "CR906", "CR907", "CR908", "CR909") == rules
+
+
+@pytest.mark.parametrize(
+    ("job", "rules"),
+    [
+        ("resourcesPerNode: {limits: {cpu: 4}}", ["6 CR907"]),
+        ("resourcesPerNode: {limits: {cpu: 4}}, numProcPerNode: 2", []),
+        ("resourcesPerNode: {limits: {cpu: 4, nvidia.com/gpu: 2}}", []),
+    ],
+)
+@pytest.mark.parametrize(
+    ("version", "word"), [("2.3", "keeps nvidia.com/gpu: 2"), ("2.2", "loses nvidia.com/gpu")]
+)
+def test_gpus_that_resources_hide(folder: Path, job: str, rules: list[str], version: str, word: str) -> None:
+    gpus = "train:1.0.0, resources: {limits: {nvidia.com/gpu: 2}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", gpus))
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("numNodes: 2", job))
+    set_version(folder, version)
+    assert find_rules("CR907") == rules
+    if rules:
+        assert word in find_message("CR907")
+
+
+def test_a_subdomain_hides_the_coordinator(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    network = "    spec:\n      network: {subdomain: train}\n"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("    spec:\n", network, 1))
+    assert find_rules("CR906") == ["5 CR906"]
+    assert "bert-node-0-0.bert" in find_message("CR906")
+
+
+def test_a_deprecated_runtime_is_named(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    label = "name: torch, labels: {trainer.kubeflow.org/support: deprecated}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("name: torch}", label))
+    assert find_rules("CR909") == ["5 CR909"]
+
+
+MPI_RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 1, mpi: {runLauncherAsNode: true}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template: {spec: {template: {spec: {containers: [{name: node, image: "example.com/m:1"}]}}}}
+        - name: launcher
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec: {template: {spec: {containers: [{name: node, image: "example.com/m:1"}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("runtime", "nodes", "rules"),
+    [
+        (MPI_RUNTIME, 1, ["6 CR908"]),
+        (MPI_RUNTIME, 2, []),
+        (MPI_RUNTIME.replace("numNodes: 1", "numNodes: 2").replace("true", "false"), 2, ["5 CR908"]),
+        (MPI_RUNTIME.replace("true", "false"), 2, []),
+    ],
+)
+def test_nodes_of_mpi(folder: Path, runtime: str, nodes: int, rules: list[str]) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    gpus = "resourcesPerNode: {limits: {nvidia.com/gpu: 2}}"
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("numNodes: 2", f"numNodes: {nodes}, {gpus}"))
+    assert find_rules("CR908") == rules
+    assert (find_rules("RES009") == []) == ("true" in runtime)  # a launcher in its hostfile trains
+
+
+# --- changes
+
+
+def compute_level(kind: str, old: str, new: str) -> str:
+    api_version, _, spec = kind.rpartition("/")
+    crs = (
+        yaml.safe_load(f"{{apiVersion: {api_version}, kind: {spec}, spec: {text}}}") for text in (old, new)
+    )
+    return compute_change_effect(*crs).level
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "level"),
+    [
+        (
+            "trainer.kubeflow.org/v1alpha1/TrainJob",
+            "{trainer: {numNodes: 1}}",
+            "{trainer: {numNodes: 2}}",
+            "re-run",
+        ),
+        ("trainer.kubeflow.org/v1alpha1/TrainJob", "{suspend: true}", "{suspend: false}", "in-place"),
+        ("trainer.kubeflow.org/v1alpha1/TrainJob", "{}", "{runtimePatches: [{manager: a/b}]}", "re-run"),
+        (
+            "trainer.kubeflow.org/v1alpha1/TrainJob",
+            "{suspend: true}",
+            "{suspend: true, runtimePatches: [{manager: a/b}]}",
+            "in-place",
+        ),
+        (
+            "trainer.kubeflow.org/v1alpha1/TrainingRuntime",
+            "{mlPolicy: {numNodes: 1}}",
+            "{mlPolicy: {}}",
+            "none",
+        ),
+        ("jobset.x-k8s.io/v1alpha2/JobSet", "{}", "{ttlSecondsAfterFinished: 3}", "in-place"),
+        ("jobset.x-k8s.io/v1alpha2/JobSet", "{}", "{replicatedJobs: []}", "re-run"),
+        ("batch/v1/Job", "{parallelism: 1}", "{parallelism: 2}", "in-place"),
+        ("batch/v1/Job", "{backoffLimit: 1}", "{}", "in-place"),
+        ("batch/v1/Job", "{completionMode: Indexed}", "{}", "re-run"),
+    ],
+)
+def test_changes_of_jobs_that_run(kind: str, old: str, new: str, level: str) -> None:
+    assert compute_level(kind, old, new) == level
+
+
+def test_diff_shows_what_a_runtime_changes_in_the_jobs(folder: Path) -> None:
+    (folder / ".git").rmdir()
+    git = git_in(folder)
+    git("init", "-q")
+    (folder / "podplan.toml").write_text(CONFIG)
+    commit(git, "start")
+    runtime = RUNTIME.replace("containers:", "schedulerName: gang, containers:")
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    result = json.loads(podplan("diff", "--base", "HEAD", "--format", "json").out)
+    (job,) = [one for one in result["jobs"] if one["file"] == "jobs/bert.yaml"]
+    assert job["what"] == "changed"
+    changed = [(one["kind"], one["path"], one["after"]) for one in result["changes"]]
+    assert ("Pod", "/spec/schedulerName", "gang") in changed
+
+
+def test_a_train_job_of_a_queue_is_not_committed_as_suspended(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    suspended = TRAIN_JOB + "  suspend: true\n"
+    (folder / "jobs/bert.yaml").write_text(suspended)
+    assert find_rules("GIT070") == []
+    labels = "namespace: team, labels: {kueue.x-k8s.io/queue-name: q}}"
+    (folder / "jobs/bert.yaml").write_text(suspended.replace("namespace: team}", labels))
+    assert find_rules("GIT070") == ["7 GIT070"]
+
+
+def test_idle_gpus_of_a_runtime_are_found(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    gpus = "train:1.0.0, command: [torchrun, train.py], resources: {limits: {nvidia.com/gpu: 8}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", gpus))
+    assert find_rules("DIST001") == []
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("Nodes: 2", "Nodes: 2, numProcPerNode: 1"))
+    assert len(find_rules("DIST001")) == 1
