@@ -1,5 +1,5 @@
-"""Matches real objects with predicted ones: by name, else by replica type and index, else the remaining
-one."""
+"""Matches real objects with predicted ones: by name or what it is generated from, else by replica type and
+index, else the remaining one."""
 
 from __future__ import annotations
 
@@ -64,6 +64,13 @@ def match_objects(predicted: list[PredictedObject], real: list[KubernetesObject]
         number: unmatched.pop((one.kind, one.name), None) for number, one in enumerate(predicted)
     }
     for number, predicted_object in enumerate(predicted):
+        if match_by_number[number] is None and "name" not in predicted_object.object["metadata"]:
+            match_by_number[number] = _take_first(
+                unmatched,
+                predicted_object.kind,
+                lambda other, one=predicted_object: _is_generated(other, one),
+            )
+    for number, predicted_object in enumerate(predicted):
         if match_by_number[number] is None and predicted_object.group.replica_type:
             match_by_number[number] = _take_first(
                 unmatched, predicted_object.kind, lambda other, one=predicted_object: _is_replica(other, one)
@@ -91,6 +98,11 @@ def _take_first(
 ) -> KubernetesObject | None:
     key = next((key for key, one in unmatched.items() if key[0] == kind and fits(one)), None)
     return unmatched.pop(key) if key is not None else None
+
+
+def _is_generated(real: KubernetesObject, predicted: PredictedObject) -> bool:
+    """Whether the API server made the name of a real object from the generateName of a predicted one."""
+    return bool(real["metadata"].get("generateName") == predicted.name)
 
 
 def _is_replica(real: KubernetesObject, predicted: PredictedObject) -> bool:

@@ -47,9 +47,14 @@ SPEC = KindSpec(
     pod_group_api_version=str(behaviors.POD_GROUP_API.value),
     load_job_names=family.load_job_names,
     proposed_options=ProposedOptions(
-        training_containers=("mpi.training-container", "mpi.launcher-container"),
+        training_containers=(
+            "mpi.training-container",
+            "mpi.training-container-of-older-dialects",
+            "mpi.launcher-container",
+        ),
         hostfile_line="mpi.hostfile-line",
     ),
+    starter_fields={"launcher": "mpirun", "cleanUp": "Workers"},
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
     traits=COMMON_TRAITS

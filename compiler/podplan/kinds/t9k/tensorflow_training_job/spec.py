@@ -35,6 +35,7 @@ SPEC = KindSpec(
     pod_group_api_version=str(behaviors.POD_GROUP_API.value),
     load_job_names=family.load_job_names,
     proposed_options=ProposedOptions(training_containers=("tensorflow.training-container",)),
+    starter_fields={"launcher": "python", "cleanUp": "Unfinished"},
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
     traits=COMMON_TRAITS | TYPED_TRAINING_TRAITS,

@@ -37,6 +37,7 @@ SPEC = KindSpec(
     proposed_options=ProposedOptions(
         training_containers=("xgboost.training-container",), env=(((), "xgboost.env"),)
     ),
+    starter_fields={"launcher": "python", "cleanUp": "Unfinished"},
     load_status_rules=_load_status_rules,
     load_change_rules=family.load_change_rules,
     traits=COMMON_TRAITS | TYPED_TRAINING_TRAITS,
