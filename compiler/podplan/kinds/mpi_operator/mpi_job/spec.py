@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Behavior
 from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.kinds.kubeflow.spec import STARTER_FIELDS
 from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ SPEC = KindSpec(
     main_replica_types=("Launcher",),
     managers=("kubeflow.org/mpi-operator", "kueue.x-k8s.io/multikueue"),
     clean_up=CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
+    starter_fields={
+        **STARTER_FIELDS,
+        "run": '{exec: [mpirun, --allow-run-as-root, python, train.py, --epochs, "${{ params.epochs }}"]}',
+    },
     proposed_options=ProposedOptions(
         texts={
             "mpi-operator.scheduler-name": "^schedulerName=(.+)",
