@@ -15,6 +15,8 @@ def served(lowered: Object, node: str = "gpu-7") -> Object:
     found: Object = copy.deepcopy(lowered)
     metadata = found["metadata"]
     metadata.setdefault("namespace", "default")
+    if "name" not in metadata:
+        metadata["name"] = f"{metadata['generateName']}x7k2p"
     metadata |= {
         "uid": "0b6f3a1e-6f0c-4b58-9c39-5a2d7a9d1c11",
         "resourceVersion": "81923",

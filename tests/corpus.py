@@ -29,7 +29,8 @@ from tests import corpus_verdicts
 PAGE = Path(__file__).parent.parent / "docs" / "corpus.md"
 DEFAULT = Path(__file__).parent.parent.parent / "shared" / "corpus"
 INDEX = "INDEX.tsv"
-LOWERED = ("GenericJob", "PyTorchTrainingJob", "DeepSpeedJob", "ColossalAIJob")
+# The kinds of which each manifest has a row.
+JUDGED = ("GenericJob", "PyTorchTrainingJob", "DeepSpeedJob", "ColossalAIJob")
 # The revision at which each repository was read; the newest if there is none.
 REVISIONS = {
     "t9k/user-manuals": "fbf6b3c",
@@ -119,7 +120,7 @@ def _look(path: Path, manifest: Manifest) -> Seen:
     lowered = run("lower", path, "--isolated", "--fail-on", "never")
     objects = Counter(found["kind"] for found in yaml.safe_load_all(lowered.out))
     seen = Seen(manifest, objects, findings)
-    if manifest.kind not in LOWERED:
+    if manifest.kind not in JUDGED:
         return seen
     faults = [] if objects or seen.refused else ["neither lowers nor has an error"]
     imported, difference = round_trip(path)
@@ -193,7 +194,7 @@ def link(manifest: Manifest) -> str:
 
 def rewritten(page: str, seen: Sequence[Seen]) -> str:
     """Return the page with the current results, and the sentences of people unchanged."""
-    rows = {one.manifest.id: one for one in seen if one.manifest.kind in LOWERED}
+    rows = {one.manifest.id: one for one in seen if one.manifest.kind in JUDGED}
     lines = []
     for line in page.splitlines(keepends=True):
         found = ROW.match(line)
@@ -229,7 +230,7 @@ def summary(seen: Iterable[Seen]) -> Iterator[str]:
     yield "| kind | manifests | lowered | refused | imported | with an override |"
     yield "|---|---|---|---|---|---|"
     total = [0] * 5
-    for kind, group in by_kind(one for one in seen if one.manifest.kind in LOWERED).items():
+    for kind, group in by_kind(one for one in seen if one.manifest.kind in JUDGED).items():
         imported = [one.imported for one in group if one.imported not in (CHANGED, REFUSED)]
         counts = [
             len(group),
@@ -253,14 +254,21 @@ def by_kind(seen: Iterable[Seen]) -> dict[str, list[Seen]]:
 
 
 def others(seen: Iterable[Seen]) -> Iterator[str]:
-    """Yield lines about the manifests of kinds that are not lowered yet: how many have which findings."""
-    yield "| kind | manifests | findings |"
-    yield "|---|---|---|"
+    """Yield lines about the manifests of the other kinds: how many have which errors and warnings."""
+    yield "| kind | manifests | lowered | errors and warnings |"
+    yield "|---|---|---|---|"
     groups = Counter(
-        (one.manifest.kind, places(one.findings)) for one in seen if one.manifest.kind not in LOWERED
+        (one.manifest.kind, "yes" if one.objects else "no", _list_serious_rules(one.findings))
+        for one in seen
+        if one.manifest.kind not in JUDGED
     )
-    for (kind, found), count in groups.items():
-        yield f"| {kind} | {count} | {found} |"
+    for (kind, lowered, rules), count in groups.items():
+        yield f"| {kind} | {count} | {lowered} | {rules} |"
+
+
+def _list_serious_rules(findings: Iterable[Data]) -> str:
+    """The rules of the errors and warnings."""
+    return ", ".join(dict.fromkeys(one["rule"] for one in findings if one["severity"] != "info")) or "–"
 
 
 # --- the program
@@ -269,7 +277,7 @@ def others(seen: Iterable[Seen]) -> Iterator[str]:
 def faults(page: str, seen: Sequence[Seen]) -> Iterator[str]:
     """Yield sentences about errors of podplan or the page."""
     judged = {found["id"]: sentence(line) for line in page.splitlines() if (found := ROW.match(line))}
-    ids = {one.manifest.id for one in seen if one.manifest.kind in LOWERED}
+    ids = {one.manifest.id for one in seen if one.manifest.kind in JUDGED}
     for one in seen:
         yield from (f"{one.manifest.file}: {fault}" for fault in one.faults)
     yield from (f"{PAGE.name} has no row for {missing}" for missing in sorted(ids - judged.keys()))

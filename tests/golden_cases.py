@@ -31,6 +31,12 @@ KINDS = (
     "jax_job",
     "paddle_job",
     "mpi_job",
+    "tensorflow_training_job",
+    "xgboost_training_job",
+    "mpi_job_replicas",
+    "mpi_job_worker",
+    "mpi_job_processes",
+    "beam_job",
     "mpi_operator_job",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")

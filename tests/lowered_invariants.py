@@ -72,15 +72,17 @@ def check_origins(docs: Iterable[TracedDocument]) -> None:
 
 
 def check_services(lowered: Lowered) -> None:
-    """Assert that every Service selects the Pod with its name, or that of a job all Pods."""
+    """Assert that a Service selects the Pod with its name, those with names below it, or all of a job."""
     if lowered.of("Pod"):
         for service in lowered.of("Service").values():
-            names = selected(lowered, service)
-            assert names in ([service["metadata"]["name"]], list(lowered.of("Pod")))
+            name = service["metadata"]["name"]
+            pods = lowered.of("Pod")
+            below = [pod for pod, found in pods.items() if found["spec"].get("subdomain") == name]
+            assert selected(lowered, service) in (below or [name], list(pods))
 
 
 def check_hosts(lowered: Lowered, base: str) -> None:
-    """Assert that every replica named in a container or a file has a Service."""
+    """Assert that every replica named in a container or a file has a Service, or a name below one."""
     replica = re.compile(rf"\b{re.escape(base)}-[a-z]+-[0-9]+\b")
     containers = [each for pod in lowered.of("Pod").values() for each in pod["spec"]["containers"]]
     texts = [text for container in containers for text in said(container)]
@@ -88,6 +90,7 @@ def check_hosts(lowered: Lowered, base: str) -> None:
     for host in (host for text in texts for host in replica.findall(text)):
         assert (
             ("Service", host) in lowered
+            or ("Service", host.rpartition("-")[0]) in lowered
             or ("Role", f"{base}-launcher") in lowered  # kubectl exec
             or (("Service", base) in lowered and ("Pod", host) in lowered)
         )
@@ -133,13 +136,15 @@ def check_hostfile(cr: Object, lowered: Lowered) -> None:
 
 def check_gang(cr: Object, lowered: Lowered) -> None:
     """Assert that a gang needs no more Pods than exist, and that scheduling and restarts follow the job."""
+    clusters = lowered.of("FlinkCluster")  # its operator makes Pods that count too
     for gang in lowered.of("PodGroup").values():
-        assert 0 <= gang["spec"]["minMember"] <= len(lowered.of("Pod"))
+        assert gang["spec"]["minMember"] >= 0
+        assert clusters or gang["spec"]["minMember"] <= len(lowered.of("Pod"))
     scheduled = "t9kScheduler" in cr["spec"].get("scheduler", {})
     if scheduled and lowered.of("Pod"):
         assert list(lowered.of("PodGroup")) == [cr["metadata"]["name"]]
     for pod in lowered.of("Pod").values():
         if scheduled:
             assert pod["spec"]["schedulerName"] == "t9k-scheduler"
-        if is_of_t9k(cr):
+        if is_of_t9k(cr) and not clusters:
             assert pod["spec"]["restartPolicy"] == "Never"

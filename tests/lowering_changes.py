@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from tests.lowered_objects import Object
 from tests.lowering_jobs import (
+    BEAM,
     COLOSSALAI,
     DEBUG,
     DEEPSPEED,
@@ -14,20 +15,44 @@ from tests.lowering_jobs import (
     ELASTIC,
     ELASTIC_FROM,
     GENERIC,
+    MPI,
     MPI_JOB_V1,
     MPI_JOB_V2,
+    MPI_OLD,
+    MPI_OLDEST,
     PAUSED,
     PLAIN,
     PYTORCH_JOB,
+    TENSORFLOW,
+    TENSORFLOW_PORT,
+    TENSORFLOW_SINGLE,
     TF_JOB,
     TORCHRUN,
     UID,
     WITH_PORT,
+    XGBOOST,
+    XGBOOST_PORT_WRITTEN,
 )
 
 POD, SERVICE = "Pod/bert-worker-0:", "Service/bert-worker-0:"
 LAUNCHER = "Pod/bert-launcher:"
+MASTER = "Pod/bert-master-0:"
+MPIRUN, MPIRUN_OF_B = "spec.containers[a].command[2]", "spec.containers[b].command[2]"
+TF_CONFIG = POD + "spec.containers[tensorflow].env[TF_CONFIG].value"
 ABSENT = None
+
+
+def run(words: str, prefix: str = "--prefix /usr/local ") -> str:
+    """The script of a launcher that starts mpirun with these words."""
+    return (
+        'while read -r host _; do until getent hosts "$host" > /dev/null; do sleep 1; done; done '
+        f'< /etc/mpi/hostfile\necho "services are ready!"\nexec mpirun {prefix}{words}'
+    )
+
+
+def tf_config(cluster: str, end: str = ',"environment":"cloud"') -> str:
+    """TF_CONFIG of worker-0."""
+    return f'{{"cluster":{{{cluster}}},"task":{{"type":"worker","index":0}}{end}}}'
 
 
 class Change(NamedTuple):
@@ -415,6 +440,170 @@ CHANGES = [
         "gangs",
     ),
     Change("tensorboard.labels", {"app": "{job}"}, TORCHRUN, "TensorBoard/bert:metadata.labels.app", "bert"),
+    Change("batch-job.labels", {"app": "{job}"}, BEAM, "Job/bert-batchjob:metadata.labels.app", "bert"),
+    Change("beam.base", "b-{job}", BEAM, "Job/b-bert-batchjob:metadata.name", "b-bert-batchjob"),
+    Change(
+        "beam.flink-cluster-api", "flink/v1", BEAM, "FlinkCluster/bert-flinkcluster:apiVersion", "flink/v1"
+    ),
+    Change("beam.flink-cluster-name", "{beam}-f", BEAM, "FlinkCluster/bert-f:metadata.name", "bert-f"),
+    Change("beam.job-name", "{beam}-j", BEAM, "Job/bert-j:metadata.name", "bert-j"),
+    Change("beam.min-member", "all", BEAM, "PodGroup/bert:spec.minMember", 4),
+    Change(
+        "flink-cluster.labels",
+        {"app": "{job}"},
+        BEAM,
+        "FlinkCluster/bert-flinkcluster:metadata.labels.app",
+        "bert",
+    ),
+    Change("mpi.debug-command", ["sshd"], MPI_OLDEST, POD + "spec.containers[a].command", ["sshd"]),
+    Change("mpi.env-options", ["--env {name}"], MPI, LAUNCHER + MPIRUN, run("-mca btl tcp --env A a.out")),
+    Change(
+        "mpi.host",
+        "{pod}",
+        MPI,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0\nbert-worker-1\n",
+    ),
+    Change(
+        "mpi.hostfile-line",
+        "{host} slots=4",
+        MPI,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0.bert-worker slots=4\nbert-worker-1.bert-worker slots=4\n",
+    ),
+    Change(
+        "mpi.hostfile-path",
+        "/etc/h",
+        MPI,
+        LAUNCHER + "spec.containers[a].volumeMounts[1].mountPath",
+        "/etc/h",
+    ),
+    Change("mpi.launcher", "{job}-start", MPI, "Pod/bert-start:metadata.name", "bert-start"),
+    Change("mpi.launcher-container", "b", MPI, LAUNCHER + MPIRUN_OF_B, run("-mca btl tcp -x A a.out")),
+    Change(
+        "mpi.launcher-env", {"A_{job}": "{base}"}, MPI, LAUNCHER + "spec.containers[a].env[1].value", "bert"
+    ),
+    Change(
+        "mpi.launcher-resources",
+        {"limits": {"cpu": "1"}},
+        MPI,
+        LAUNCHER + "spec.containers[a].resources",
+        {"limits": {"cpu": "1"}},
+    ),
+    Change("mpi.mca", ["--mca {name} {value}"], MPI, LAUNCHER + MPIRUN, run("--mca btl tcp -x A a.out")),
+    Change("mpi.min-member", "workers", MPI, "PodGroup/bert:spec.minMember", 2),
+    Change(
+        "mpi.mpirun",
+        ["mpirun", "--prefix {home}", "-np {replicas}"],
+        MPI,
+        LAUNCHER + MPIRUN,
+        run("-np 2 -mca btl tcp -x A a.out"),
+    ),
+    Change(
+        "mpi.options-of-processes",
+        ["-npernode {processes}"],
+        MPI_OLD,
+        LAUNCHER + "spec.containers[launcher].command[2]",
+        run("-npernode 2 a.out", ""),
+    ),
+    Change(
+        "mpi.script", "{mpirun}", MPI, LAUNCHER + MPIRUN, "mpirun --prefix /usr/local -mca btl tcp -x A a.out"
+    ),
+    Change("mpi.service-name", "{base}-w", MPI, "Service/bert-w:metadata.name", "bert-w"),
+    Change(
+        "mpi.service-selector", {"app": "{job}"}, MPI, "Service/bert-worker:spec.selector", {"app": "bert"}
+    ),
+    Change("mpi.shell", ["bash", "-c"], MPI, LAUNCHER + "spec.containers[a].command[0]", "bash"),
+    Change("mpi.training-container", "b", MPI, POD + "spec.containers[b].command", ["/usr/sbin/sshd", "-D"]),
+    Change(
+        "mpi.training-container-of-older-dialects",
+        "b",
+        MPI_OLD,
+        POD + "spec.containers[b].command",
+        ["/usr/sbin/sshd", "-D"],
+    ),
+    Change(
+        "tensorflow.address",
+        "{host}:{port}",
+        TENSORFLOW,
+        TF_CONFIG,
+        tf_config('"worker":["bert-worker-0:2222"]'),
+    ),
+    Change(
+        "tensorflow.cloud-environment",
+        False,
+        TENSORFLOW,
+        TF_CONFIG,
+        tf_config('"worker":["bert-worker-0.default.svc:2222"]', ""),
+    ),
+    Change(
+        "tensorflow.config-of-one-replica",
+        True,
+        TENSORFLOW_SINGLE,
+        TF_CONFIG,
+        tf_config('"worker":["bert-worker-0.default.svc:2222"]'),
+    ),
+    Change(
+        "tensorflow.declares-port", False, TENSORFLOW, POD + "spec.containers[tensorflow].ports[1]", ABSENT
+    ),
+    Change(
+        "tensorflow.env-containers",
+        "all",
+        TENSORFLOW,
+        POD + "spec.containers[side].env[0].name",
+        "TF_CONFIG",
+    ),
+    Change(
+        "tensorflow.env-order", "before", TENSORFLOW, POD + "spec.containers[tensorflow].env[1].name", "A"
+    ),
+    Change(
+        "tensorflow.evaluator-in-cluster",
+        True,
+        TENSORFLOW,
+        TF_CONFIG,
+        tf_config(
+            '"evaluator":["bert-evaluator-0.default.svc:2222"],"worker":["bert-worker-0.default.svc:2222"]'
+        ),
+    ),
+    Change("tensorflow.port", 2223, TENSORFLOW, SERVICE + "spec.ports[0].port", 2223),
+    Change("tensorflow.port-by-name", True, TENSORFLOW_PORT, SERVICE + "spec.ports[0].port", 3333),
+    Change("tensorflow.port-name", "tf", TENSORFLOW, SERVICE + "spec.ports[0].name", "tf"),
+    Change(
+        "tensorflow.training-container",
+        "side",
+        TENSORFLOW,
+        POD + "spec.containers[side].env[0].name",
+        "TF_CONFIG",
+    ),
+    Change("xgboost.declares-port", False, XGBOOST, MASTER + "spec.containers[xgboost].ports", ABSENT),
+    Change(
+        "xgboost.env",
+        {"R": "{rank}"},
+        XGBOOST,
+        MASTER + "spec.containers[xgboost].env[1]",
+        {"name": "R", "value": "0"},
+    ),
+    Change("xgboost.env-containers", "training", XGBOOST, MASTER + "spec.containers[side].env", ABSENT),
+    Change("xgboost.env-order", "before", XGBOOST, MASTER + "spec.containers[xgboost].env[4].name", "A"),
+    Change(
+        "xgboost.master-addr",
+        "{host}.{namespace}.svc",
+        XGBOOST,
+        MASTER + "spec.containers[xgboost].env[MASTER_ADDR].value",
+        "bert-master-0.default.svc",
+    ),
+    Change("xgboost.port", 9991, XGBOOST, "Service/bert-master-0:spec.ports[0].port", 9991),
+    Change(
+        "xgboost.port-by-name", False, XGBOOST_PORT_WRITTEN, "Service/bert-master-0:spec.ports[0].port", 9999
+    ),
+    Change("xgboost.port-name", "x", XGBOOST, "Service/bert-master-0:spec.ports[0].name", "x"),
+    Change(
+        "xgboost.training-container",
+        "side",
+        XGBOOST,
+        MASTER + "spec.containers[side].ports[0].containerPort",
+        9999,
+    ),
 ]
 BY_ID = {change.id: change for change in CHANGES}
 # Options whose effect requires another option with a value that is not the default.
@@ -430,7 +619,14 @@ TOLD_AT = {
     "deepspeed.training-container": "spec.containers[side]",
     "elastic.scaling-weight": "",
     "generic.init-substitution": "spec.initContainers",
+    "mpi.launcher-container": "spec.containers[b]",
+    "mpi.training-container": "spec.containers[b]",
+    "mpi.training-container-of-older-dialects": "spec.containers[b]",
     "pytorch.env-order": "spec.containers[main].env",
     "pytorch.training-container": "spec.containers[side]",
+    "tensorflow.env-order": "spec.containers[tensorflow].env",
+    "tensorflow.training-container": "spec.containers[side]",
+    "xgboost.env-order": "spec.containers[xgboost].env",
+    "xgboost.training-container": "spec.containers[side]",
     "ssh.declares-port": "spec.containers[main].ports[0]",
 }

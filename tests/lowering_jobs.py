@@ -132,3 +132,83 @@ MPI_JOB_V1 = job(
     "mpiReplicaSpecs: {Launcher: {template: {spec: {containers: [{name: mpi, image: i}]}}}}",
     api_version="kubeflow.org/v1",
 )
+TENSORFLOW = job(
+    "TensorFlowTrainingJob",
+    """
+    replicaSpecs:
+    - type: worker
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - {name: tensorflow, env: [{name: A, value: b}], ports: [{name: http, containerPort: 80}]}
+          - {name: side, ports: [{name: tfjob-port, containerPort: 3333}]}
+    - {type: evaluator, template: {spec: {containers: [{name: tensorflow}]}}}
+    """,
+)
+TENSORFLOW_PORT = job(
+    "TensorFlowTrainingJob",
+    """
+    replicaSpecs:
+    - type: worker
+      replicas: 2
+      template:
+        spec: {containers: [{name: tensorflow, ports: [{name: tfjob-port, containerPort: 3333}]}]}
+    """,
+)
+TENSORFLOW_SINGLE = job(
+    "TensorFlowTrainingJob",
+    "replicaSpecs: [{type: worker, template: {spec: {containers: [{name: tensorflow}]}}}]",
+)
+XGBOOST = job(
+    "XGBoostTrainingJob",
+    """
+    replicaSpecs:
+    - type: master
+      template:
+        spec: {containers: [{name: xgboost, env: [{name: A, value: b}]}, {name: side}]}
+    - {type: worker, template: {spec: {containers: [{name: xgboost}]}}}
+    """,
+)
+XGBOOST_PORT_WRITTEN = job(
+    "XGBoostTrainingJob",
+    """
+    replicaSpecs:
+    - type: master
+      template:
+        spec: {containers: [{name: xgboost, ports: [{name: xgboost-port, containerPort: 9991}]}]}
+    """,
+)
+MPI = job(
+    "MPIJob",
+    f"""
+    {SCHEDULER}
+    mpiConfig: {{home: /usr/local, mca: {{btl: tcp}}, script: [a.out]}}
+    replicaSpecs:
+    - {{type: launcher, template: {{spec: {{containers: [{{name: a}}, {{name: b}}]}}}}}}
+    - type: worker
+      replicas: 2
+      template:
+        spec: {{containers: [{{name: a, image: i, env: [{{name: A, value: b}}]}}, {{name: b, image: i}}]}}
+    """,
+)
+MPI_OLDEST = job(
+    "MPIJob",
+    """
+    runMode: {debug: {enabled: true}}
+    worker:
+      processesPerWorker: 2
+      cmd: [a.out]
+      template: {spec: {containers: [{name: a, image: i}, {name: b, image: i}]}}
+    """,
+)
+MPI_OLD = {**MPI_OLDEST, "spec": {key: MPI_OLDEST["spec"][key] for key in ("worker",)}}
+BEAM = job(
+    "BeamJob",
+    f"""
+    {SCHEDULER}
+    flinkClusterTemplate: {{spec: {{taskManager: {{replicas: 2}}}}}}
+    jobTemplate:
+      spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: i}}]}}}}}}
+    """,
+)

@@ -104,7 +104,7 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
         )
         done = subprocess.run(KUSTOMIZE.split(), cwd=tmp_path, capture_output=True, text=True, check=True)
         config, deployment = yaml.safe_load_all(done.stdout)
-        assert len(config["data"]) == 13
+        assert len(config["data"]) == 17
         assert len(deployment["spec"]["template"]["spec"]["containers"]) == 2
 
 

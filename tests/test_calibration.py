@@ -40,8 +40,14 @@ FOLDERS = sorted(folder for folder in COMPARED.iterdir() if folder.is_dir())
 CLEAN, DIFFERENT, WRONG = 0, 1, 2
 # What no object in a dump shows: Secrets are not compared.
 UNSEEN = {"secret.labels", "ssh.client-config"}
-# What a dump shows, but from which the template is not derived.
-NOT_PROPOSED = {"training-operator.init-template"}
+# What a dump shows, but from which the option is not derived.
+NOT_PROPOSED = {
+    "training-operator.init-template",
+    "mpi.launcher-env",
+    "mpi.service-selector",
+    "mpi.shell",
+    "tensorflow.address",
+}
 
 
 def inside(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,30 +26,36 @@ items:
 - metadata: {name: one}
   spec: {replicaSpecs: [{type: a, template: {spec: {containers: [{name: m, image: "i:1"}]}}}]}
 """
-MPI_JOB = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nmetadata: {name: mpi}\nspec: {}\n"
+BEAM_JOB = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: BeamJob
+metadata: {name: beam}
+spec: {flinkClusterTemplate: {spec: {}}, jobTemplate: {spec: {template: {spec: {
+  restartPolicy: Never, containers: [{name: main, image: "i:1"}]}}}}}
+"""
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
 
 
 def test_import_of_a_stream_prints_what_it_can_import_and_tells_the_rest(folder: Path) -> None:
     alone = podplan("import", "job.yaml", cwd=folder)
     assert (alone.code, alone.err) == (0, "")
-    (folder / "stream.yaml").write_text("---\n".join((MPI_JOB, JOB, CONFIG_MAP, "# nothing\n", "- a\n")))
+    (folder / "stream.yaml").write_text("---\n".join((BEAM_JOB, JOB, CONFIG_MAP, "# nothing\n", "- a\n")))
     run = podplan("import", "stream.yaml", cwd=folder)
     assert run.out == alone.out
     assert run.code == 1
     told = run.err.splitlines()
     assert [line.partition(" ")[0] for line in told] == [
         "stream.yaml:1:",
-        "stream.yaml:30:",
-        "stream.yaml:36:",
+        "stream.yaml:31:",
+        "stream.yaml:37:",
     ]
     assert all(line.endswith("; it is not imported") for line in told)
     assert "a ConfigMap is no training job" in told[1]
 
 
 def test_import_writes_no_file_where_nothing_can_be_imported(folder: Path) -> None:
-    (folder / "mpi.yaml").write_text(MPI_JOB)
-    run = podplan("import", "mpi.yaml", "-o", "profile.yaml", cwd=folder)
+    (folder / "beam.yaml").write_text(BEAM_JOB)
+    run = podplan("import", "beam.yaml", "-o", "profile.yaml", cwd=folder)
     assert (run.code, run.out) == (1, "")
     assert not (folder / "profile.yaml").exists()
 

@@ -91,10 +91,10 @@ def test_what_policies_say_refuses_nothing(tmp_path: Path) -> None:
     assert not seen.refused
 
 
-def test_of_a_kind_that_is_not_lowered_only_the_findings_count(tmp_path: Path) -> None:
-    seen = look(tmp_path, GOOD.replace("GenericJob", "MPIJob"), "MPIJob")
+def test_of_a_kind_without_rows_the_errors_and_warnings_count(tmp_path: Path) -> None:
+    seen = look(tmp_path, GOOD.replace("GenericJob", "BeamJob"), "BeamJob")
     assert (dict(seen.objects), seen.imported, seen.faults) == ({}, "", ())
-    assert corpus.places(seen.findings) == "CR900:2"
+    assert list(corpus.others([seen]))[2:] == ["| BeamJob | 1 | no | SCHEMA003, SCHEMA001 |"]
 
 
 def test_what_stops_podplan_is_a_fault(tmp_path: Path) -> None:

@@ -19,6 +19,11 @@ SCHEMAS = {
     "deepspeed_job": "DeepSpeedJob.json",
     "colossalai_job_launcher": "ColossalAIJob.launcher.json",
     "colossalai_job_replicas": "ColossalAIJob.replicaSpecs.json",
+    "tensorflow_training_job": "TensorFlowTrainingJob.json",
+    "xgboost_training_job": "XGBoostTrainingJob.json",
+    "mpi_job_replicas": "MPIJob.replicaSpecs.json",
+    "mpi_job_worker": "MPIJob.worker.json",
+    "mpi_job_processes": "MPIJob.processes.json",
 }
 FOLDER = Path(__file__).parents[1] / "schemas"
 ENTRY, ANY = "[]", "*"  # steps of a pattern: an entry of a list, any key of a map

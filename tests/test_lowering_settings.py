@@ -31,7 +31,7 @@ def part(cr: Object, where: str, values: dict[str, Any], told_at: str | None = N
     for group in lower(cr, behavior_values=values):
         for index in range(group.start, group.start + group.replicas):
             data = build_at_index(group.doc, index)
-            if f"{data['kind']}/{data['metadata']['name']}" != name:
+            if f"{data['kind']}/{data['metadata'].get('name')}" != name:
                 continue
             try:
                 path: Path = resolve_path(data, text)
@@ -90,12 +90,16 @@ def test_the_default_said_aloud_changes_nothing(id_: str) -> None:
 def test_what_has_no_setting_is_known() -> None:
     """What is not documented and cannot be changed: each is said in docs/lowering.md, with why."""
     assert [fact.id for fact in list_fixed_behaviors() if fact.id not in list_status_behavior_ids()] == [
+        "beam.scheduler",
         "colossalai.labels",
         "colossalai.launch-arguments",
         "colossalai.launcher-image",
         "jobset.topology-domain",
         "label.component",
         "label.owner-kind",
+        "mpi.launcher-image",
+        "mpi.passed-env",
+        "mpi.replica-labels",
         "pytorch.master-addr",
         "service.per-replica",
         "ssh.hostfile",

@@ -160,6 +160,7 @@ def test_help_for_a_trait_is_help_for_its_kinds() -> None:
     assert list_help_by_kind(scope, texts) == {
         "DeepSpeedJob": "of ssh",
         "ColossalAIJob": "of ssh",
+        "batch.tensorstack.dev/v1beta1/MPIJob": "of ssh",
         "kubeflow.org/v2beta1/MPIJob": "of ssh",
         "TFJob": "of a name",
     }
@@ -172,5 +173,5 @@ def test_exported_policies_match_the_kinds_with_the_traits() -> None:
         if one["kind"] == "ValidatingAdmissionPolicy"
     }
     assert plurals["podplan-gen005"] == ["genericjobs"]
-    assert plurals["podplan-ssh004"] == ["deepspeedjobs", "colossalaijobs"]
+    assert plurals["podplan-ssh004"] == ["deepspeedjobs", "colossalaijobs", "mpijobs"]
     assert plurals["podplan-life002"] == ["pytorchtrainingjobs", "deepspeedjobs"]

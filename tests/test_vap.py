@@ -342,7 +342,7 @@ def test_every_kind_of_verdict_was_among_them() -> None:
         ({"scope": {"level": "lowered", "containers": "training"}}, "which container trains"),
         ({"scope": {"level": "lowered", "containers": "all"}}, "variables"),
         ({"params": {"most": 3}}, "params"),
-        ({"scope": {"level": "cr", "kinds": ["BeamJob"]}}, "kinds"),
+        ({"scope": {"level": "cr", "kinds": ["WorkflowRun"]}}, "kinds"),
     ],
 )
 def test_what_cannot_be_exported_says_why(changes: dict[str, Any], words: str) -> None:

@@ -26,12 +26,16 @@ SCHEMA_PATH, PAGE_PATH = Path("schemas/Config.json"), Path("docs/lowering.md")
 PROFILE_SCHEMA_PATH = Path("schemas/JobProfile.json")
 _LABEL_REASON = "`pod.labels`, `service.labels` and the like change or remove each label"
 REASON_BY_BEHAVIOR = {
+    "beam.scheduler": "`pod.scheduler-name` sets the scheduler, `podgroup.queue` the queue",
     "colossalai.labels": "`pod.labels` changes each label",
     "colossalai.launch-arguments": "`colossalai.run` decides whether and where they appear",
     "colossalai.launcher-image": "a launcher can set its image",
     "jobset.topology-domain": "only the cluster knows the names of its topology domains",
     "label.component": _LABEL_REASON,
     "label.owner-kind": _LABEL_REASON,
+    "mpi.launcher-image": "a launcher can set its image",
+    "mpi.passed-env": "a launcher can set its variables",
+    "mpi.replica-labels": _LABEL_REASON,
     "pytorch.master-addr": "`service.host` sets the names of replicas, `pytorch.env` the value",
     "service.per-replica": "`service.per` sets the number of Services",
     "ssh.hostfile": "`deepspeed.hostfile-line` and `colossalai.hostfile-line` set its lines",

@@ -91,8 +91,12 @@ T9K = Family(
         "DeepSpeedJob": "podplan.kinds.t9k.deepspeed_job",
         "ColossalAIJob": "podplan.kinds.t9k.colossalai_job",
         "GenericJob": "podplan.kinds.t9k.generic_job",
+        "TensorFlowTrainingJob": "podplan.kinds.t9k.tensorflow_training_job",
+        "XGBoostTrainingJob": "podplan.kinds.t9k.xgboost_training_job",
+        "MPIJob": "podplan.kinds.t9k.mpi_job",
+        "BeamJob": "podplan.kinds.t9k.beam_job",
     },
-    not_lowered=("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJob"),
+    not_compiled=("BeamJob",),
     # Their Pods come from steps and references to other templates, which podplan does not load:
     # https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
     unchecked=("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun"),

@@ -138,9 +138,11 @@ class KindSpec(NamedTuple):
 
     ``plural`` is its name in URLs of the API server and in admission rules. ``option_prefix`` begins the
     names of the lowering options that only this kind has. ``dialects`` are the shapes of one kind and
-    version, each with the fields of ``spec`` that identify it; empty for a kind with one shape.
+    version, each with the fields of ``spec`` that not all have, such as worker or worker.cmd; a CR is in the
+    first dialect that has all those that it states. Empty for a kind with one shape.
     ``superseded_dialect`` is the one that ``podplan migrate`` rewrites. The value of ``training_container``
     is the name by which the controller finds the training container; None if the first container trains.
+    ``training_container_by_field`` replaces it for CRs whose spec has a field, as a dialect does.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
     keys first; the CR may replace it at ``ssh_path``. ``ssh_keys_volume`` is the volume with these keys.
@@ -159,6 +161,7 @@ class KindSpec(NamedTuple):
     option_prefix: str
     dialects: Mapping[str, tuple[str, ...]] = {}
     training_container: Behavior | None = None
+    training_container_by_field: Mapping[str, Behavior] = {}
 
     # The form of a CR: the file in schemas/ if its name is not the kind, by version of the operator the file
     # in schemas/versions/ with what differs there, the diagnostics that no schema can express (of the CR, in

@@ -8,6 +8,8 @@ from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 
+ANY_TYPE = "*"  # among the replica types of a leader: the first replica, of whatever type
+
 
 class StatusBehaviors(NamedTuple):
     """The behaviors that the kinds of a family share; those called ``…_message`` are texts of conditions.
@@ -48,17 +50,18 @@ class StatusBehaviors(NamedTuple):
 class StatusRules(NamedTuple):
     """How the controller of one kind decides about its replicas and the job.
 
-    ``behaviors`` are those that its family shares. ``leader`` is the deciding replica: "first", a replica
-    type, or "" if rules decide. ``restart_policy_path`` leads from a replica spec to its restart policy, None
-    for a kind without restarts. ``restart_limit_path`` leads to the limit on restarts: in the CR with
-    ``shares_restarts``, else in the replica spec. ``failed_message`` is the message of the conditions after a
-    failure, with ``reports_replica_failure`` also of ReplicaFailure; ``finished_message`` is its message
-    after success, if it differs. ``elastic_condition_path`` must be true for elastic bounds to apply. With
+    ``behaviors`` are those that its family shares. ``leader`` are the replica types of which the first
+    replica decides, in the order of preference (ANY_TYPE is every type); empty if rules decide.
+    ``restart_policy_path`` leads from a replica spec to its restart policy, None for a kind without restarts.
+    ``restart_limit_path`` leads to the limit on restarts: in the CR with ``shares_restarts``, else in the
+    replica spec. ``failed_message`` is the message of the conditions after a failure, with
+    ``reports_replica_failure`` also of ReplicaFailure; ``finished_message`` is its message after success, if
+    it differs. ``elastic_condition_path`` must be true for elastic bounds to apply. With
     ``deletes_workers_only``, clean-up never deletes the leader.
     """
 
     behaviors: StatusBehaviors
-    leader: str
+    leader: tuple[str, ...]
     outcome_behavior: Behavior
     restart_policy_path: Path | None
     default_restart_policy: Behavior

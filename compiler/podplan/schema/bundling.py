@@ -91,12 +91,15 @@ def load_kind_schema(kind: GroupVersionKind) -> Schema:
     if not dialects:
         return load_schema_file(name)
     first, *others = dialects
+    earlier_fields = set(dialects[first])
     document = load_schema_file(f"{name}.{first}")
     spec: Schema = document["properties"]["spec"]
     definitions = dict(document["$defs"])
     for dialect in others:
         dialect_schema = load_schema_file(f"{name}.{dialect}")
-        condition = {"anyOf": [{"required": [field]} for field in dialects[dialect]]}
+        own_fields = [field for field in dialects[dialect] if field not in earlier_fields]
+        condition = {"anyOf": [_require_field(field.split(".")) for field in own_fields]}
+        earlier_fields.update(own_fields)
         spec = {
             "description": "What the job is to be.",
             "if": condition,
@@ -106,6 +109,13 @@ def load_kind_schema(kind: GroupVersionKind) -> Schema:
         definitions.update(dialect_schema["$defs"])
     properties = {**document["properties"], "spec": spec}
     return {**document, "title": kind.kind, "properties": properties, "$defs": definitions}
+
+
+def _require_field(steps: list[str]) -> Schema:
+    """Return the schema of a mapping with the field at the end of ``steps``."""
+    first, *rest = steps
+    required: Schema = {"required": [first]}
+    return required | {"properties": {first: _require_field(rest)}} if rest else required
 
 
 def build_list_schema(known: GroupVersionKind, with_items: bool = False) -> Schema:

@@ -6,11 +6,13 @@ docs/evidence/t9k-colossalaijob.md#dialects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 
 from podplan.core.findings import Diagnostic
 from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
+from podplan.kinds.common.profile import join_words
 from podplan.kinds.registry import (
     KINDS_BY_NAME,
     GroupVersionKind,
@@ -78,30 +80,54 @@ def identify_dialect(known: GroupVersionKind, spec: Any) -> tuple[str, list[Diag
     dialects, kind = load_spec(known).dialects, known.kind
     if not dialects or not isinstance(spec, dict):
         return next(iter(dialects), ""), []
-    present_fields = {
-        name: written for name, fields in dialects.items() if (written := _find_present_fields(spec, fields))
-    }
-    if len(present_fields) == 1:
-        return next(iter(present_fields)), []
+    fields = _list_present_fields(spec, dict.fromkeys(itertools.chain(*dialects.values())))
+    fitting = [name for name, known_fields in dialects.items() if set(fields) <= set(known_fields)]
+    if fields and fitting:
+        return fitting[0], []
     dialect_fields = ", or ".join(
-        " and ".join(f'"{field}"' for field in fields) for fields in dialects.values()
+        join_words([f'"{field}"' for field in known_fields]) for known_fields in dialects.values()
     )
-    if present_fields:
-        order = list(spec)
-        first, second = sorted(present_fields.values(), key=lambda fields: order.index(fields[0]))
-        message = f'"{second[0]}" and "{first[0]}" belong to two dialects of {kind} that exclude each other'
-        related = tuple((("spec", field), f'"{field}" belongs to the other dialect') for field in first)
-        return "", [
-            Diagnostic("SCHEMA009", message, ("spec", second[0]), True, f"write {dialect_fields}", related)
-        ]
+    if fields:
+        return "", [_diagnose_conflict(kind, dialects, fields, f"write {dialect_fields}")]
     misspelt_dialect = _find_misspelt_dialect(kind, dialects, spec)
     if misspelt_dialect:
         return misspelt_dialect, []
     return "", [Diagnostic("SCHEMA003", f"spec of a {kind} needs {dialect_fields}", ("spec",))]
 
 
-def _find_present_fields(spec: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
-    return [field for field in spec if field in fields and spec[field] is not None]
+def _diagnose_conflict(
+    kind: str, dialects: Mapping[str, tuple[str, ...]], fields: list[str], help: str
+) -> Diagnostic:
+    """Build the diagnostic of fields, in the order written, that no dialect has together."""
+    fits = next(
+        number
+        for number in range(len(fields), 0, -1)
+        if any(set(fields[:number]) <= set(known_fields) for known_fields in dialects.values())
+    )
+    second = fields[fits]
+    excluded = [
+        field
+        for field in fields
+        if not any({field, second} <= set(known_fields) for known_fields in dialects.values())
+    ]
+    message = f'"{second}" and "{excluded[0]}" belong to two dialects of {kind} that exclude each other'
+    related = tuple(
+        (("spec", *field.split(".")), f'"{field}" belongs to the other dialect') for field in excluded
+    )
+    return Diagnostic("SCHEMA009", message, ("spec", *second.split(".")), True, help, related)
+
+
+def _list_present_fields(spec: dict[str, Any], fields: Iterable[str]) -> list[str]:
+    """Return those of ``fields`` that are written, in the order of ``spec``; A.B is field B of field A."""
+    order = list(spec)
+    present_fields = []
+    for field in fields:
+        value: Any = spec
+        for step in field.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        if value is not None:
+            present_fields.append(field)
+    return sorted(present_fields, key=lambda field: order.index(field.partition(".")[0]))
 
 
 def _find_misspelt_dialect(kind: str, dialects: Mapping[str, tuple[str, ...]], spec: dict[str, Any]) -> str:

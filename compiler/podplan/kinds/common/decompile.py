@@ -16,7 +16,18 @@ Fields = dict[str, Any]
 PROFILE_FIELD_ORDER = (
     *("job", "image", "run", "launcher", "processes", "replicas", "hardware", "resources", "elastic", "env"),
     *("data", "shm", "workingDir", "ports", "schedule", "restart", "deadline", "retries", "cleanUp", "mode"),
-    *("debug", "resume", "torchrun", "tensorboard", "deepspeed", "colossalai", "generic", "container", "pod"),
+    *(
+        "debug",
+        "resume",
+        "torchrun",
+        "tensorboard",
+        "deepspeed",
+        "colossalai",
+        "mpi",
+        "generic",
+        "container",
+        "pod",
+    ),
     *("roles", "override"),
 )
 _ROLE_FIELD_ORDER = ("name", "replicas", "scalingWeight")

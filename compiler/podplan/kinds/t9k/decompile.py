@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from podplan.kinds.common.decompile import Fields, as_list, as_mapping, pick_renamed
+from podplan.core.structural_diff import is_same_data
+from podplan.kinds.common.decompile import Fields, as_list, as_mapping, order_profile_fields, pick_renamed
 from podplan.kinds.common.durations import format_duration
+
+# Fields of the spec that a launcher replaces; its other inherited fields are merged.
+_REPLACED_FIELDS = ("image", "workingDir", "debug", "resume")
 
 
 def decompile_schedule(spec: Fields) -> Fields:
@@ -50,3 +54,35 @@ def decompile_run_mode(spec: Fields, roles: list[Fields]) -> Fields:
             for role in roles:
                 role[field] = {}
     return {"mode": "immediate"} if False in (debug.get("enabled"), pause.get("enabled")) else {}
+
+
+def decompile_worker_clean_up(spec: Fields) -> Fields:
+    """Return ``cleanUp`` of the kinds with a launcher."""
+    clean_up = as_mapping(spec.get("runPolicy")).get("cleanUpWorkers")
+    return {"cleanUp": "Workers" if clean_up else "None"} if isinstance(clean_up, bool) else {}
+
+
+def share_worker_fields(roles: list[Fields], inherited_fields: frozenset[str]) -> Fields:
+    """Move the fields of the worker to the spec, unless the launcher would inherit too much."""
+    by_name = {role["name"]: dict(role) for role in roles}
+    launcher, worker = by_name.get("launcher"), by_name.get("worker", {})
+    if len(by_name) != len(roles) or not set(by_name) <= {"launcher", "worker"}:
+        return {"roles": roles}
+    spec_fields: Fields = {}
+    for field in [field for field in worker if field != "name"]:
+        if field not in inherited_fields:
+            spec_fields[field] = worker.pop(field)
+        elif launcher is not None and field in launcher:
+            if is_same_data(launcher[field], worker[field]):
+                del launcher[field]
+                spec_fields[field] = worker.pop(field)
+            elif field in _REPLACED_FIELDS:
+                spec_fields[field] = worker.pop(field)
+    is_reordered = list(by_name) == ["worker", "launcher"]
+    takes_from_spec = {"worker": bool(spec_fields), "launcher": not inherited_fields.isdisjoint(spec_fields)}
+    needed_roles = [
+        role for name, role in by_name.items() if is_reordered or len(role) > 1 or not takes_from_spec[name]
+    ]
+    if needed_roles:
+        spec_fields["roles"] = [order_profile_fields(role, ("name", "replicas")) for role in needed_roles]
+    return spec_fields

@@ -52,7 +52,7 @@ def build_job_context(cr: Cursor, options: LoweringOptions) -> JobContext:
     uid_field = cr.get("metadata", "uid")
     uid = attribute_to(UID_FLAG, options.uid) if options.uid and not uid_field.value else uid_field
     kind = str(cr.value["kind"])
-    options = options._replace(kind=kind)
+    options = options if options.kind else options._replace(kind=kind)
     base_name, behavior = name, behaviors.BASE_NAME_WITHOUT_UID
     if uid.value:
         behavior = options.resolve_behavior(behaviors.BASE_NAME_SUFFIX)

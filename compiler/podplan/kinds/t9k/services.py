@@ -58,6 +58,28 @@ def build_replica_services(
     ]
 
 
+def build_worker_service(
+    job: JobContext, replica_type: ReplicaType, name_behavior: Behavior, selector_behavior: Behavior
+) -> ReplicaGroup:
+    """Return the one Service of all replicas of a type, without ports: it only gives them names."""
+    return _build_service(
+        job,
+        None,
+        (replica_type.entry, name_behavior),
+        get_service_name(job, name_behavior),
+        selector_behavior=selector_behavior,
+        name_behavior=name_behavior,
+        type_name=replica_type.name,
+    )
+
+
+def get_service_name(job: JobContext, name_behavior: Behavior) -> str:
+    """Return the name of a Service that is not of one replica."""
+    return str(
+        fill_pattern(job.options.resolve_behavior(name_behavior).value, build_name_words(job.name_words))
+    )
+
+
 def build_host_name(job: JobContext, replica_type: ReplicaType) -> Indexed:
     """Return the host name of the replicas of a replica type."""
     pod_name, service_name = build_replica_name(job, replica_type), _find_service_name(job, replica_type)
@@ -96,11 +118,7 @@ def _find_service_name(job: JobContext, replica_type: ReplicaType) -> Indexed | 
 
 
 def _build_job_service_name(job: JobContext) -> str:
-    return str(
-        fill_pattern(
-            job.options.resolve_behavior(behaviors.SERVICE_JOB_NAME).value, build_name_words(job.name_words)
-        )
-    )
+    return get_service_name(job, behaviors.SERVICE_JOB_NAME)
 
 
 def _build_service(
@@ -110,9 +128,12 @@ def _build_service(
     name: Indexed | str,
     replica_type: ReplicaType | None = None,
     selector_behavior: Behavior = behaviors.SERVICE_SELECTOR,
+    *,
+    name_behavior: Behavior = behaviors.SERVICE_JOB_NAME,
+    type_name: str = "",
 ) -> ReplicaGroup:
-    type_name = replica_type.name if replica_type is not None else ""
-    name_behavior = behaviors.SERVICE_NAME if replica_type is not None else behaviors.SERVICE_JOB_NAME
+    if replica_type is not None:
+        type_name, name_behavior = replica_type.name, behaviors.SERVICE_NAME
     tree = attribute_to(
         origins,
         {
@@ -129,7 +150,7 @@ def _build_service(
             "spec": {
                 **_build_address_fields(job),
                 "selector": build_selector(job, selector_behavior, type_name, name),
-                "ports": ports,
+                **({} if ports is None else {"ports": ports}),
             },
         },
     )

@@ -22,9 +22,11 @@ ELASTIC_PATH: Path = ("spec", "elastic")
 def load_job_names(cr: Cursor, options: LoweringOptions) -> JobNames:
     """Return the name of a job of T9k, and its base name with the digits of its uid."""
     from podplan.kinds.job_names import JobNames
+    from podplan.kinds.registry import find_kind, name_of
     from podplan.kinds.t9k.job import build_job_context
 
-    job = build_job_context(cr, options)
+    kind = find_kind(cr.get("apiVersion").value, cr.get("kind").value)
+    job = build_job_context(cr, options._replace(kind=name_of(kind)) if kind is not None else options)
     return JobNames(job.name, job.base_name, bool(job.uid.value))
 
 

@@ -73,20 +73,23 @@ def build_hostfile(
     line_behavior: Behavior,
     slots: int | None = None,
     *slots_origins: Cause,
+    host: Indexed | None = None,
+    naming_behaviors: tuple[Behavior, ...] = NAMING_BEHAVIORS,
 ) -> TracedMap:
     """Build the hostfile, as a file of the ConfigMap: a line for each worker in the form of
     ``line_behavior``.
 
-    ``slots_origins`` are the origins of the number of slots.
+    ``slots_origins`` are the origins of the number of slots. ``host`` replaces the usual name of a worker;
+    ``naming_behaviors`` are those that the name depends on.
     """
     pattern = job.options.resolve_behavior(line_behavior).value + "\n"
-    line = fill_pattern(pattern, {"host": build_host_name(job, workers), "slots": slots})
+    line = fill_pattern(pattern, {"host": host or build_host_name(job, workers), "slots": slots})
     listing_run = RepeatedLine(
         line if isinstance(line, Indexed) else Indexed((line or "",)), 0, max(workers.replicas, 0)
     )
     slots_behaviors = [why for why in slots_origins if isinstance(why, Behavior)]
     combined_behavior = job.options.first_configured(
-        behaviors.HOSTFILE, behaviors.SSH_HOSTFILE_KEY, line_behavior, *slots_behaviors, *NAMING_BEHAVIORS
+        behaviors.HOSTFILE, behaviors.SSH_HOSTFILE_KEY, line_behavior, *slots_behaviors, *naming_behaviors
     )
     return {
         get_hostfile_key(job): attribute_to(

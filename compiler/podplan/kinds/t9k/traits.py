@@ -11,3 +11,15 @@ COMMON_TRAITS = frozenset(
         "template-restart-policy-ignored",
     }
 )
+
+# The traits of the kinds whose replica types are fixed, and whose master decides.
+TYPED_TRAINING_TRAITS = frozenset(
+    {
+        "deadline",
+        "training-container-by-name",
+        "restarts-by-controller",
+        "shared-retries",
+        "replica-restart-policy",
+        "exit-code-restarts",
+    }
+)

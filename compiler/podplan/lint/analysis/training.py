@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.lint.analysis.jobs import ReplicaSpec, find_kind_spec, get_replica_specs, has_trait
+from podplan.lint.analysis.jobs import ReplicaSpec, find_kind_spec, get_replica_specs, has_trait, spec_of
 from podplan.lint.target import LoweredJob
 
 
@@ -30,7 +30,9 @@ def list_written_containers(replica_spec: ReplicaSpec, field: str = "containers"
 def get_preferred_container_name(job: LoweredJob) -> str:
     """The name by which the controller looks for the training container; "" for kinds that have none."""
     kind = find_kind_spec(job)
-    fact = kind.training_container if kind is not None else None
+    by_field = kind.training_container_by_field if kind is not None else {}
+    fact = next((one for field, one in by_field.items() if field in spec_of(job)), None)
+    fact = fact or (kind.training_container if kind is not None else None)
     return str(fact.value) if fact else ""
 
 

@@ -134,7 +134,7 @@ def command_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
             if not words or (by_torchrun and (field == "args" or _is_plain_python(words))):
                 continue
             replacement = _describe_replacement(job, replica_spec.type)
-            script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
+            script = _find_script_field(job)
             field_path = (*chosen.path, field)
             values = {"field": field, "by": replacement, "script": script, "fix": f"remove {field}"}
             change = ("remove", field_path, None) if _has_run_field(job) else None
@@ -150,7 +150,17 @@ def _describe_replacement(job: LoweredJob, replica_type: str) -> str:
         return "torchrun"
     if has_trait(job, "deepspeed-by-controller"):
         return "sshd and deepspeed"
-    return "colossalai run" if replica_type == "launcher" else "sshd"
+    if replica_type != "launcher":
+        return "sshd"
+    return "mpirun" if has_trait(job, "mpirun-by-controller") else "colossalai run"
+
+
+def _find_script_field(job: LoweredJob) -> str:
+    """The field with the program that the launcher starts on the workers."""
+    is_newest = "replicaSpecs" in spec_of(job)
+    if has_trait(job, "mpirun-by-controller"):
+        return "mpiConfig.script" if is_newest else "worker.cmd"
+    return "torchConfig.script" if is_newest else "worker.command"
 
 
 def _has_run_field(job: LoweredJob) -> bool:
@@ -163,6 +173,8 @@ def _has_run_field(job: LoweredJob) -> bool:
         return bool(
             get_mapping(spec, "torchConfig").get("script") or get_mapping(spec, "worker").get("command")
         )
+    if has_trait(job, "mpirun-by-controller"):
+        return bool(get_mapping(spec, "mpiConfig").get("script") or get_mapping(spec, "worker").get("cmd"))
     return True
 
 

@@ -90,6 +90,7 @@ CHECK_MODULES: dict[str, str] = {
     "host-path-data": "claims",
     "hostname-needed": "deepspeed",
     "idle-gpus": "processes",
+    "ignored-run-mode": "ineffective_settings",
     "image-not-allowed": "images",
     "image-skew": "colossalai",
     "immutable-field-changed": "changes",

@@ -8,7 +8,14 @@ from podplan.core.findings import Path
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.lint.analysis.jobs import format_list, get_replica_specs, has_trait, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import (
+    format_list,
+    get_replica_specs,
+    has_trait,
+    is_mode_enabled,
+    kind_of,
+    spec_of,
+)
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -71,6 +78,16 @@ def section_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
     for trait, find_settings in _FINDERS_BY_TRAIT:
         for path, message in find_settings(target.job) if has_trait(target.job, trait) else ():
             yield Violation(path, {"what": message}, at_key=True)
+
+
+@check()
+def ignored_run_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A run mode that is turned on, of a kind that always runs at once; values ``kind`` and ``mode``."""
+    for mode in ("debug", "pause"):
+        if is_mode_enabled(target.job, mode):
+            yield Violation(
+                ("spec", "runMode", mode), {"kind": kind_of(target.job), "mode": mode}, at_key=True
+            )
 
 
 def _make_section_finder(section: str) -> Callable[[LoweredJob], Iterator[IneffectiveSetting]]:

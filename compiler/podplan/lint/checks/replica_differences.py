@@ -25,6 +25,8 @@ _SHARED = compile_lazily(
     r"|(?:tensor|pipeline|context)(?:_model)?_parallel_size"
 )
 
+_DEVICE_PATTERN = compile_lazily(r"(?<![a-z0-9])(?:cpu|gpu)(?![a-z0-9])")
+
 
 @check()
 def unequal_replica_types(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
@@ -54,9 +56,10 @@ def _get_script(launch: ContainerLaunch) -> str:
 
 
 def _iter_image(one: ContainerLaunch, other: ContainerLaunch) -> Iterator[Violation]:
-    """Two versions of one image. Images of other names may be builds for other devices."""
+    """Two versions of one image. Images of other names may be builds for other devices, and so may tags."""
     images = [get_text(each.container, "image") for each in (one, other)]
-    if images[0] != images[1] and _get_repository(images[0]) == _get_repository(images[1]):
+    names = [_DEVICE_PATTERN.sub("", image) for image in images]
+    if names[0] != names[1] and _get_repository(images[0]) == _get_repository(images[1]):
         related = [(one.group.doc, (*one.path, "image"), f"the image of {one.group.replica_type}")]
         shown = [image.rpartition("/")[2] for image in images]
         values = _build_values(one, other, f"the image {shown[0]}", shown[1])

@@ -60,7 +60,7 @@ class ObjectDifference(NamedTuple):
     def name(self) -> str:
         shown_object = self.predicted_object.object if self.predicted_object is not None else self.real_object
         assert shown_object is not None
-        return str(shown_object["metadata"]["name"])
+        return str(shown_object["metadata"].get("name", ""))
 
 
 def find_differences(matches: ObjectMatches) -> list[ObjectDifference]:

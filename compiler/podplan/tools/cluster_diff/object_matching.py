@@ -1,5 +1,5 @@
-"""Matches real objects with predicted ones: by name, else by replica type and index, else the remaining
-one."""
+"""Matches real objects with predicted ones: by name or what it is generated from, else by replica type and
+index, else the remaining one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class PredictedObject(NamedTuple):
 
     @property
     def name(self) -> str:
-        return str(self.object["metadata"]["name"])
+        metadata = self.object["metadata"]
+        return str(metadata.get("name") or metadata.get("generateName", ""))
 
 
 class ObjectPair(NamedTuple):
@@ -63,6 +64,13 @@ def match_objects(predicted: list[PredictedObject], real: list[KubernetesObject]
         number: unmatched.pop((one.kind, one.name), None) for number, one in enumerate(predicted)
     }
     for number, predicted_object in enumerate(predicted):
+        if match_by_number[number] is None and "name" not in predicted_object.object["metadata"]:
+            match_by_number[number] = _take_first(
+                unmatched,
+                predicted_object.kind,
+                lambda other, one=predicted_object: _is_generated(other, one),
+            )
+    for number, predicted_object in enumerate(predicted):
         if match_by_number[number] is None and predicted_object.group.replica_type:
             match_by_number[number] = _take_first(
                 unmatched, predicted_object.kind, lambda other, one=predicted_object: _is_replica(other, one)
@@ -92,6 +100,11 @@ def _take_first(
     return unmatched.pop(key) if key is not None else None
 
 
+def _is_generated(real: KubernetesObject, predicted: PredictedObject) -> bool:
+    """Whether the API server made the name of a real object from the generateName of a predicted one."""
+    return bool(real["metadata"].get("generateName") == predicted.name)
+
+
 def _is_replica(real: KubernetesObject, predicted: PredictedObject) -> bool:
     """Whether a real object belongs to the same replica as a predicted one."""
     role, index = predicted.group.replica_type, predicted.replica_index
@@ -100,6 +113,6 @@ def _is_replica(real: KubernetesObject, predicted: PredictedObject) -> bool:
     if labels.get("replica-type"):
         return bool(labels["replica-type"] == role and str(labels.get("replica-index", index)) == str(index))
     name = str(labels.get("genericjob-replica") or real["metadata"]["name"])
-    if predicted.group.replicas == 1 and predicted.object["metadata"]["name"].endswith(f"-{role}"):
+    if predicted.group.replicas == 1 and predicted.name.endswith(f"-{role}"):
         return re.search(rf"(^|-){re.escape(role)}(-|$)", name) is not None
     return re.search(rf"(^|-){re.escape(role)}-(.*-)?{index}$", name) is not None

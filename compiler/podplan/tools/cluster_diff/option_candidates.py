@@ -26,6 +26,8 @@ _OPTION_PREFIXES = {
     "ConfigMap": "config-map",
     "PodGroup": "podgroup",
     "TensorBoard": "tensorboard",
+    "Job": "batch-job",
+    "FlinkCluster": "flink-cluster",
 }
 
 
@@ -39,7 +41,7 @@ def propose_names(comparison: ClusterDiff) -> Candidates:
     seen_by_option: dict[str, list[tuple[str, dict[str, str]]]] = {}
     for difference in comparison.differences:
         if difference.path == ("metadata", "name") and difference.predicted_object and difference.real_object:
-            id_ = _find_name_option(difference)
+            id_ = _find_name_option(difference, comparison.kind_spec.option_prefix)
             placeholders = build_placeholders(comparison, difference.predicted_object, difference.real_object)
             seen_by_option.setdefault(id_, []).append(
                 (difference.real, {**placeholders, "name": "", "pod": ""})
@@ -59,11 +61,11 @@ def propose_names(comparison: ClusterDiff) -> Candidates:
             yield "service.job-name", pattern
 
 
-def _find_name_option(difference: ObjectDifference) -> str:
+def _find_name_option(difference: ObjectDifference, prefix: str) -> str:
     predicted = difference.predicted_object
     assert predicted is not None
     if difference.kind == "Pod" and predicted.group.doc.replica_texts.get(("metadata", "name")) is None:
-        return "colossalai.launcher"
+        return f"{prefix}.launcher" if f"{prefix}.launcher" in list_lowering_options() else ""
     if difference.kind == "Service" and not predicted.group.replica_type:
         return "service.job-name"
     return {
@@ -86,6 +88,8 @@ def propose_by_origin(comparison: ClusterDiff) -> Candidates:
             continue
         option = comparison.current_option(origin.behavior.id)
         value = difference.real
+        if isinstance(option.value, dict) and "env" in difference.path:
+            continue  # entries of a list, of which propose_variables makes a mapping
         if rest and not isinstance(option.value, str | int):
             parent_paths = difference.path[: -len(rest)], difference.real_path[: -len(rest)]
             value = _get_at(real, parent_paths[1])
@@ -149,7 +153,7 @@ def propose_containers(comparison: ClusterDiff) -> Candidates:
 def propose_texts(comparison: ClusterDiff) -> Candidates:
     """Propose what the texts that differ say of an option."""
     for difference in comparison.differences:
-        if difference.kind != "Pod" or not isinstance(difference.real, str):
+        if difference.kind not in ("Pod", "ConfigMap") or not isinstance(difference.real, str):
             continue
         text = f"{difference.path[-1]}={difference.real}"
         for id_, pattern in comparison.kind_spec.proposed_options.texts.items():

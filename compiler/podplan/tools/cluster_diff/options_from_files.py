@@ -41,6 +41,12 @@ def propose_hosts(comparison: ClusterDiff) -> Iterator[tuple[str, Any]]:
             insert_placeholders(real, placeholders, option.placeholders),
         )
         yield from ((option.id, form) for form in patterns if _HOST_PATTERN.fullmatch(form))
+        own_id = f"{comparison.kind_spec.option_prefix}.host"
+        if own_id in list_lowering_options():
+            # A Service may be called as its Pods begin, so the name of the Pod is looked for first.
+            pod, names = str(placeholders["pod"]), list_lowering_options()[own_id].placeholders
+            if real.startswith(pod):
+                yield own_id, "{pod}" + insert_placeholders(real[len(pod) :], placeholders, names)
 
 
 def _iter_first_hosts(comparison: ClusterDiff) -> Iterator[tuple[str, str]]:

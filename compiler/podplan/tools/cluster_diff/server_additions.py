@@ -14,7 +14,16 @@ ANY_VALUE = object()
 _SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _EMPTY_VALUES: tuple[Any, ...] = (None, {}, [], "")
 _METADATA_FIELDS = (
-    *("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink", "namespace"),
+    *(
+        "name",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "managedFields",
+        "generation",
+        "selfLink",
+        "namespace",
+    ),
     *("deletionTimestamp", "deletionGracePeriodSeconds"),
 )
 # Annotations of networks, admission and kubectl.

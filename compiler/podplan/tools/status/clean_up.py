@@ -58,7 +58,7 @@ def _decide_worker_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
     )
     if not has_ended:
         return CleanUp((), _build_pending_decision(why, behavior, path))
-    workers = [one for one in job.replicas if one.type != job.rules.leader and one.phase != "Deleted"]
+    workers = [one for one in job.replicas if one.type not in job.rules.leader and one.phase != "Deleted"]
     return _build_clean_up(job, workers if deletes_workers else [], why, behavior, path)
 
 

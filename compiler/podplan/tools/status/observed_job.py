@@ -9,7 +9,7 @@ from podplan.core.replica_groups import LoweringOptions
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.registry import find_kind, load_spec, name_of
 from podplan.kinds.spec import KindSpec, iter_replica_types
-from podplan.kinds.status_rules import EndingRules, StatusRules
+from podplan.kinds.status_rules import ANY_TYPE, EndingRules, StatusRules
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
 from podplan.tools.status.replicas import ObservedReplica
 
@@ -99,6 +99,7 @@ def count_past_restarts(job: ObservedJob) -> dict[str, int]:
 
 def find_leader(job: ObservedJob) -> ObservedReplica | None:
     """Return the deciding replica of the job, or None."""
-    if job.rules.leader == "first":
-        return next(iter(job.replicas), None)
-    return next((replica for replica in job.replicas if replica.type == job.rules.leader), None)
+    candidates = (
+        replica for type_ in job.rules.leader for replica in job.replicas if type_ in (ANY_TYPE, replica.type)
+    )
+    return next(candidates, None)

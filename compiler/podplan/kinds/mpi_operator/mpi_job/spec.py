@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Behavior
 from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.kinds.kubeflow.spec import STARTER_FIELDS
 from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField
 
 if TYPE_CHECKING:
@@ -45,10 +46,6 @@ SPEC = KindSpec(
     profile_fields=frozenset(("restart", "deadline", "retries", "cleanUp", "processes")),
     role_fields=frozenset(("restart",)),
     owner_label="training.kubeflow.org/job-name",
-    starter_fields={
-        "run": '{exec: [mpirun, --allow-run-as-root, python, train.py, --epochs, "${{ params.epochs }}"]}',
-        "cleanUp": "Unfinished",
-    },
     load_change_rules=_load_change_rules,
     load_queue_integration=_load_queue_integration,
     traits=frozenset(
@@ -88,6 +85,10 @@ SPEC = KindSpec(
     main_replica_types=("Launcher",),
     managers=("kubeflow.org/mpi-operator", "kueue.x-k8s.io/multikueue"),
     clean_up=CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
+    starter_fields={
+        **STARTER_FIELDS,
+        "run": '{exec: [mpirun, --allow-run-as-root, python, train.py, --epochs, "${{ params.epochs }}"]}',
+    },
     proposed_options=ProposedOptions(
         texts={
             "mpi-operator.scheduler-name": "^schedulerName=(.+)",

@@ -91,7 +91,7 @@ SAYS_SUCCEEDED = Behavior(
 )
 SAYS_FINISHED = Behavior(
     "status.says-finished",
-    "what ReplicaFailure says of a ColossalAIJob that has finished; its reason is Finished then",
+    "what ReplicaFailure says of a finished job with a launcher; its reason is Finished then",
     "documented",
     "docs/evidence/t9k-common.md#messages-of-conditions",
     "The job has finished successfully",

@@ -114,6 +114,8 @@ CHILD_LABELS = {
         ("Secret", "secret"),
         ("PodGroup", "podgroup"),
         ("TensorBoard", "tensorboard"),
+        ("FlinkCluster", "flink-cluster"),
+        ("Job", "batch-job"),
     )
 }
 CHILD_ANNOTATIONS = {

@@ -23,6 +23,14 @@ RESTART_POLICY_PYTORCH = Behavior(
     "OnFailure",
     (*_RESTART_CHOICES, "ExitCode"),
 )
+RESTART_POLICY_TENSORFLOW = Behavior(
+    "restart.policy-tensorflow",
+    "the restart policy of a TensorFlowTrainingJob is OnFailure unless another is given, as for other kinds",
+    "assumed",
+    "docs/evidence/t9k-common.md#default-restart-policy",
+    "OnFailure",
+    (*_RESTART_CHOICES, "ExitCode"),
+)
 RESTART_NEVER_AGAIN = Behavior(
     "restart.never",
     "Never: a replica that has ended is not started again",
@@ -62,6 +70,13 @@ BACKOFF_LIMIT_DEEPSPEED = Behavior(
     "docs/evidence/t9k-common.md#backoff-limit",
     3,
 )
+BACKOFF_LIMIT_TYPED = Behavior(
+    "restart.backoff-limit-of-master",
+    "all replicas of a job with a master share the restarts of backoffLimit: 3 unless it is given",
+    "assumed",
+    "docs/evidence/t9k-common.md#backoff-limit",
+    3,
+)
 RESTART_LIMIT = Behavior(
     "restart.limit",
     "restartPolicy.limit is the maximum number of restarts, and 0 unless a number is given",
@@ -93,6 +108,12 @@ RESTART_COLOSSALAI = Behavior(
     "documented",
     "docs/evidence/t9k-colossalaijob.md#no-restart",
 )
+RESTART_MPI = Behavior(
+    "restart.mpi",
+    "no replica of an MPIJob is started again: mpirun would not take it up",
+    "assumed",
+    "docs/evidence/t9k-mpijob.md#no-restart",
+)
 DELETED_REPLICA = Behavior(
     "restart.gone",
     "the controller creates a Pod anew that somebody else has deleted, and does not count that as a restart",
@@ -106,6 +127,19 @@ OUTCOME_PYTORCH = Behavior(
     "documented",
     "docs/evidence/t9k-pytorchtrainingjob.md#success-and-failure",
 )
+OUTCOME_TENSORFLOW = Behavior(
+    "outcome.tensorflow",
+    "the chief, else worker-0, is the master and decides alone: the job succeeds with it, and fails with it "
+    "once it is not started again",
+    "documented",
+    "docs/evidence/t9k-tensorflowtrainingjob.md#master",
+)
+OUTCOME_XGBOOST = Behavior(
+    "outcome.xgboost",
+    "the master decides alone: the job succeeds with it, and fails with it once it is not started again",
+    "documented",
+    "docs/evidence/t9k-xgboosttrainingjob.md#master-replica",
+)
 OUTCOME_DEEPSPEED = Behavior(
     "outcome.deepspeed",
     "worker-0 decides alone: the job succeeds with it, and fails with it once it is not started again",
@@ -117,6 +151,12 @@ OUTCOME_COLOSSALAI = Behavior(
     "the launcher decides alone; when it ends with 0 the job has finished, and only its log tells how",
     "documented",
     "docs/evidence/t9k-colossalaijob.md#success-and-failure",
+)
+OUTCOME_MPI = Behavior(
+    "outcome.mpi",
+    "the launcher decides alone; when mpirun ends with 0 the job has finished, and only its log tells how",
+    "documented",
+    "docs/evidence/t9k-mpijob.md#success-and-failure",
 )
 SUCCESS_RULES = Behavior(
     "outcome.success-rules",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import Cursor, attribute_to, compute_traced
+from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.common.env import build_env
 from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, resolve_process_count
@@ -21,6 +21,7 @@ from podplan.kinds.t9k.run_policy import (
     build_restart_policy,
     build_run_mode,
     build_scheduler,
+    build_worker_clean_up,
     copy_if_written,
 )
 
@@ -46,7 +47,7 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     diagnostics += _find_launcher_run(roles)
     tree = {
         "scheduler": build_scheduler(spec),
-        "runPolicy": _build_run_policy(spec, diagnostics),
+        "runPolicy": build_worker_clean_up(spec, diagnostics),
         "runMode": build_run_mode(spec, roles),
         "ssh": copy_if_written(colossalai_section.get("ssh")),
     }
@@ -150,12 +151,3 @@ def _reject_restarts(spec: Cursor, roles: list[ProfileRole], diagnostics: list[D
             if level.get(field).exists:
                 message = f"{field} has an effect only with colossalai.dialect: replicaSpecs"
                 diagnostics.append(Diagnostic("PROF021", message, level.get(field).path, on_key=True))
-
-
-def _build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
-    clean_up = require_choice(spec.get("cleanUp"), ("None", "Workers"), spec, diagnostics)
-    if clean_up is None or not clean_up.exists:
-        return None
-    return attribute_to(
-        clean_up, {"cleanUpWorkers": compute_traced(lambda value: value == "Workers", clean_up)}
-    )

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from podplan.core.structural_diff import is_same_data
 from podplan.kinds.common.decompile import (
     Fields,
     as_list,
     as_mapping,
     decompile_processes,
     is_string_list,
-    order_profile_fields,
     pick_renamed,
 )
 from podplan.kinds.common.decompile_run import decompile_nothing
 from podplan.kinds.common.decompile_template import decompile_pod_template
 from podplan.kinds.t9k.colossalai_job.compile import LAUNCHER_INHERITED_FIELDS
-from podplan.kinds.t9k.decompile import decompile_restart_policy, decompile_run_mode, decompile_schedule
-
-# Fields of the spec that a launcher replaces; its other inherited fields are merged.
-_REPLACED_FIELDS = ("image", "workingDir", "debug", "resume")
+from podplan.kinds.t9k.decompile import (
+    decompile_restart_policy,
+    decompile_run_mode,
+    decompile_schedule,
+    decompile_worker_clean_up,
+    share_worker_fields,
+)
 
 
 def decompile(spec: Fields) -> Fields:
@@ -33,15 +34,14 @@ def decompile(spec: Fields) -> Fields:
         **pick_renamed(spec, {"ssh": "ssh"}),
     }
     workers = [role for role in roles if role["name"] == "worker"]
-    clean_up = as_mapping(spec.get("runPolicy")).get("cleanUpWorkers")
     return {
-        **_share_role_fields(
+        **share_worker_fields(
             roles, LAUNCHER_INHERITED_FIELDS - {"pod"} if is_launcher_dialect else LAUNCHER_INHERITED_FIELDS
         ),
         **({"run": run_words} if is_string_list(run_words) else {}),
         **decompile_processes(process_count, workers),
         **decompile_schedule(spec),
-        **({"cleanUp": "Workers" if clean_up else "None"} if isinstance(clean_up, bool) else {}),
+        **decompile_worker_clean_up(spec),
         **mode_fields,
         **({"colossalai": colossalai_section} if colossalai_section else {}),
     }
@@ -84,29 +84,3 @@ def _decompile_launcher_dialect(spec: Fields) -> _DialectParts:
         worker.get("torchArgs"),
         colossalai_section,
     )
-
-
-def _share_role_fields(roles: list[Fields], inherited_fields: frozenset[str]) -> Fields:
-    """Move the fields of the worker to the spec, unless the launcher would inherit too much."""
-    by_name = {role["name"]: dict(role) for role in roles}
-    launcher, worker = by_name.get("launcher"), by_name.get("worker", {})
-    if len(by_name) != len(roles) or not set(by_name) <= {"launcher", "worker"}:
-        return {"roles": roles}
-    spec_fields: Fields = {}
-    for field in [field for field in worker if field != "name"]:
-        if field not in inherited_fields:
-            spec_fields[field] = worker.pop(field)
-        elif launcher is not None and field in launcher:
-            if is_same_data(launcher[field], worker[field]):
-                del launcher[field]
-                spec_fields[field] = worker.pop(field)
-            elif field in _REPLACED_FIELDS:
-                spec_fields[field] = worker.pop(field)
-    is_reordered = list(by_name) == ["worker", "launcher"]
-    takes_from_spec = {"worker": bool(spec_fields), "launcher": not inherited_fields.isdisjoint(spec_fields)}
-    needed_roles = [
-        role for name, role in by_name.items() if is_reordered or len(role) > 1 or not takes_from_spec[name]
-    ]
-    if needed_roles:
-        spec_fields["roles"] = [order_profile_fields(role, ("name", "replicas")) for role in needed_roles]
-    return spec_fields

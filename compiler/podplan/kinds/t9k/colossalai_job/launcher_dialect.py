@@ -6,8 +6,9 @@ Source: docs/evidence/t9k-colossalaijob.md#fields-of-the-launcher-dialect.
 from __future__ import annotations
 
 from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
-from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings, build_absent_cursor
+from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings
 from podplan.kinds.t9k.job import JobContext, ReplicaType, parse_replica_type
+from podplan.kinds.t9k.launcher_job import build_absent_cursor
 
 LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
 

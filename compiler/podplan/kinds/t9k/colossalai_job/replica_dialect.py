@@ -5,10 +5,10 @@ Source: docs/evidence/t9k-colossalaijob.md#fields-of-the-replica-dialect.
 
 from __future__ import annotations
 
-from podplan.kinds.t9k import behaviors
 from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
-from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings, build_absent_cursor
-from podplan.kinds.t9k.job import JobContext, ReplicaType, parse_replica_types
+from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings
+from podplan.kinds.t9k.job import JobContext
+from podplan.kinds.t9k.launcher_job import find_launcher_and_workers
 from podplan.kinds.t9k.pods import find_training_index
 
 
@@ -19,33 +19,17 @@ def uses_replica_dialect(job: JobContext) -> bool:
 
 def parse_settings(job: JobContext) -> ColossalAISettings:
     """Return the settings of a job in this dialect; of several entries of one type, the first applies."""
-    roles = parse_replica_types(job)
-    launcher = next(
-        (role for role in roles if role.name == "launcher"), _build_missing_type(job, "launcher", 1)
-    )
-    workers = next((role for role in roles if role.name == "worker"), _build_missing_type(job, "worker", 0))
+    launcher, workers = find_launcher_and_workers(job)
     containers = launcher.template.get("spec", "containers")
     training_index = find_training_index(job, launcher, kind_behaviors.COLOSSALAI_LAUNCHER_CONTAINER)
     config = job.spec.get("torchConfig")
     return ColossalAISettings(
         workers=workers,
-        launcher=launcher._replace(replicas=min(1, launcher.replicas)),
+        launcher=launcher,
         launcher_fields={**containers.get(training_index).fields()},
         launcher_index=training_index,
         launcher_cursor=containers.get(training_index),
         processes=config.get("procPerWorker"),
         script=config.get("script"),
         torchrun_options=config.get("extraArgs"),
-    )
-
-
-def _build_missing_type(job: JobContext, type_name: str, replicas: int) -> ReplicaType:
-    """Return a replica type that replicaSpecs does not contain."""
-    specs = job.spec.get("replicaSpecs")
-    return ReplicaType(
-        type_name,
-        specs,
-        replicas,
-        (behaviors.DEFAULT_REPLICAS, specs),
-        build_absent_cursor(specs, "template"),
     )

@@ -24,8 +24,3 @@ class ColossalAISettings(NamedTuple):
     processes: Cursor
     script: Cursor
     torchrun_options: Cursor
-
-
-def build_absent_cursor(parent: Cursor, *steps: str) -> Cursor:
-    """Return a cursor below ``parent`` that counts as missing, even if the field exists."""
-    return Cursor(parent.doc, (*parent.path, *steps), None)

@@ -8,7 +8,7 @@ from podplan.kinds.t9k.status import STATUS_BEHAVIORS
 
 STATUS_RULES = StatusRules(
     behaviors=STATUS_BEHAVIORS,
-    leader="launcher",
+    leader=("launcher",),
     outcome_behavior=termination.OUTCOME_COLOSSALAI,
     restart_policy_path=None,
     default_restart_policy=termination.RESTART_COLOSSALAI,

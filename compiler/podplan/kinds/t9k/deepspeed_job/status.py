@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from podplan.kinds.status_rules import StatusRules
+from podplan.kinds.status_rules import ANY_TYPE, StatusRules
 from podplan.kinds.t9k.behaviors import job_status, termination
 from podplan.kinds.t9k.status import BACKOFF_PATH, CLEAN_UP_PATH, STATUS_BEHAVIORS
 
 STATUS_RULES = StatusRules(
     behaviors=STATUS_BEHAVIORS,
-    leader="first",
+    leader=(ANY_TYPE,),
     outcome_behavior=termination.OUTCOME_DEEPSPEED,
     restart_policy_path=("restartPolicy",),
     default_restart_policy=termination.RESTART_POLICY,

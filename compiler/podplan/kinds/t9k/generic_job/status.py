@@ -8,7 +8,7 @@ from podplan.kinds.t9k.status import STATUS_BEHAVIORS
 
 STATUS_RULES = StatusRules(
     behaviors=STATUS_BEHAVIORS,
-    leader="",
+    leader=(),
     outcome_behavior=termination.SUCCESS_RULES,
     restart_policy_path=("restartPolicy", "policy"),
     default_restart_policy=termination.RESTART_POLICY,

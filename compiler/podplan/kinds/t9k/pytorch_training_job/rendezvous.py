@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Behavior, Cause, Cursor, Traced, attribute_to
-from podplan.core.replica_groups import CONFIGURED_BASIS
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.typing import Any
-from podplan.kinds.common.name_patterns import INDEX_TEXT, WORD_PATTERN, fill_pattern
+from podplan.kinds.common.name_patterns import INDEX_TEXT
 from podplan.kinds.t9k.elastic import ElasticBounds
 from podplan.kinds.t9k.job import JobContext, ReplicaType, trace_job_name
-from podplan.kinds.t9k.pods import find_training_container
 from podplan.kinds.t9k.pytorch_training_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.services import NAMING_BEHAVIORS, build_host_name
+from podplan.kinds.t9k.traced_patterns import TracedWords, build_patterned_variables, fill_traced_pattern
+from podplan.kinds.t9k.training_pods import TrainingBehaviors, find_first_type
 
 
 def uses_torchrun(job: JobContext) -> bool:
     return job.spec.get("torchrunConfig", "enabled").value is True
 
 
-# By placeholder: a traced value, or None if it is unknown.
-RendezvousWords = dict[str, Traced | None]
+TRAINING_BEHAVIORS = TrainingBehaviors(
+    container=kind_behaviors.PYTORCH_TRAINING_CONTAINER,
+    port=kind_behaviors.PYTORCH_MASTER_PORT,
+    port_name=kind_behaviors.PYTORCH_PORT_NAME,
+    port_by_name=kind_behaviors.PYTORCH_PORT_BY_NAME,
+    declares_port=kind_behaviors.PYTORCH_DECLARES_PORT,
+    env_order=kind_behaviors.PYTORCH_ENV_ORDER,
+    env_containers=kind_behaviors.PYTORCH_ENV_CONTAINERS,
+)
 
 
 def build_rendezvous_words(
     job: JobContext, replica_types: list[ReplicaType], port: Traced, bounds: ElasticBounds | None
-) -> RendezvousWords:
+) -> TracedWords:
     """Return the address of the rendezvous and the number of replicas, which are the same for all replicas.
 
     The host is the replica of rank 0. ``bounds`` are those of an elastic job.
     """
-    first_type = _find_first_type(replica_types)
+    first_type = find_first_type(replica_types)
     address_behavior = job.options.first_configured(kind_behaviors.PYTORCH_MASTER_ADDR, *NAMING_BEHAVIORS)
     default_backend = job.options.resolve_behavior(kind_behaviors.RDZV_BACKEND)
     replica_count = sum(role.replicas for role in replica_types)
@@ -79,7 +86,7 @@ def _build_node_range(bounds: ElasticBounds | None) -> Traced | None:
 
 
 def build_environment(
-    job: JobContext, rendezvous_words: RendezvousWords, replica_type: ReplicaType, first_rank: int
+    job: JobContext, rendezvous_words: TracedWords, replica_type: ReplicaType, first_rank: int
 ) -> list[Traced]:
     """Return the variables that the controller sets; ranks only if torchrun does not set them."""
     behavior = job.options.resolve_behavior(
@@ -91,16 +98,10 @@ def build_environment(
         | _build_type_words(replica_type)
         | {"rank": rank, "index": attribute_to(replica_type.entry, INDEX_TEXT)}
     )
-    variables = (
-        (name, _fill_traced_pattern(str(pattern), words, behavior, job.spec))
-        for name, pattern in behavior.value.items()
-    )
-    return [
-        Traced({"name": name, "value": value}, value.origin) for name, value in variables if value is not None
-    ]
+    return build_patterned_variables(behavior, words, job.spec)
 
 
-def _build_type_words(replica_type: ReplicaType) -> RendezvousWords:
+def _build_type_words(replica_type: ReplicaType) -> TracedWords:
     return {
         "type": attribute_to(
             (replica_type.entry.get("type"), kind_behaviors.TORCHRUN_ARGUMENTS), replica_type.name
@@ -108,67 +109,8 @@ def _build_type_words(replica_type: ReplicaType) -> RendezvousWords:
     }
 
 
-def _fill_traced_pattern(
-    text_pattern: str, words: RendezvousWords, behavior: Behavior, requesting_cursor: Cursor
-) -> Traced | None:
-    """Fill in the placeholders of a pattern; for a single placeholder, return its value with its origin.
-
-    Other text originates from ``requesting_cursor``, the field that requests it.
-    """
-    word_match = WORD_PATTERN.fullmatch(text_pattern)
-    if word_match and word_match[1] in words:
-        value = words[word_match[1]]
-        if value is None or behavior.basis != CONFIGURED_BASIS or _is_configured(value):
-            return value
-        return Traced(value.value, value.origin._replace(behavior=behavior))
-    text = fill_pattern(text_pattern, {word: value and value.value for word, value in words.items()})
-    return None if text is None else attribute_to((behavior, requesting_cursor), text)
-
-
-def resolve_rendezvous_port(job: JobContext, replica_types: list[ReplicaType]) -> Traced:
-    """Return the number of the port: the one that rank 0 declares under its name, else that of the
-    controller."""
-    port_behavior, by_name_behavior = (
-        job.options.resolve_behavior(kind_behaviors.PYTORCH_MASTER_PORT),
-        job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_BY_NAME),
-    )
-    declared_port = _find_declared_port(job, _find_first_type(replica_types)) if replica_types else None
-    if declared_port is None:
-        return attribute_to((port_behavior, job.spec), port_behavior.value)
-    if by_name_behavior.value:
-        return attribute_to((declared_port, by_name_behavior), declared_port.value)
-    combined_behavior = job.options.first_configured(
-        kind_behaviors.PYTORCH_MASTER_PORT, kind_behaviors.PYTORCH_PORT_BY_NAME
-    )
-    return attribute_to((combined_behavior, job.spec), port_behavior.value)
-
-
-def _find_declared_port(job: JobContext, replica_type: ReplicaType) -> Cursor | None:
-    """Return the number that the training container declares under the name of the rendezvous port, or
-    None."""
-    name = job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_NAME).value
-    container = find_training_container(job, replica_type, kind_behaviors.PYTORCH_TRAINING_CONTAINER)
-    numbers = (
-        port.get("containerPort")
-        for port in container.get("ports").entries()
-        if port.get("name").value == name
-    )
-    return next((number for number in numbers if isinstance(number.value, int)), None)
-
-
-def build_named_port(job: JobContext, port: Traced, key: str) -> Traced:
-    """Return the port of the rendezvous as an entry of ``ports``; ``key`` is port or containerPort."""
-    name = job.options.resolve_behavior(kind_behaviors.PYTORCH_PORT_NAME)
-    return attribute_to((name, job.spec), {"name": name.value, key: port})
-
-
-def _find_first_type(replica_types: list[ReplicaType]) -> ReplicaType:
-    """Return the replica type of rank 0."""
-    return next((role for role in replica_types if role.replicas > 0), replica_types[0])
-
-
 def build_torchrun_command(
-    job: JobContext, rendezvous_words: RendezvousWords, replica_type: ReplicaType, container: Cursor
+    job: JobContext, rendezvous_words: TracedWords, replica_type: ReplicaType, container: Cursor
 ) -> Traced:
     """Build the command of the training container: torchrun and its options; the args of the container
     follow."""
@@ -180,7 +122,7 @@ def build_torchrun_command(
     words: list[Any] = []
     for option in behavior.value:
         option_words = [
-            _fill_traced_pattern(word, available_words, behavior, config) for word in option.split()
+            fill_traced_pattern(word, available_words, behavior, config) for word in option.split()
         ]
         words += [word for word in option_words if word is not None] if None not in option_words else []
     words += config.get("extraOptions").entries()
@@ -188,7 +130,3 @@ def build_torchrun_command(
         kind_behaviors.TORCHRUN, kind_behaviors.TORCHRUN_ARGUMENTS
     )
     return attribute_to((config, combined_behavior), words, overridden=(container.get("command"),))
-
-
-def _is_configured(value: Traced) -> bool:
-    return value.origin.behavior is not None and value.origin.behavior.basis == CONFIGURED_BASIS

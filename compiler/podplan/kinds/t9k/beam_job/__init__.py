@@ -1,0 +1,1 @@
+"""BeamJob: lower."""

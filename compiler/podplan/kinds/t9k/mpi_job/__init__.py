@@ -1,0 +1,1 @@
+"""MPIJob of T9k: compile, decompile and lower."""

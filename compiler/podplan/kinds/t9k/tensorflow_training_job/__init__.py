@@ -1,0 +1,1 @@
+"""TensorFlowTrainingJob: compile, decompile and lower."""

@@ -1,0 +1,21 @@
+"""The status rules of TensorFlowTrainingJob."""
+
+from __future__ import annotations
+
+from podplan.kinds.status_rules import StatusRules
+from podplan.kinds.t9k.behaviors import job_status, termination
+from podplan.kinds.t9k.status import BACKOFF_PATH, CLEAN_UP_PATH, STATUS_BEHAVIORS
+
+STATUS_RULES = StatusRules(
+    behaviors=STATUS_BEHAVIORS,
+    leader=("chief", "worker"),
+    outcome_behavior=termination.OUTCOME_TENSORFLOW,
+    restart_policy_path=("restartPolicy",),
+    default_restart_policy=termination.RESTART_POLICY_TENSORFLOW,
+    restart_limit_path=BACKOFF_PATH,
+    restart_limit=termination.BACKOFF_LIMIT_TYPED,
+    shares_restarts=True,
+    clean_up_path=CLEAN_UP_PATH,
+    clean_up=termination.CLEAN_UP_DEFAULT_ASSUMED,
+    failed_message=job_status.SAYS_FAILED,
+)

@@ -1,0 +1,1 @@
+"""XGBoostTrainingJob: compile, decompile and lower."""
