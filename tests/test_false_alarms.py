@@ -241,15 +241,17 @@ def test_the_jobs_of_a_worktree_and_of_a_submodule_are_no_duplicates(tmp_path: P
     module.mkdir(parents=True)
     git_in(module)("init", "-q", "-b", "main")
     (module / "a.yaml").write_text(JOB)
-    assert {file for _, file, _ in reported(tmp_path)} == {
+    named = (".", "trees/other", "modules/shared")  # they are searched if they are named
+    assert {file for _, file, _ in reported(tmp_path)} == {"jobs/a.yaml"}
+    assert {file for _, file, _ in reported(tmp_path, *named)} == {
         "jobs/a.yaml",
         "trees/other/jobs/a.yaml",
         "modules/shared/a.yaml",
     }
-    assert [one for one in reported(tmp_path) if one[0].startswith("NAME")] == []
+    assert [one for one in reported(tmp_path, *named) if one[0].startswith("NAME")] == []
     (tmp_path / "jobs" / "b.yaml").write_text(JOB)
     (tmp_path / "trees" / "other" / "jobs" / "c.yaml").write_text(JOB)
-    found = [one for one in reported(tmp_path) if one[0] == "NAME002"]
+    found = [one for one in reported(tmp_path, *named) if one[0] == "NAME002"]
     assert found == [("NAME002", "jobs/b.yaml", 3), ("NAME002", "trees/other/jobs/c.yaml", 3)]
 
 
@@ -268,5 +270,7 @@ def test_many_files_in_workers_say_the_same_of_repositories_in_one_another(tmp_p
         (tmp_path / f"{number:03}.yaml").write_text(JOB.replace("train", f"train-{number}"))
         shutil.copy(tmp_path / f"{number:03}.yaml", nested)
     (nested / "last.yaml").write_text(JOB.replace("train", "train-7"))
-    alone, shared = ([one for one in reported(tmp_path, "-j", jobs) if one[0] == "NAME002"] for jobs in "14")
+    alone, shared = (
+        [one for one in reported(tmp_path, "-j", jobs, ".", "nested") if one[0] == "NAME002"] for jobs in "14"
+    )
     assert alone == shared == [("NAME002", "nested/last.yaml", 3)]

@@ -260,7 +260,12 @@ def test_a_broken_profile_is_not_committed(committed: Path, offline: Mapping[str
     [
         ("jobs/base.yaml", "h100x8", "h200x8", "--> jobs/base.yaml:6:13"),
         ("cluster.yaml", "h100x8:", "a100x8:", "--> jobs/base.yaml:6:13"),
-        ("podplan.toml", "[[", '[severity]\nSEC017 = "error"\n\n[[', "error[SEC017 seccomp-profile]"),
+        (
+            "podplan.toml",
+            "[[",
+            'preset = "strict"\n\n[severity]\nSEC017 = "error"\n\n[[',
+            "error[SEC017 seccomp-profile]",
+        ),
     ],
 )
 def test_what_a_profile_depends_on_has_it_checked(
@@ -359,7 +364,7 @@ def test_a_configuration_in_a_folder(committed: Path, offline: Mapping[str, str]
     assert outcome(done)[RENDER] == "Failed"
     assert "no [[render]] in the configuration says where rendered files are; write one, name" in done.text
     toml = committed / "team" / "podplan.toml"
-    toml.write_text(TOML + '\n[severity]\nSEC017 = "error"\n')
+    toml.write_text('preset = "strict"\n' + TOML + '\n[severity]\nSEC017 = "error"\n')
     of_all = "  - id: podplan-check\n  - id: podplan-render-check.*\n"
     config.write_text(re.sub(of_all, OF_A_TEAM, config.read_text()))
     done = commit(committed, offline)

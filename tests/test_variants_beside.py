@@ -133,7 +133,7 @@ IN_CLUSTER = {
     "root refused": (
         deepspeed(),
         {"namespaces": {"nlp": {"podSecurity": "restricted"}}},
-        {"SEC014", "SEC015", "SEC017", "SEC018", "SSH013"},
+        {"SSH013"},
     ),
     "root allowed": (deepspeed(), {"namespaces": {"nlp": {"podSecurity": "baseline"}}}, set()),
     "a claim for one node": (data(), {"pvcs": {"scratch": {"accessModes": ["ReadWriteOnce"]}}}, {"VOL001"}),

@@ -147,7 +147,9 @@ def test_places_are_the_same_in_every_format(folder: Path, content: bytes) -> No
     (folder / FILE).write_bytes(content)
     wanted = json.loads(podplan("check", FILE, "--today", "2026-01-01", "--format", "json").out)
     places = [(one["line"], one["column"]) for one in wanted["findings"] if not one["suppressed"]]
-    concise = podplan("check", FILE, "--today", "2026-01-01", "--format", "concise").out.splitlines()
+    concise = podplan(
+        "check", FILE, "--today", "2026-01-01", "--format", "concise", "--show", "info"
+    ).out.splitlines()
     told = [line.split(":")[1:3] for line in concise if line.startswith(f"{FILE}:")]
     assert [(int(line), int(column)) for line, column in told] == places
     text = LINE_BREAK.split(text_of(content))

@@ -32,7 +32,7 @@ def test_every_value_of_the_schema_is_proposed_where_the_text_is_broken(project:
         editor.start()
         editor.open(JOB)
         assert completed(editor, JOB, head + "  launcher: |\n  nonsense\n") == {
-            name: name for name in ("torchrun", "python", "deepspeed", "colossalai")
+            name: name for name in ("torchrun", "python", "deepspeed", "colossalai", "mpirun")
         }
         assert completed(editor, JOB, head + "  job: Py|\n")["PyTorchTrainingJob"] == "PyTorchTrainingJob"
         assert completed(editor, JOB, head + "  shm: |\n").keys() >= {"auto", "none"}

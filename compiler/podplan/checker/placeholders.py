@@ -11,7 +11,19 @@ from podplan.workspace.templates import find_placeholders
 from podplan.yaml.positions import LINE_BREAK
 
 # $NAME in these is meant for a shell, and often a mistake.
-SHELL_FIELDS = frozenset({"command", "args", "env", "workingDir", "run"})
+SHELL_FIELDS = frozenset(
+    {
+        "command",
+        "args",
+        "env",
+        "workingDir",
+        "run",
+        "customCommand",
+        "otherArgs",
+        "torchrunConfig",
+        "torchConfig",
+    }
+)
 
 
 def is_about_placeholder(finding: Finding, doc: TracedDocument) -> bool:

@@ -78,7 +78,7 @@ def _adapt_profile(text: str, kind: GroupVersionKind) -> str:
     from podplan.kinds.registry import load_spec, name_of
 
     spec = load_spec(kind)
-    changes = dict.fromkeys({"launcher", "processes"} - spec.profile_fields, "")
+    changes = dict.fromkeys({"launcher", "processes", "deadline"} - spec.profile_fields, "")
     changes |= {"job": name_of(kind), **spec.starter_fields}
     lines = []
     for line in text.splitlines(keepends=True):

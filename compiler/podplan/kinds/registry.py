@@ -46,7 +46,8 @@ class Family(NamedTuple):
     ``change_rules_module`` has the change rules of the kinds in ``not_lowered``. ``operator_versions`` are
     those of the operator that a configuration may state, the default first. The kinds of a family that
     ``is_common`` are in most repositories, whatever these are about: only documents that clearly are of such
-    a kind count as jobs. ``not_compiled`` are the kinds that no profile compiles to.
+    a kind count as jobs. ``not_compiled`` are the kinds that no profile compiles to,
+    ``referred`` those that CRs of other kinds refer to.
     """
 
     group: str
@@ -61,6 +62,7 @@ class Family(NamedTuple):
     operator_versions: tuple[str, ...] = ()
     is_common: bool = False
     not_compiled: tuple[str, ...] = ()
+    referred: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
@@ -158,6 +160,7 @@ TRAINER = Family(
     behavior_modules=("podplan.kinds.trainer.behaviors",),
     operator_versions=("2.3", "2.2", "2.1"),
     not_compiled=("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"),
+    referred=("TrainingRuntime", "ClusterTrainingRuntime"),
 )
 FAMILIES = (
     T9K,  # a family a line
@@ -172,6 +175,7 @@ PACKAGES: dict[GroupVersionKind, str] = {
     for family in FAMILIES
     for kind, package in family.packages.items()
 }
+REFERRED_KINDS = tuple(kind for family in FAMILIES for kind in family.referred)
 DECLARED_PACKAGE = "podplan.kinds.declared"  # the package of all kinds that a WorkloadMapping declares
 _JOB_KINDS = [kind for family in FAMILIES for kind in family.job_kinds]
 # The kinds that podplan lowers, by the name that users write: the bare kind if only one family has it.

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 # Cached referenced files: base profiles serve many profiles, the source of a rendered CR serves one.
 MAX_CACHED_SOURCES = 1_000
-# The kinds with referring_kinds: files without them need not be parsed to find referrers.
-_REFERRED_KINDS = ("TrainingRuntime", "ClusterTrainingRuntime")
 INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
 
 
@@ -351,10 +349,11 @@ class Loader:
         """Return the files below the root with CRs that refer to documents of a file, or whose kind it
         declares."""
         from podplan.kinds.declared.mapping import find_referring_kinds
+        from podplan.kinds.registry import REFERRED_KINDS
 
         root, index = self._find_root(file), self._get_index(file)
         specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
-        is_referred = bool(specs) or any(file in index.find_files(kind) for kind in _REFERRED_KINDS)
+        is_referred = bool(specs) or any(file in index.find_files(kind) for kind in REFERRED_KINDS)
         documents = self._load_documents(root, file) if is_referred else []
         names = (*find_referring_kinds(documents, specs), *_list_referring_kinds(documents))
         referrers = (

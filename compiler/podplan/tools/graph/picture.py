@@ -24,6 +24,9 @@ from podplan.tools.graph.pods import (
     shorten_image,
 )
 
+# What a job starts that another controller turns into Pods.
+_OTHER_JOB_KINDS = ("FlinkCluster",)
+
 
 def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str = "") -> Graph:
     """Build the graph of a CR with the replica groups ``groups``; ``variant`` is the environment and matrix
@@ -254,7 +257,9 @@ def _build_sides(
 ) -> tuple[tuple[SideBox, ...], tuple[Link, ...]]:
     """Return the boxes beside the cards, with the cards that they belong to."""
     created_objects = [
-        (kind, format_object_names(group)) for kind in CONFIGURATION_KINDS for group in by_kind.get(kind, [])
+        (kind, format_object_names(group))
+        for kind in (*CONFIGURATION_KINDS, *_OTHER_JOB_KINDS)
+        for group in by_kind.get(kind, [])
     ]
     titles_by_use: dict[tuple[str, str], dict[str, list[str]]] = {key: {} for key in created_objects}
     links: dict[tuple[str, tuple[str, str]], None] = {}
