@@ -75,7 +75,7 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
-CHECKOUT_TESTS := test_architecture_docs.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py
+CHECKOUT_TESTS := test_architecture_docs.py test_toy_kind.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py
 
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)

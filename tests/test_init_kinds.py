@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import podplan as podplan_package
 from podplan.kinds.registry import COMPILED_KINDS
 from tests.command import podplan
 
-STARTER = Path(__file__).parents[1] / "compiler" / "podplan" / "starter" / "job.yaml"
+STARTER = Path(podplan_package.__file__).parent / "starter" / "job.yaml"
 
 
 @pytest.mark.parametrize("kind", COMPILED_KINDS)
