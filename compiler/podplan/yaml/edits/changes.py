@@ -116,6 +116,9 @@ def _replace_value(document: Document, path: Path, value: Any) -> Edit:
     if isinstance(current, dict | list) and current:
         raise FixRefused("a whole block would have to be written anew")
     span = document.span(path)
+    key = document.key_span(path) if path and isinstance(path[-1], str) else None
+    if key is not None and span.start < span.end and span.line > key.end_line and span.column <= key.column:
+        raise FixRefused("it is a block that is no deeper than its key")  # only "|" and ">" may be there
     return _edit_span(document, span, _value_separator(document, path) + format_inline(value))
 
 
