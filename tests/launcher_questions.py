@@ -71,11 +71,15 @@ def in_bash(text: str) -> tuple[str, ...]:
 
 
 def written(text: str) -> dict[str, Lowered]:
-    """Return the objects that podplan lower printed, by namespace, in which names must be unique."""
+    """Return the objects that podplan lower printed, by namespace, in which names must be unique.
+
+    A Job lets the API server name its Pods; here they are counted.
+    """
     found: dict[str, Lowered] = defaultdict(Lowered)
-    for data in yaml.load_all(text, yaml.CSafeLoader):
-        namespace = data["metadata"].get("namespace", "")
-        key = (data["kind"], data["metadata"]["name"])
+    for number, data in enumerate(yaml.load_all(text, yaml.CSafeLoader)):
+        metadata = data["metadata"]
+        namespace = metadata.get("namespace", "")
+        key = (data["kind"], metadata.get("name") or f"{metadata['generateName']}{number}")
         assert key not in found[namespace]
         found[namespace][key] = data
     return found

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from podplan.core.errors import UsageError
 from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import lower_cr
-from podplan.kinds.t9k.spec import OWNER_LABEL
 from podplan.report import status as reports
 from podplan.schema import validate_cr
 from podplan.tools.status.observed_job import build_observed_job
@@ -256,7 +255,12 @@ def test_whatever_is_told_is_understood_or_told_of_at_its_place(content: bytes) 
         assert (
             len(
                 apply_declared_states(
-                    "bert", groups, expected(cr), parse_yaml(content, "pods.yaml"), (), OWNER_LABEL
+                    "bert",
+                    groups,
+                    expected(cr),
+                    parse_yaml(content, "pods.yaml"),
+                    (),
+                    "tensorstack.dev/owner-name",
                 )
             )
             == 5

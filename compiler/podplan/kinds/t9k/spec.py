@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from podplan.core.provenance import Cursor, Path
 from podplan.core.replica_groups import LoweringOptions
-from podplan.core.typing import TYPE_CHECKING
+from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.kinds.spec import KindSpec
+from podplan.kinds.t9k import behaviors
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
     from podplan.kinds.job_names import JobNames
+    from podplan.kinds.status_rules import StatusRules
 
-OWNER_LABEL = "tensorstack.dev/owner-name"
-POD_GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
-QUEUE_PATH: Path = ("spec", "scheduler", "t9kScheduler", "queue")
-PRIORITY_PATH: Path = ("spec", "scheduler", "t9kScheduler", "priority")
-RUN_POLICY_PATH: Path = ("spec", "runPolicy")
-RUN_MODE_PATH: Path = ("spec", "runMode")
-ELASTIC_PATH: Path = ("spec", "elastic")
+_SCHEDULER_PATH: Path = ("spec", "scheduler", "t9kScheduler")
+
+
+def build_spec(package: str, plural: str, **answers: Any) -> KindSpec:
+    """Build the spec of a kind from what is its own: ``package`` is the name of its package, whose module
+    ``status`` has its status rules."""
+
+    def load_status_rules() -> StatusRules:
+        rules: StatusRules = import_module(f"{package}.status").STATUS_RULES
+        return rules
+
+    shared: dict[str, Any] = {
+        "queue_path": (*_SCHEDULER_PATH, "queue"),
+        "priority_path": (*_SCHEDULER_PATH, "priority"),
+        "run_policy_path": ("spec", "runPolicy"),
+        "run_mode_path": ("spec", "runMode"),
+        "owner_label": "tensorstack.dev/owner-name",
+        "pod_group_label": "scheduler.tensorstack.dev/group-name",
+        "pod_group_api_version": str(behaviors.POD_GROUP_API.value),
+        "load_job_names": load_job_names,
+        "load_status_rules": load_status_rules,
+        "load_change_rules": load_change_rules,
+    }
+    return KindSpec(plural=plural, **(shared | answers))
 
 
 def load_job_names(cr: Cursor, options: LoweringOptions) -> JobNames:

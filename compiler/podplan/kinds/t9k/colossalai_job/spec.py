@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.findings import Diagnostic
-from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesField, RequiredReplicaType
+from podplan.core.typing import Any
+from podplan.kinds.spec import CleanUp, ProposedOptions, ReplicaTypesField, RequiredReplicaType
 from podplan.kinds.t9k import behaviors
-from podplan.kinds.t9k import spec as family
 from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
+from podplan.kinds.t9k.spec import build_spec
 from podplan.kinds.t9k.traits import COMMON_TRAITS
-
-if TYPE_CHECKING:
-    from podplan.kinds.status_rules import StatusRules
-
-
-def _load_status_rules() -> StatusRules:
-    from podplan.kinds.t9k.colossalai_job.status import STATUS_RULES
-
-    return STATUS_RULES
 
 
 def _validate_cr(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
@@ -29,8 +20,9 @@ def _validate_cr(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
 
 
 # Source of the dialects: docs/evidence/t9k-colossalaijob.md
-SPEC = KindSpec(
-    plural="colossalaijobs",
+SPEC = build_spec(
+    __package__ or "",
+    "colossalaijobs",
     option_prefix="colossalai",
     dialects={"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
     training_container=kind_behaviors.COLOSSALAI_TRAINING_CONTAINER,
@@ -39,18 +31,10 @@ SPEC = KindSpec(
         ReplicaTypesField(("spec", "launcher"), "entry"),
         ReplicaTypesField(("spec", "worker"), "entry"),
     ),
-    queue_path=family.QUEUE_PATH,
-    priority_path=family.PRIORITY_PATH,
-    run_policy_path=family.RUN_POLICY_PATH,
-    run_mode_path=family.RUN_MODE_PATH,
     validate_cr=_validate_cr,
     superseded_dialect="launcher",
     profile_fields=frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai")),
     role_fields=frozenset(("restart", "retries")),
-    owner_label=family.OWNER_LABEL,
-    pod_group_label=family.POD_GROUP_LABEL,
-    pod_group_api_version=str(behaviors.POD_GROUP_API.value),
-    load_job_names=family.load_job_names,
     proposed_options=ProposedOptions(
         training_containers=("colossalai.training-container", "colossalai.launcher-container"),
         launch_arguments="colossalai.run",
@@ -62,8 +46,6 @@ SPEC = KindSpec(
         hostfile_line="colossalai.hostfile-line",
     ),
     starter_fields={"launcher": "colossalai", "cleanUp": "Workers"},
-    load_status_rules=_load_status_rules,
-    load_change_rules=family.load_change_rules,
     traits=COMMON_TRAITS
     | {
         "colossalai-by-controller",
