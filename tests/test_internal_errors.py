@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.checker import files, pool
+from podplan.checker import files, jobs, pool
 from tests.command import BAD_JOB, JOB, podplan
 
 RESULT = "job-b.yaml:2 RUN001"
@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "job-a.yaml").write_text(BAD_JOB)
     (tmp_path / "job-b.yaml").write_text(f"---\n{FAULTY}---\n{BAD_JOB}")
     (tmp_path / "job-c.yaml").write_text(BAD_JOB)
-    check_plans = files.check_plans
+    check_plans = jobs.check_plans
 
     def fail(plans, run, job_source, is_only):  # type: ignore[no-untyped-def]
         plans = list(plans)

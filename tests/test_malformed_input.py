@@ -20,7 +20,24 @@ from tests.rows import each_row
 from tests.thoroughness import examples
 
 ROOT = Path(__file__).parents[1]
-VALUES = (None, "x", "", 5, -1, 0, 0.5, True, 2**31, [None], [[]], {}, [], ["x"], {"a": None}, {"a": 5})
+VALUES: tuple[Any, ...] = (
+    None,
+    "x",
+    "",
+    5,
+    -1,
+    0,
+    0.5,
+    True,
+    2**31,
+    [None],
+    [[]],
+    {},
+    [],
+    ["x"],
+    {"a": None},
+    {"a": 5},
+)
 COMMANDS = ("check --no-cache --preset audit --preview --format json", "lower --fold", "graph", "status")
 MAX_BASE_SIZE = 8_000
 Document = dict[str, Any]
