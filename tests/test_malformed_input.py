@@ -75,6 +75,66 @@ kind: TrainJob
 metadata: {name: tj, namespace: ml}
 spec: {runtimeRef: {name: rt}, trainer: {}}
 """
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: count, namespace: ml, labels: {a: b}}
+spec:
+  completionMode: Indexed
+  completions: 3
+  parallelism: 3
+  backoffLimitPerIndex: 1
+  maxFailedIndexes: 1
+  podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {containerName: c, operator: In, values: [1]}}]}
+  successPolicy: {rules: [{succeededIndexes: "0-1", succeededCount: 1}]}
+  template:
+    metadata: {labels: {a: b}, annotations: {c: d}}
+    spec:
+      restartPolicy: Never
+      nodeSelector: {gpu: a}
+      initContainers: [{name: i, image: "i:1", restartPolicy: Always}]
+      containers:
+      - name: c
+        image: "i:1"
+        command: [torchrun, --nproc_per_node=2, t.py]
+        env: [{name: A, value: b}, {name: B, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+        resources: {limits: {cpu: 1, nvidia.com/gpu: 2}}
+        volumeMounts: [{name: v, mountPath: /v}]
+      volumes: [{name: v, emptyDir: {}}]
+"""
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: js, namespace: ml}
+spec:
+  network: {enableDNSHostnames: true, subdomain: sub}
+  successPolicy: {operator: All, targetReplicatedJobs: [w]}
+  failurePolicy: {maxRestarts: 3, rules: [{name: r, action: FailJobSet, targetReplicatedJobs: [w]}]}
+  coordinator: {replicatedJob: d, jobIndex: 0, podIndex: 0}
+  volumeClaimPolicies:
+  - templates:
+    - metadata: {name: data}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+  replicatedJobs:
+  - name: d
+    groupName: g
+    template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "i:1"}]}}}}
+  - name: w
+    replicas: 2
+    dependsOn: [{name: d, status: Ready}]
+    template:
+      metadata: {labels: {a: b}}
+      spec:
+        parallelism: 2
+        completions: 2
+        template:
+          spec:
+            containers:
+            - name: c
+              image: "i:1"
+              env: [{name: A, value: b}]
+              volumeMounts: [{name: data, mountPath: /d}]
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -143,8 +203,8 @@ def test_an_empty_initializer_is_lowered() -> None:
 
 
 def read_bases() -> Iterator[str]:
-    """The CRs of the fixtures of each kind, and a TrainJob with its runtime."""
-    yield TRAIN_JOB + RUNTIME
+    """The CRs of the fixtures of each kind, and those that have no such fixture."""
+    yield from (JOB, JOB_SET, TRAIN_JOB + RUNTIME)
     for path in sorted((ROOT / "fixtures").glob("*/*/cr.yaml")):
         text = path.read_text()
         if len(text) < MAX_BASE_SIZE:
@@ -202,3 +262,18 @@ def test_no_value_at_any_path_is_an_internal_error(seed: int) -> None:
         if not documents:
             return
     run_all(yaml.safe_dump_all(documents, sort_keys=False))
+
+
+def test_a_syntax_error_is_a_finding_in_a_file_of_each_kind() -> None:
+    for number, documents in enumerate(load_bases()):
+        Path(f"{number:03}.yaml").write_text(yaml.safe_dump_all(documents) + "---\nx: [\n")
+        Path(f"{number:03}-head.yaml").write_text(f"{yaml.safe_dump(documents[0])}x: [\n")
+    findings = json.loads(podplan("check", "--no-cache", "--format", "json", ".").out)["findings"]
+    broken = {one["file"] for one in findings if one["rule"] == "YAML001"}
+    assert {file.name for file in Path().glob("*.yaml")} - broken == set()
+
+
+@each_row("text", ["kind: CronJob", "kind: Jobs", "x: 'kind: Job'", "kind: Deployment"])
+def test_a_syntax_error_in_a_file_of_other_kinds_is_no_finding(text: str) -> None:
+    Path("other.yaml").write_text(f"apiVersion: batch/v1\n{text}\nx: [\n")
+    assert podplan("check", "--no-cache", ".").code == 0
