@@ -40,6 +40,8 @@ SCHEMA_KINDS = {
 }
 # Rules whose findings prevent a CR of a declared kind from being lowered.
 _BLOCKING_RULES = (MISMATCH_RULE, "SCHEMA002", "SCHEMA003", "SCHEMA005")
+# Rules about fields of a Pod template that do not fit each other.
+_CONFLICT_RULES = ("SCHEMA003", "SCHEMA009")
 
 
 class PipelineSettings(NamedTuple):
@@ -210,13 +212,9 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         diagnostics = (*diagnostics, *(one.in_document("cr", cr) for one in mismatches))
         if any(one.rule == "CR900" for one in mismatches):
             return plan._replace(diagnostics=diagnostics, references=resolved)
-    groups = tuple(
-        lower_cr(
-            prune_unknown_fields(cr, validation.diagnostics),
-            build_references(resolved),
-            settings.lowering_options,
-        )
-    )
+    pruned = prune_unknown_fields(cr, validation.diagnostics)
+    groups = tuple(lower_cr(pruned, build_references(resolved), settings.lowering_options))
+    diagnostics = _without_overridden(diagnostics, groups, pruned)
     pruned_parents = {
         problem.path[:-1] for problem in validation.diagnostics if problem.rule in UNKNOWN_FIELD_RULES
     }
@@ -231,6 +229,30 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         diagnostics=(*diagnostics, *lowered_diagnostics),
         is_lowered=True,
         references=resolved,
+    )
+
+
+def _without_overridden(
+    diagnostics: tuple[Diagnostic, ...], groups: Iterable[ReplicaGroup], cr: TracedDocument
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics without conflicts with fields that the controller overwrites in the Pods.
+
+    What the controller writes there is validated in the lowered Pods.
+    """
+    conflicts = [one for one in diagnostics if one.rule in _CONFLICT_RULES and one.related]
+    if not conflicts:
+        return diagnostics
+    overridden = {
+        place.path
+        for group in groups
+        for origin in group.doc.origins.values()
+        for place in origin.overridden
+        if place.doc is cr
+    }
+    return tuple(
+        one
+        for one in diagnostics
+        if one not in conflicts or overridden.isdisjoint(path for path, _ in one.related)
     )
 
 
