@@ -303,6 +303,12 @@ def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
     return load_spec(kind) if kind is not None else None
 
 
+def is_job(plan: JobPlan) -> bool:
+    """Whether the CR of a plan is a job, and no document that jobs refer to, such as a runtime."""
+    spec = plan.item.declared_kind or (_find_kind_spec(plan.cr) if plan.cr is not None else None)
+    return spec is None or spec.is_job
+
+
 def _resolve_references(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader, settings: PipelineSettings
 ) -> tuple[tuple[ResolvedReference, ...], tuple[Diagnostic, ...]]:

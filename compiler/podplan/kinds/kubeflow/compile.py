@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any, NamedTuple
@@ -246,16 +247,14 @@ def _reject_start_modes(spec: Cursor) -> list[Diagnostic]:
     kind = spec.get("job").value
     places = [one.get(field) for one in (spec, *spec.get("roles").entries()) for field in ("debug", "resume")]
     diagnostics = [
-        Diagnostic("PROF020", f"a {kind} has no use for {place.path[-1]}", place.path, on_key=True)
+        Diagnostic("PROF020", f"{add_article(kind)} has no use for {place.path[-1]}", place.path, on_key=True)
         for place in places
         if place.exists
     ]
     if spec.get("mode").value == "debug":
-        message = f"mode of a {kind} is immediate or pause, not debug"
+        message = f"mode of {add_article(kind)} is immediate or pause, not debug"
         diagnostics.append(Diagnostic("PROF024", message, spec.get("mode").path))
     if spec.get("schedule", "priority").exists:
-        message = (
-            f"a {kind} has no number for a priority; name a PriorityClass in pod (spec.priorityClassName)"
-        )
+        message = f"{add_article(kind)} has no number for a priority; name a PriorityClass in pod (spec.priorityClassName)"
         diagnostics.append(Diagnostic("PROF020", message, spec.get("schedule", "priority").path))
     return diagnostics
