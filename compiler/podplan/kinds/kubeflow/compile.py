@@ -255,6 +255,7 @@ def _reject_start_modes(spec: Cursor) -> list[Diagnostic]:
         message = f"mode of {add_article(kind)} is immediate or pause, not debug"
         diagnostics.append(Diagnostic("PROF024", message, spec.get("mode").path))
     if spec.get("schedule", "priority").exists:
-        message = f"{add_article(kind)} has no number for a priority; name a PriorityClass in pod (spec.priorityClassName)"
+        described = f"{add_article(kind)} has no number for a priority"
+        message = f"{described}; name a PriorityClass in pod (spec.priorityClassName)"
         diagnostics.append(Diagnostic("PROF020", message, spec.get("schedule", "priority").path))
     return diagnostics
