@@ -265,7 +265,7 @@ def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
         run.not_checked[_describe_missing_lowering(plan)] += 1
         run.unlowered_files.add(plan.item.doc.name)
         return None
-    return build_lowered_job(plan, run.settings, run.base_crs)
+    return build_lowered_job(plan, run.settings, run.base_crs, run.reader)
 
 
 def make_redactor_getter(

@@ -51,15 +51,17 @@ def command(path: str, dump: str, format_: str) -> int:
             raise UsageError("--from prints YAML; leave out --format")
         write_stdout(_convert_dump(dump))
         return CLEAN
-    from podplan.cluster.reading import KINDS, read_cluster
+    from podplan.cluster.reading import read_cluster
     from podplan.report import inventory as report
     from podplan.tools.inventory.facts import iter_facts
 
-    loader = Loader(exclude=resolve_run_settings([path]).exclude)
-    kinds = [*(kind for names in KINDS.values() for kind in names), INVENTORY_KIND]
-    documents = loader.find_documents(path, kinds)
+    run_settings = resolve_run_settings([path])
+    loader = Loader(exclude=run_settings.exclude)
+    documents = loader.find_cluster_documents(path, run_settings.settings.cluster_paths)
     inventories = [
-        one for one in documents if isinstance(one.data, dict) and one.data.get("kind") == INVENTORY_KIND
+        one
+        for one in loader.find_documents(path, [INVENTORY_KIND])
+        if isinstance(one.data, dict) and one.data.get("kind") == INVENTORY_KIND
     ]
     facts = list(iter_facts(read_cluster(documents), inventories))
     write_stdout((report.render_text if format_ == "text" else report.render_json)(facts))

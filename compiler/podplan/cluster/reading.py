@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from podplan.cluster.amounts import parse_quantities, round_amounts, round_up
+from podplan.cluster.kinds import CONFIGURATION_GROUP, KINDS, KUEUE_GROUP
 from podplan.cluster.model import (
-    KUEUE_GROUP,
     Cluster,
     ClusterQueue,
     Cohort,
@@ -14,6 +14,8 @@ from podplan.cluster.model import (
     KueueConfiguration,
     LimitRange,
     LocalQueue,
+    Namespace,
+    NamespaceQuota,
     Node,
     ResourceFlavor,
     ResourceGroup,
@@ -27,28 +29,9 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.kubernetes.quantities import parse_quantity
 from podplan.yaml import parse_yaml
 
-CONFIGURATION_GROUP = "config.kueue.x-k8s.io"
 _V1BETA1 = f"{KUEUE_GROUP}/v1beta1"
 # Checks of these controllers, which are part of Kueue, need parameters to become active.
 _CONTROLLERS_WITH_PARAMETERS = ("multikueue", "provisioning-request")
-
-# The kinds that describe a cluster, by API group.
-KINDS: dict[str, tuple[str, ...]] = {
-    KUEUE_GROUP: (
-        "ClusterQueue",
-        "LocalQueue",
-        "Cohort",
-        "ResourceFlavor",
-        "Topology",
-        "AdmissionCheck",
-        "WorkloadPriorityClass",
-        "Workload",
-    ),
-    CONFIGURATION_GROUP: ("Configuration",),
-    "": ("Namespace", "LimitRange", "Node", "ConfigMap"),
-    "scheduling.k8s.io": ("PriorityClass",),
-    "node.k8s.io": ("RuntimeClass",),
-}
 
 
 def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
@@ -58,6 +41,7 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
     refused: dict[tuple[str, str], str] = {}
     ambiguous: dict[tuple[str, str, str], str] = {}
     limit_ranges: dict[str, list[LimitRange]] = {}
+    namespace_quotas: dict[str, list[NamespaceQuota]] = {}
     for document in documents:
         data = document.data
         if not isinstance(data, dict):
@@ -82,6 +66,8 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
                 refused.setdefault((kind, name), refusal.message)
             if kind == "LimitRange":
                 limit_ranges.setdefault(namespace, []).extend(_iter_limits(place))
+            elif kind == "ResourceQuota":
+                namespace_quotas.setdefault(namespace, []).append(_read_namespace_quota(name, place))
 
     def read(group: str, kind: str, build: Callable[[str, Cursor], Any]) -> dict[str, Any]:
         named = by_kind.get((group, kind), {})
@@ -112,10 +98,9 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
         admission_checks=read(KUEUE_GROUP, "AdmissionCheck", _read_check),
         workload_priorities=read(KUEUE_GROUP, "WorkloadPriorityClass", lambda _, place: place),
         priorities=read("scheduling.k8s.io", "PriorityClass", lambda _, place: place),
-        namespaces=read(
-            "", "Namespace", lambda _, place: _read_labels(place.get("metadata", "labels").value)
-        ),
+        namespaces=read("", "Namespace", _read_namespace),
         limit_ranges=limit_ranges,
+        namespace_quotas=namespace_quotas,
         overheads=read(
             "node.k8s.io",
             "RuntimeClass",
@@ -253,6 +238,16 @@ def _read_node(name: str, place: Cursor) -> Node:
         round_amounts(parse_quantities(place.get("status", "allocatable").value)),
         is_ready and place.get("spec", "unschedulable").value is not True,
     )
+
+
+def _read_namespace(name: str, place: Cursor) -> Namespace:
+    return Namespace(name, place, _read_labels(place.get("metadata", "labels").value))
+
+
+def _read_namespace_quota(name: str, place: Cursor) -> NamespaceQuota:
+    spec = place.get("spec")
+    is_scoped = bool(spec.get("scopes").value or spec.get("scopeSelector").value)
+    return NamespaceQuota(name, place, parse_quantities(spec.get("hard").value), is_scoped)
 
 
 def _iter_limits(place: Cursor) -> Iterator[LimitRange]:
