@@ -9,11 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.plan import plan_paths
+from podplan.kubernetes import DEFAULT_VERSION
 from podplan.report import plan_json, plan_markdown, plan_svg, plan_text
+from podplan.schema.catalog import build_schema
+from podplan.tools.plan.comparison import compare_plans
 from podplan.tools.plan.model import Plan
 from tests.command import podplan
 from tests.git import commit, git_in
@@ -78,6 +82,17 @@ def test_golden(
     for suffix, module in formats.items():
         golden = KUEUE / f"demo.{suffix}"
         file_regression.check(module.render(plan), fullpath=golden, encoding="utf-8", newline="")
+
+
+def test_the_json_has_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = jsonschema.Draft202012Validator(build_schema("Plan", DEFAULT_VERSION))
+    schema.validate(json.loads((KUEUE / "demo.json").read_text()))
+    plan = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB)
+    changed = plan_json.build_document(compare_plans(Plan((), ()), plan, "main"))
+    schema.validate(changed)
+    assert changed["jobs"][0]["change"] == "added"
+    changed["jobs"][0]["verdict"] = "accepted"
+    assert not schema.is_valid(changed)
 
 
 def test_without_queues_in_git_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

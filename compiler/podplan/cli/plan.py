@@ -55,7 +55,7 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
 
     result, code = plan_paths(paths, **flags)
     if base:
-        result = _compare_with_base(result, paths, base, flags)
+        result = compare_with_base(result, paths, base, flags)
     if not result.jobs and not result.removed:
         print_message("no JobProfile and no training job here, so nothing to plan")
         return code or NO_INPUT
@@ -64,7 +64,7 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
     return FINDINGS if exit_code and waits else CLEAN
 
 
-def _compare_with_base(plan: Plan, paths: Sequence[str], base: str, flags: Mapping[str, Any]) -> Plan:
+def compare_with_base(plan: Plan, paths: Sequence[str], base: str, flags: Mapping[str, Any]) -> Plan:
     """Compare a plan with that of the merge base of HEAD and a revision.
 
     Raises UsageError: if there is no such revision.

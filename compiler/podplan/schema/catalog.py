@@ -25,6 +25,7 @@ _OWN_FILES = (
     "ExampleBases",
     "Findings",
     "Diff",
+    "Plan",
 )
 
 
