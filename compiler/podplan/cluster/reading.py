@@ -37,7 +37,7 @@ _CONTROLLERS_WITH_PARAMETERS = ("multikueue", "provisioning-request")
 def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
     """Build the cluster that documents describe."""
     by_kind: dict[tuple[str, str], dict[tuple[str, str], Cursor]] = {}
-    configuration: KueueConfiguration | None = None
+    configurations: list[tuple[Cursor, Any]] = []
     refused: dict[tuple[str, str], str] = {}
     ambiguous: dict[tuple[str, str, str], str] = {}
     limit_ranges: dict[str, list[LimitRange]] = {}
@@ -53,10 +53,9 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
             continue
         name, namespace = get_text(metadata, "name"), get_text(metadata, "namespace")
         if kind == "Configuration":
-            configuration = configuration or read_configuration(place, data)
+            configurations.append((place, data))
         elif kind == "ConfigMap":
-            for written, text in _iter_configurations(place):
-                configuration = configuration or read_configuration(written, text)
+            configurations += _iter_configurations(place)
         else:
             first = by_kind.setdefault((group, kind), {}).setdefault((namespace, name), place)
             if first.value != data:
@@ -108,10 +107,17 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
         ),
         nodes=tuple(read("", "Node", _read_node).values()),
         workloads=by_kind.get((KUEUE_GROUP, "Workload"), {}),
-        configuration=configuration or KueueConfiguration(),
+        configuration=_choose_configuration(configurations),
         refused=refused,
         ambiguous=ambiguous,
     )
+
+
+def _choose_configuration(configurations: list[tuple[Cursor, Any]]) -> KueueConfiguration:
+    """Return the configuration; where several differ, none is known."""
+    if not configurations or any(data != configurations[0][1] for _, data in configurations):
+        return KueueConfiguration()
+    return read_configuration(*configurations[0])
 
 
 def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:

@@ -6,6 +6,7 @@ docs/evidence/kueue.md.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
@@ -31,6 +32,8 @@ _TOPOLOGY_REQUESTS = tuple(
 _GROUP_NAME = "kueue.x-k8s.io/podset-group-name"
 _COMMON_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 _LEADER_AND_WORKERS = 2
+# Jobs are written there for clusters of others, with other queues.
+_DEFAULT_NAMESPACE = "default"
 
 
 class _Decision(NamedTuple):
@@ -43,7 +46,9 @@ class _Decision(NamedTuple):
 def queue_name_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A job without a queue in a namespace with queues. Values: ``effect``, ``queues``."""
     decision, namespace = _decide(target.job), namespace_of(target.job)
-    if decision is None or not namespace or next(queue_name_ignored(target, {}), None) is not None:
+    if decision is None or not namespace or not _is_one_cluster(decision.cluster):
+        return
+    if next(queue_name_ignored(target, {}), None) is not None:
         return
     cluster, verdict = decision.cluster, decision.verdict
     queues = sorted(name for place, name in cluster.local_queues if place == namespace)
@@ -88,20 +93,18 @@ def unknown_local_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
     if decision is None or label is None or decision.verdict.cause != "no-local-queue":
         return
     queues, namespace = decision.cluster.local_queues, namespace_of(target.job)
-    queue = str(decision.verdict.queue)
+    queue, is_whole = str(decision.verdict.queue), _is_one_cluster(decision.cluster)
     here = [name for place, name in queues if place == namespace]
     elsewhere = sorted(place for place, name in queues if name == queue)
-    if namespace and elsewhere:
+    meant = suggest_phrase(queue, here)
+    if not namespace or not (is_whole or meant):
+        return
+    if elsewhere:
         why = f'is in the namespace {format_list(elsewhere)}, not in "{namespace}"'
         place = queues[elsewhere[0], queue].place
-    elif namespace and here:
-        why = (
-            suggest_phrase(queue, here).removeprefix("; ") or f"the namespace has {format_list(sorted(here))}"
-        )
-        why, place = f'is not in the namespace "{namespace}"; {why}', queues[namespace, here[0]].place
-    elif not namespace and suggest_phrase(queue, [name for _, name in queues]):
-        why = f"is not in git{suggest_phrase(queue, [name for _, name in queues])}"
-        place = next(iter(queues.values())).place
+    elif meant or (here and namespace != _DEFAULT_NAMESPACE):
+        hint = meant or f", which has {format_list(sorted(here))}"
+        why, place = f'is not in the namespace "{namespace}"{hint}', queues[namespace, here[0]].place
     else:
         return
     yield Violation(label, {"queue": queue, "why": why}, related=[_relate(place, "a LocalQueue")])
@@ -295,6 +298,14 @@ def _keeps(cluster: Cluster, kind: str) -> bool:
             "AdmissionCheck": cluster.admission_checks,
         }[kind]
     )
+
+
+def _is_one_cluster(cluster: Cluster) -> bool:
+    """Whether git seems to describe one cluster: its ClusterQueues are in one folder.
+
+    Where each of several folders has some, as in collections of examples, a job may be for any of them.
+    """
+    return len({posixpath.dirname(one.place.doc.name) for one in cluster.cluster_queues.values()}) == 1
 
 
 def _has_whole_cohort(queue: ClusterQueue, cluster: Cluster) -> bool:
