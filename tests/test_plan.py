@@ -201,3 +201,39 @@ def test_a_check_of_jobs_does_not_load_it(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_objects_of_the_cluster_are_where_the_configuration_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    for folder, quota in {"east": "nominalQuota: 10", "west": "nominalQuota: 4"}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "queues.yaml").write_text(QUEUES.replace("nominalQuota: 10", quota))
+    (tmp_path / "job.yaml").write_text(JOB)
+    monkeypatch.chdir(tmp_path)
+    verdicts = {"": "unknown", "east": "admitted", "west": "pending"}
+    for folder, verdict in verdicts.items():
+        objects = f'[inventory]\nobjects = ["{folder}"]\n' if folder else ""
+        (tmp_path / "podplan.toml").write_text(objects)
+        [job] = plan_paths((".",))[0].jobs
+        assert (folder, job.verdict) == (folder, verdict)
+        assert podplan("check", "--no-cache", "--select", "SCHED08", ".").code == (folder == "west")
+        shown = podplan("inventory", ".").out
+        assert ("west/queues.yaml" in shown) == (folder != "east")
+
+
+def test_facts_and_contradictions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    shutil.copytree(KUEUE / "facts", tmp_path, dirs_exist_ok=True)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    facts = podplan("inventory", "--format", "text", ".").out
+    assert "hunter2" not in facts
+    findings = podplan(
+        "check", "-v", "--isolated", "--no-cache", "--preset", "default", "--format", "concise", "."
+    ).out
+    text = f"{facts}\n{findings}"
+    golden = KUEUE / "facts.txt"
+    file_regression.check(text, fullpath=golden, encoding="utf-8", newline="")

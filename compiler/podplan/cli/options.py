@@ -191,6 +191,7 @@ def resolve_run_settings(
         ),
         inventory_path=settings_by_key["inventory"].value,
         runtime_folders=settings_by_key["runtimes"].value.get("paths", ()),
+        cluster_paths=settings_by_key["inventory-objects"].value,
         gitops_tool=settings_by_key["gitops"].value.get("tool", "none"),
         lint_config=lint_config,
     )

@@ -160,7 +160,9 @@ class Cluster(NamedTuple):
     cohorts: Mapping[str, Cohort] = {}
     flavors: Mapping[str, ResourceFlavor] = {}
     topologies: Mapping[str, tuple[str, ...]] = {}
+    topology_places: Mapping[str, Cursor] = {}
     admission_checks: Mapping[str, bool | None] = {}
+    check_places: Mapping[str, Cursor] = {}
     workload_priorities: Mapping[str, Cursor] = {}
     priorities: Mapping[str, Cursor] = {}
     namespaces: Mapping[str, Namespace] = {}

@@ -94,7 +94,9 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
                 get_text(one, "nodeLabel") for _, one in get_entries(place.get("spec").value, "levels")
             ),
         ),
+        topology_places=read(KUEUE_GROUP, "Topology", lambda _, place: place),
         admission_checks=read(KUEUE_GROUP, "AdmissionCheck", _read_check),
+        check_places=read(KUEUE_GROUP, "AdmissionCheck", lambda _, place: place),
         workload_priorities=read(KUEUE_GROUP, "WorkloadPriorityClass", lambda _, place: place),
         priorities=read("scheduling.k8s.io", "PriorityClass", lambda _, place: place),
         namespaces=read("", "Namespace", _read_namespace),

@@ -28,6 +28,8 @@ class Rule(NamedTuple):
 
 
 QUEUE_OBJECT_RULE = "SCHEMA013"
+QUOTA_KEY_RULE = "SCHEMA014"
+CONTRADICTION_RULE = "PROF030"
 MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
 LIMIT_RULE = "PROF017"  # its findings make the exit code 4
 
@@ -196,6 +198,12 @@ BUILTIN_RULES: dict[str, Rule] = {
             _ERROR,
             "Rejects objects of Kueue that the API server or the webhook of Kueue refuses.",
         ),
+        Rule(
+            QUOTA_KEY_RULE,
+            "uncounted-quota-key",
+            _WARNING,
+            "Detects keys of a ResourceQuota that count nothing: extended resources need requests.",
+        ),
         Rule("PROF001", "profile-form", _ERROR, "Rejects profiles that do not satisfy the profile schema."),
         Rule(
             "PROF002",
@@ -254,6 +262,12 @@ BUILTIN_RULES: dict[str, Rule] = {
         Rule("PROF024", "other-kinds-value", _ERROR, "Rejects values that the kind of job does not support."),
         Rule("PROF025", "no-job", _ERROR, "Requires the kind of job in a profile."),
         Rule("PROF026", "import", _WARNING, "Detects parts of an imported CR that a profile cannot express."),
+        Rule(
+            CONTRADICTION_RULE,
+            "inventory-contradiction",
+            _INFO,
+            "Detects values of a ClusterInventory that an object of the repository states differently.",
+        ),
         Rule(
             "LINT001",
             "malformed-suppression",

@@ -343,11 +343,15 @@ class Loader:
         if referenced != file:
             self.record_reference(file, referenced)
 
-    def find_documents(self, path: str, kinds: Iterable[str]) -> list[TracedDocument]:
-        """Return the documents below the root of a path, of all files that mention one of the kinds."""
-        index, root = self._get_index(path), self._find_root(path)
-        files = sorted({file for kind in kinds for file in index.find_files(kind)})
-        return [document for file in files for document in self._load_documents(root, file)]
+    def find_documents(
+        self, path: str, kinds: Iterable[str], folders: tuple[str, ...] = ()
+    ) -> list[TracedDocument]:
+        """Return the documents below the root of a path, or in ``folders``, of all files that mention one of
+        the kinds, without templates and patches."""
+        index, root = self._get_index(path, folders), self._find_root(path)
+        return self._load_whole_documents(
+            root, sorted({file for kind in kinds for file in index.find_files(kind)})
+        )
 
     def find_cluster(self, file: str, paths: tuple[str, ...] = ()) -> Cluster | None:
         """Return the cluster that objects describe, those below the root of a file or in ``paths``; None if
@@ -370,6 +374,10 @@ class Loader:
         """Return the documents of the files with objects that describe the cluster."""
         root, files = self._find_root(file), self.find_cluster_files(file, paths)
         self._references.inventory_files.update(files)
+        return self._load_whole_documents(root, files)
+
+    def _load_whole_documents(self, root: str, files: Iterable[str]) -> list[TracedDocument]:
+        """Return the documents of files, and of the text that is no file, without templates and patches."""
         sources = [self._stream, *(self._try_load(root, one) for one in files)]
         return [
             item.doc
