@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.kinds.common.decompile import Fields, is_string_list
+from podplan.kinds.common.decompile import Fields, as_mapping, is_string_list
 
 
 def decompile_command(container: Fields) -> Fields:
@@ -36,6 +36,17 @@ def decompile_verbatim(container: Fields) -> Fields:
 def decompile_nothing(_: Fields) -> Fields:
     """Return nothing, for kinds whose controller sets the command: what is written stays in the container."""
     return {}
+
+
+def runs_torchrun(role: Fields) -> bool:
+    """Whether the ``run`` of a role is torchrun without options of its own."""
+    words = as_mapping(role.get("run")).get("exec")
+    return isinstance(words, list) and len(words) > 1 and words[0] == "torchrun" and words[1][:1] != "-"
+
+
+def remove_torchrun(role: Fields) -> None:
+    """Replace such a ``run`` by what torchrun starts."""
+    role["run"] = role["run"]["exec"][1:]
 
 
 def _split_module_or_script(words: list[str]) -> list[str] | Fields:
