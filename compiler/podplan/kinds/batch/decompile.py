@@ -8,7 +8,7 @@ from podplan.core.typing import Any
 from podplan.kinds.batch.compile import RESTART_POLICIES
 from podplan.kinds.batch.torchrun import PORT
 from podplan.kinds.common.decompile import Fields, as_mapping, decompile_processes
-from podplan.kinds.common.decompile_run import decompile_command
+from podplan.kinds.common.decompile_run import decompile_command, decompile_program
 from podplan.kinds.common.decompile_template import decompile_pod_template
 
 _PROCESSES = compile_lazily(r"--nproc-per-node=([1-9][0-9]{0,8}|gpu|cpu|auto)")
@@ -48,14 +48,13 @@ def decompile_torchrun(roles: list[Fields]) -> Fields:
     if not all(command and is_same_data(command[0], fields) for command in commands):
         return {}
     for role, command in zip(roles, commands, strict=True):
-        words = command[1] if command else []
-        role["run"] = {"module": words[1:]} if words[0] == "-m" else words
+        role["run"] = command[1] if command else {}
     processes = decompile_processes(fields.pop("processes", None), roles)
     return {"launcher": "torchrun", **processes, **({"torchrun": fields} if fields else {})}
 
 
-def _split_torchrun(role: Fields) -> tuple[Fields, list[str]] | None:
-    """Return the fields for the options of torchrun and the words after these; None if no fields say them."""
+def _split_torchrun(role: Fields) -> tuple[Fields, list[str] | Fields] | None:
+    """Return fields for the options of torchrun, and the ``run`` after these; None if no fields say them."""
     words = as_mapping(role.get("run")).get("exec")
     if not isinstance(words, list) or words[:1] != ["torchrun"]:
         return None
@@ -75,8 +74,8 @@ def _split_torchrun(role: Fields) -> tuple[Fields, list[str]] | None:
             return None
         fields |= {"rdzvBackend": backend} if backend != "static" else {}
         rest = rest[4:]
-    has_program = bool(rest) and (rest[0][:1] != "-" or (rest[0] == "-m" and len(rest) > 1))
-    return (fields, rest) if has_program else None
+    run = decompile_program(rest)
+    return (fields, run) if run is not None else None
 
 
 def _find_backend(words: list[str], count: int) -> str | None:

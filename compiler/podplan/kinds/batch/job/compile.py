@@ -56,7 +56,7 @@ def _build_address(profile: Cursor, diagnostics: list[Diagnostic]) -> Traced | N
     if name.exists and subdomain.exists:
         text = f"{name.value}-0.{subdomain.value}"
         return attribute_to((TORCHRUN_OPTIONS, name, subdomain), text)
-    missing = "pod.spec.subdomain, the name of a headless Service," if name.exists else "metadata.name"
+    missing = "pod.spec.subdomain (a headless Service)" if name.exists else "metadata.name"
     message = f"several replicas under torchrun need {missing}: the host name of the first Pod contains it"
     diagnostics.append(Diagnostic("PROF022", message, profile.get("spec", "launcher").path))
     return None

@@ -98,7 +98,8 @@ def _build_trainer(role: ProfileRole, request: NodeRequest, diagnostics: list[Di
         "env": build_env(role),
         "resourcesPerNode": request.resources,
     }
-    return attribute_to(spec, drop_absent(tree)) or None
+    fields = drop_absent(tree)
+    return attribute_to(spec, fields) if fields else None  # even an empty one makes the runtime set variables
 
 
 def _build_patches(role: ProfileRole, request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
@@ -131,10 +132,9 @@ def _iter_fields_of_runtime(spec: Cursor) -> Iterator[Diagnostic]:
     kind = spec.get("job").value
     for cursor in cursors:
         field = str(cursor.path[-1])
-        remedy = (
-            f"write {_PROFILE_FIELDS[field]}" if field in _PROFILE_FIELDS else "write it into the runtime"
-        )
-        message = f"a {kind} cannot change {field} in the Pods of its runtime; {remedy}"
+        of_profile = _PROFILE_FIELDS.get(field, "") if cursor.path[-2] == "container" else ""
+        remedy = f"write the field {of_profile} of the profile" if of_profile else "write it into the runtime"
+        message = f"a {kind} cannot patch {field} of its runtime; {remedy}"
         yield Diagnostic("PROF020", message, cursor.path, on_key=True)
 
 
