@@ -94,7 +94,7 @@ def test_a_kind_in_its_old_spelling_is_imported_in_the_right_one() -> None:
         (cr_of("GenericJob", []), "this is not a job: its spec is not a mapping"),
         (
             {**cr_of("GenericJob", {}), "apiVersion": "v1"},
-            "only jobs of batch.tensorstack.dev/v1beta1, kubeflow.org/v1, kubeflow.org/v2beta1 can be",
+            "only jobs of batch.tensorstack.dev/v1beta1, kubeflow.org/v1, kubeflow.org/v2beta1, trainer.",
         ),
         (cr_of("BeamJob", {}), "a BeamJob cannot be imported; there is PyTorchTrainingJob, DeepSpeedJob, "),
         (cr_of("GenericJobList", {}), "a GenericJobList cannot be imported; "),

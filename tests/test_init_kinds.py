@@ -34,7 +34,7 @@ def test_without_a_kind_the_profile_is_that_of_the_starter(tmp_path: Path) -> No
     ("kind", "message"),
     [
         ("PyTorchJobs", 'no profile compiles to a kind "PyTorchJobs"; did you mean "PyTorchJob"?'),
-        ("batch/v1/Job", 'no profile compiles to a kind "batch/v1/Job"'),
+        ("TrainingRuntime", 'no profile compiles to a kind "TrainingRuntime"'),
     ],
 )
 def test_another_kind_is_refused(tmp_path: Path, kind: str, message: str) -> None:

@@ -96,7 +96,7 @@ RESTART_NEVER = Behavior(
 )
 RUNTIME_PATCH = Behavior(
     "profile.runtime-patch",
-    "what a TrainJob has no field for becomes a patch of the job node of its runtime",
+    "what a job has no field for becomes a patch of the nodes of its runtime",
     "documented",
     "docs/profile-fields.md; https://www.kubeflow.org/docs/components/trainer/operator-guides/runtime-patches/",
 )
