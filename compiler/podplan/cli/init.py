@@ -78,6 +78,8 @@ def _find_kind(name: str) -> GroupVersionKind:
 def _adapt_profile(text: str, kind: GroupVersionKind) -> str:
     """Return the profile of the starter for a kind: with its fields, and without those that it lacks."""
     from podplan.kinds.registry import load_spec, name_of
+    from podplan.tools.formatter import format_source
+    from podplan.yaml import parse_yaml
 
     spec = load_spec(kind)
     changes = dict.fromkeys({"launcher", "processes", "deadline"} - spec.profile_fields, "")
@@ -93,4 +95,4 @@ def _adapt_profile(text: str, kind: GroupVersionKind) -> str:
             lines.append(line)
         elif value:
             lines.append(f"  {field}: {value}\n")
-    return "".join(lines)
+    return format_source(parse_yaml("".join(lines).encode(), "starter"))
