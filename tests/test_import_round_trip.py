@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path as File
 from typing import Any
 
@@ -14,7 +15,7 @@ from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Severity
 from podplan.core.provenance import TracedDocument
 from podplan.core.structural_diff import is_same_data
-from podplan.kinds.registry import find_kind
+from podplan.kinds.registry import COMPILED_KINDS, find_kind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
 from podplan.tools.importer.normalization import normalize_cr
@@ -28,12 +29,8 @@ from tests.thoroughness import examples
 from tests.wide_crs import wide_crs
 
 FIXTURES = File(__file__).parent.parent / "fixtures"
-NO_PROFILE = FIXTURES / "beam_job"  # no profile compiles to the kind
-CRS = sorted(
-    file
-    for file in FIXTURES.rglob("*.yaml")
-    if b"batch.tensorstack.dev/" in file.read_bytes() and NO_PROFILE not in file.parents
-)
+GROUPS = re.compile(rb"batch[.]tensorstack[.]dev/|trainer[.]kubeflow[.]org/|jobset[.]x-k8s[.]io/|batch/v1\b")
+CRS = sorted(file for file in FIXTURES.rglob("*.yaml") if GROUPS.search(file.read_bytes()))
 
 NAMES = st.sampled_from(["a", "b", "worker", "launcher", "pytorch", "python", "dshm"])
 WORDS = st.lists(st.sampled_from(["python", "-m", "train.py", "--n", "1", "", "yes"]), max_size=4)
@@ -458,5 +455,7 @@ def test_the_crs_of_the_fixtures(file: File) -> None:
     source = parse_yaml(file.read_bytes(), str(file))
     for item in classify_documents(source):
         data = item.doc.data
-        if item.category == "cr" and find_kind(data.get("apiVersion"), data.get("kind")) and is_taken(data):
+        if item.category != "cr" or not is_taken(data):
+            continue
+        if find_kind(data.get("apiVersion"), data.get("kind")) in COMPILED_KINDS.values():
             demand_same_job(data)
