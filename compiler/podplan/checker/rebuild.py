@@ -15,7 +15,7 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.lint.target import LoweredJob
-from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.pipeline import JobPlan, PipelineSettings, build_references, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import build_changed_error
@@ -117,6 +117,8 @@ def build_lowered_job(plan: JobPlan, settings: PipelineSettings, base_crs: BaseC
         base_crs is not None,
         base_cr,
         plan.item.declared_kind,
+        build_references(plan.references),
+        settings.lowering_options,
     )
 
 

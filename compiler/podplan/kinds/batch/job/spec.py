@@ -27,7 +27,7 @@ def load_queue_integration() -> QueueIntegration:
 SPEC = KindSpec(
     plural="jobs",
     load_change_rules=load_change_rules,
-    traits=frozenset(("suspend", "kueue")),
+    traits=frozenset(("suspend", "kueue", "time-to-live", "host-by-index")),
     run_policy_path=("spec",),
     option_prefix="job",
     validate_cr=validate_job,

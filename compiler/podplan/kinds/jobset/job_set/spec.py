@@ -27,7 +27,7 @@ def load_change_rules() -> ChangeRules:
 SPEC = KindSpec(
     plural="jobsets",
     load_change_rules=load_change_rules,
-    traits=frozenset(("suspend", "kueue")),
+    traits=frozenset(("suspend", "kueue", "time-to-live", "host-by-index")),
     run_policy_path=("spec",),
     option_prefix="jobset",
     validate_cr=validate_job_set,
