@@ -104,13 +104,18 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
 
     def change(fields: TracedMap) -> TracedMap:
         written = {
-            field: attribute_to((trainer.get(field), behaviors.TRAINER), trainer.get(field).value)
+            field: attribute_to((trainer.get(field), behaviors.TRAINER), _list_words(trainer.get(field)))
             for field in ("image", "command", "args")
             if trainer.get(field).exists and trainer.get(field).value not in ([], "")
         }
         return {**fields, **written}
 
     return job.map_containers(NODE, change)
+
+
+def _list_words(field: Cursor) -> Any:
+    """An image, or the words of a command line, each from its own line."""
+    return list(field.entries()) if isinstance(field.value, list) else field.value
 
 
 def _apply_variables(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
