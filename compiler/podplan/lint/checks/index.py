@@ -78,6 +78,7 @@ CHECK_MODULES: dict[str, str] = {
     "generate-name-applied": "gitops",
     "generic-variable": "generic",
     "gpu-fragments-node": "node_shapes",
+    "gpu-nodes-without-gpus": "runtimes",
     "gpu-on-launcher": "gpus",
     "gpu-only-in-init-container": "gpus",
     "gpu-share-exceeded": "node_shapes",

@@ -22,7 +22,8 @@ from podplan.kinds.trainer.job_set_template import (
 )
 from podplan.kinds.trainer.lower import count_nodes
 from podplan.kinds.trainer.processes import resolve_torch_processes
-from podplan.lint.analysis.launches import find_launches
+from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.analysis.launches import find_launches, pluralize
 from podplan.lint.analysis.resources import count_accelerators
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
@@ -31,6 +32,13 @@ _RUNTIME: Path = ("spec", "runtimeRef", "name")
 _SUPPORT_LABEL, _DEPRECATED = "trainer.kubeflow.org/support", "deprecated"
 _PROCESS_STARTERS = ("torchrun", "torch.distributed", "accelerate", "deepspeed", "PET_", "tune")
 _VARIABLES = {"torch": "PET_NNODES", "jax": "JAX_NUM_PROCESSES", "xgboost": "DMLC_NUM_WORKER"}
+# Labels of nodes with GPUs: those of NVIDIA's and AMD's discovery, and of two clouds.
+_GPU_LABELS = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "cloud.google.com/gke-accelerator",
+    "k8s.amazonaws.com/accelerator",
+)
 _POLICY_LABEL = "the policy of the runtime"
 
 
@@ -265,3 +273,23 @@ def processes_by_cpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             path = ("spec", "trainer")
             yield Violation(path, {"processes": processes}, related, at_key=True)
             return
+
+
+@check()
+def gpu_nodes_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Nodes that train on machines with GPUs and request none. Values: ``label``, ``processes``."""
+    found = _find_runtime(target.job)
+    if found is None or found.trainer is None or found.find_policy("torch") is None:
+        return
+    processes, _causes = resolve_torch_processes(found.train_job, found.trainer)
+    for launch in find_launches(target.job):
+        facts, selector = launch.torchrun, get_mapping(launch.group.doc.data["spec"], "nodeSelector")
+        label = next((name for name in selector if name.startswith(_GPU_LABELS)), None)
+        if facts is None or label is None or not processes.isdigit():
+            continue
+        if count_accelerators(launch.container).number:
+            continue
+        path = ("spec", "nodeSelector", label)
+        values = {"label": label, "processes": pluralize(int(processes), "process", "processes")}
+        yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+        return
