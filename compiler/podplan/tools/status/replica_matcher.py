@@ -10,6 +10,7 @@ from podplan.core.typing import NamedTuple
 from podplan.tools.status.replicas import ObservedReplica
 
 _INDEX_RANGE = re.compile(r"(.+-)\{([0-9]{1,9})\.\.([0-9]{1,9})\}")
+GENERATED_LENGTH = 5  # characters that the API server adds to generateName
 _NUMBERED_NAME = re.compile(r"(.+)-([0-9]{1,9})")
 
 
@@ -43,6 +44,8 @@ def find_pod_position(replica_names: ReplicaNames, name: str) -> int | None:
     None."""
     if name in replica_names.pods:
         return replica_names.pods[name]
+    if name[:-GENERATED_LENGTH] in replica_names.pods:  # the name of a Pod of a Job ends in random characters
+        return replica_names.pods[name[:-GENERATED_LENGTH]]
     match = replica_names.job_prefix_pattern.fullmatch(name)
     return replica_names.short.get(match[1]) if match else None
 
