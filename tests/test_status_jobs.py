@@ -133,3 +133,50 @@ def test_a_set_ends_with_its_jobs(flags: tuple[str, ...], phase: str) -> None:
 )
 def test_indexes_of_a_success_policy(text: str, indexes: set[int]) -> None:
     assert _parse_indexes(text) == indexes
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: shards, namespace: nlp}
+spec:
+  parallelism: 2
+  completions: 2
+  backoffLimit: 2
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: "registry.example.com/shard:1.4"}]
+"""
+
+
+def list_pods(*pods: tuple[str, str, int]) -> str:
+    """The output of kubectl: name, phase and hour of creation of each Pod."""
+    items = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "creationTimestamp": f"2026-11-20T{hour:02}:00:00Z"},
+            "status": {"phase": phase},
+        }
+        for name, phase, hour in pods
+    ]
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+@pytest.mark.parametrize(
+    ("phases", "phase", "restarts"),
+    [
+        (("Running", "Running"), "Running", 0),
+        (("Failed", "Running", "Failed", "Running"), "Running", 2),
+        (("Failed", "Failed", "Failed", "Running"), "Failed", 2),
+        (("Succeeded", "Failed", "Succeeded"), "Succeeded", 1),
+    ],
+)
+def test_failed_pods_of_a_job_stay_beside_new_ones(
+    phases: tuple[str, ...], phase: str, restarts: int
+) -> None:
+    pods = list_pods(*((f"shards-{number}abcd", phase, number) for number, phase in enumerate(phases)))
+    result = predict(yaml.safe_load(JOB), pods=pods)
+    assert result.phase == phase
+    assert sum(one.restarts for one in result.job.replicas) == restarts

@@ -26,6 +26,8 @@ BEHAVIORS = JobSetBehaviors(
         "FailJobSetFailurePolicyAction": (
             "applying FailJobSet failure policy action (first failed job: {job})"
         ),
+        "InOrderStartupPolicyInProgress": "in order startup policy is in progress",
+        "InOrderStartupPolicyCompleted": "in order startup policy has completed",
         "DeadlineExceeded": "TrainJob exceeded its active deadline",
     },
     conditions=_documented("conditions", "conditions and their messages are those of JobSet 0.12"),
@@ -36,7 +38,11 @@ BEHAVIORS = JobSetBehaviors(
         "failure",
         "the first failed Job ends the JobSet, unless a failurePolicy restarts it, up to maxRestarts times",
     ),
-    order=_documented("order", "a Job with dependsOn is created when the other one is ready or complete"),
+    order=_documented(
+        "order",
+        "a Job with dependsOn is created when the other one is ready or complete, with startupPolicy InOrder "
+        "each when those before it are ready",
+    ),
     deadline=_documented("deadline", "each Job has a deadline of its own"),
     clean_up=_documented("clean-up", "when a JobSet ends, its Jobs that run are deleted with their Pods"),
     time_to_live=_documented(

@@ -97,7 +97,7 @@ def _report_job(job: ObservedJob, rules: JobsRules, ends: Sequence[JobEnd]) -> S
         job,
         phase,
         rules.job.conditions,
-        _explain_phase(job, ends, end.decisions[-1] if has_ended else None),
+        _explain_phase(transitions, ends, end.decisions[-1] if has_ended else None),
         transitions,
         conditions,
         tuple(decisions),
@@ -138,12 +138,14 @@ def _report_job_set(
     if ending.phase in ("Succeeded", "Failed"):
         decisions += _explain_end(job, behaviors, transitions)
     conditions = _build_conditions(rules, behaviors, ending)
+    if _is_in_order(job) and not rules.has_own_deadline:
+        conditions = (*_build_order_conditions(behaviors, bool(waiting)), *conditions)
     phase = "Running" if ending.phase == "Restarting" else ending.phase
     return StatusResult(
         job,
         phase,
         behaviors.conditions,
-        _explain_phase(job, ends, ending.decision),
+        _explain_phase(transitions, ends, ending.decision),
         tuple(transitions),
         conditions,
         tuple(decisions),
@@ -251,7 +253,18 @@ def _list_waiting(job: ObservedJob, ends: Sequence[JobEnd]) -> dict[str, str]:
             )
             if not is_met or name in waiting:
                 waiting.setdefault(get_text(replicated, "name"), f"{name} is {status.lower()}")
+    if _is_in_order(job):
+        types = list(dict.fromkeys(one.job.type for one in ends))
+        late = [one.job.type for one in ends if one.phase == "Active" and not one.ready]
+        first = min((types.index(one) for one in late), default=len(types))
+        waiting.update(dict.fromkeys(types[first + 1 :], f"{types[first]} is ready"))
     return waiting
+
+
+def _is_in_order(job: ObservedJob) -> bool:
+    """Whether replicated jobs are created one after the other."""
+    order: object = get_mapping(_find_policy(job), "startupPolicy").get("startupPolicyOrder")
+    return order == "InOrder"
 
 
 def _explain_order(
@@ -305,6 +318,17 @@ def _build_conditions(rules: JobsRules, behaviors: JobSetBehaviors, ending: SetE
     return (Condition(type_, True, ending.reason, ending.message, behaviors.conditions),)
 
 
+def _build_order_conditions(behaviors: JobSetBehaviors, is_waiting: bool) -> tuple[Condition, ...]:
+    """The conditions of a set whose Jobs are created one after the other."""
+    values = [("StartupPolicyInProgress", is_waiting, "InOrderStartupPolicyInProgress")]
+    if not is_waiting:
+        values.append(("StartupPolicyCompleted", True, "InOrderStartupPolicyCompleted"))
+    return tuple(
+        Condition(type_, status, reason, behaviors.messages[reason], behaviors.conditions)
+        for type_, status, reason in values
+    )
+
+
 def _build_status(
     job: ObservedJob, rules: JobsRules, ending: SetEnd, ends: Sequence[JobEnd], waiting: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -340,16 +364,20 @@ def _build_status(
     }
 
 
-def _explain_phase(job: ObservedJob, ends: Sequence[JobEnd], decision: Decision | None) -> str:
+def _explain_phase(
+    transitions: Sequence[ReplicaTransition], ends: Sequence[JobEnd], decision: Decision | None
+) -> str:
     if decision is not None:
         return decision.text.removeprefix("the job ").partition(": ")[2] or decision.text
-    recreated = [one for one in job.replicas if any(one.short_name in end.recreated for end in ends)]
+    recreated = [
+        one.observed for one in transitions if any(one.observed.short_name in end.recreated for end in ends)
+    ]
     if recreated:
         verb = select_plural(recreated, "has", "have")
         effect = select_plural(recreated, "a new Pod takes its place", "new Pods take their places")
         return f"{format_replicas(recreated)} {verb} failed, and {effect}"
-    running = sum(one.phase == "Running" for one in job.replicas)
-    return f"{running} of {len(job.replicas)} Pods run" if job.replicas else "it has no Pods"
+    running = sum(one.phase == "Running" for one in transitions)
+    return f"{running} of {len(transitions)} Pods run" if transitions else "it has no Pods"
 
 
 def _count_restarts(job: ObservedJob, transitions: Iterable[ReplicaTransition]) -> dict[str, int]:
