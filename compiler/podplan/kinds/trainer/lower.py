@@ -9,6 +9,7 @@ from podplan.core.provenance import (
     Traced,
     attribute_to,
     compute_traced,
+    copy_traced,
     root_cursor,
 )
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
@@ -104,18 +105,13 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
 
     def change(fields: TracedMap) -> TracedMap:
         written = {
-            field: attribute_to((trainer.get(field), behaviors.TRAINER), _list_words(trainer.get(field)))
+            field: copy_traced(trainer.get(field), behavior=behaviors.TRAINER)
             for field in ("image", "command", "args")
             if trainer.get(field).exists and trainer.get(field).value not in ([], "")
         }
         return {**fields, **written}
 
     return job.map_containers(NODE, change)
-
-
-def _list_words(field: Cursor) -> Any:
-    """An image, or the words of a command line, each from its own line."""
-    return list(field.entries()) if isinstance(field.value, list) else field.value
 
 
 def _apply_variables(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
