@@ -339,9 +339,12 @@ class Loader:
         if referenced != file:
             self.record_reference(file, referenced)
 
-    def find_documents(self, path: str, kinds: Iterable[str]) -> list[TracedDocument]:
-        """Return the documents below the root of a path, of all files that mention one of the kinds."""
-        index, root = self._get_index(path), self._find_root(path)
+    def find_documents(
+        self, path: str, kinds: Iterable[str], folders: tuple[str, ...] = ()
+    ) -> list[TracedDocument]:
+        """Return the documents below the root of a path, of all files that mention one of the kinds; with
+        ``folders`` only those in these."""
+        index, root = self._get_index(path, folders), self._find_root(path)
         files = sorted({file for kind in kinds for file in index.find_files(kind)})
         return [document for file in files for document in self._load_documents(root, file)]
 

@@ -10,6 +10,7 @@ from podplan.kinds.trainer.validation import validate_references, validate_train
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.conversion import ConversionTarget
 
 
 _GROUP = "trainer.kubeflow.org"
@@ -34,6 +35,13 @@ def load_change_rules() -> ChangeRules:
     return CHANGE_RULES
 
 
+def load_conversion_target() -> ConversionTarget:
+    """What becomes a TrainJob."""
+    from podplan.kinds.trainer.migration.target import TARGET
+
+    return TARGET
+
+
 def load_queue_integration() -> QueueIntegration:
     """How Kueue sees TrainJobs."""
     from podplan.kinds.trainer.train_job import queueing
@@ -54,4 +62,5 @@ SPEC = KindSpec(
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
     load_queue_integration=load_queue_integration,
+    load_conversion_target=load_conversion_target,
 )
