@@ -114,6 +114,14 @@ def test_comments_stay(case: Path, tmp_path: Path) -> None:
             assert before == after
 
 
+def test_the_page_shows_the_cases() -> None:
+    page = (FIXTURES.parent / "docs" / "migrating-to-trainjob.md").read_text()
+    said = (FIXTURES / "migrate_to_train_job" / "plain-python" / "said.txt").read_text()
+    assert said.rpartition("exit")[0] in page
+    said = (FIXTURES / "migrate_to_train_job" / "migrated-by-hand" / "said.txt").read_text()
+    assert said.partition("    variables of")[0] in page
+
+
 @pytest.mark.parametrize("flag", ["--check", "--diff"])
 def test_only_reported(flag: str, tmp_path: Path) -> None:
     shutil.copytree(CASES[0] / "before", tmp_path / "jobs")
