@@ -68,11 +68,10 @@ def test_golden(case: Path, tmp_path: Path, file_regression: FileRegressionFixtu
             assert not (case / "after" / name).exists()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", ["own-runtime", "migrated-by-hand", "unlike-templates"])
 @pytest.mark.parametrize("format_", ["json", "markdown"])
-def test_format(case: Path, format_: str, tmp_path: Path, file_regression: FileRegressionFixture) -> None:
-    if case.name not in ("own-runtime", "migrated-by-hand", "unlike-templates"):
-        pytest.skip("three cases show every part of these formats")
+def test_format(name: str, format_: str, tmp_path: Path, file_regression: FileRegressionFixture) -> None:
+    case = FIXTURES / "migrate_to_train_job" / name
     shutil.copytree(case / "before", tmp_path / "jobs")
     run = podplan("migrate", "--to", "TrainJob", "--check", "--format", format_, ".", cwd=tmp_path / "jobs")
     if format_ == "json":
@@ -188,6 +187,21 @@ spec:
         ("    Master:", "    Master: &anchor", "→ TrainJob/digits"),
         ("metadata: {name: digits}", "metadata: {generateName: digits-}", "→ TrainJob/digits-"),
         (
+            "spec:\n          c",
+            "spec:\n          dnsPolicy: ClusterFirst\n          c",
+            "torch-distributed fits",
+        ),
+        (
+            "          - name: pytorch\n",
+            "          - name: pytorch\n            imagePullPolicy: IfNotPresent\n",
+            "torch-distributed fits",
+        ),
+        (
+            "          - name: pytorch\n",
+            "          - name: pytorch\n            imagePullPolicy: Always\n",
+            "no runtime fits",
+        ),
+        (
             "replicas: 1",
             "replicas: 1\n      restartPolicy: Always",
             "changed: restartPolicy Always becomes OnFailure",
@@ -242,6 +256,23 @@ def test_field(old: str, new: str, line: str, tmp_path: Path) -> None:
     assert old in JOB
     write(tmp_path, job=JOB.replace(old, new, 1), runtime=RUNTIME)
     assert line in migrate(tmp_path)
+
+
+def test_the_address_with_generate_name(tmp_path: Path) -> None:
+    job = JOB.replace("{name: digits}", "{generateName: digits-}").replace("[torchrun,", "[python,")
+    worker = JOB[JOB.index("      replicas: 1") :].replace("[torchrun,", "[python,")
+    write(tmp_path, job=f"{job}    Worker:\n{worker}", runtime=RUNTIME)
+    report = migrate(tmp_path)
+    assert "training: one of 2 processes, as before" in report
+    assert "MASTER_ADDR: digits-xxxxx-master-0 → digits-xxxxx-node-0-0.digits-xxxxx\n" in report
+
+
+def test_json_stays(tmp_path: Path) -> None:
+    source = parse_yaml(JOB.encode(), "")
+    (tmp_path / "job.json").write_text(json.dumps(source.documents[0].data))
+    run = podplan("migrate", "--to", "TrainJob", "job.json", cwd=tmp_path)
+    assert "is not migrated: it is JSON: convert it to YAML first" in run.out
+    assert run.code == 1
 
 
 def test_multikueue_is_kept(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from podplan.cli.output import (
     write_stdout,
 )
 from podplan.core.errors import UsageError
+from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
+from podplan.kinds.registry import KIND_NAMES
 from podplan.report.conversion import render_json, render_markdown, render_text
 from podplan.report.fixes import render_redacted_diff
 from podplan.report.format_result import format_source_error
@@ -47,7 +49,9 @@ def convert_paths(
     """
     target = find_target(kind)
     if target is None:
-        raise UsageError(f"--to {kind}: nothing is migrated to this kind")
+        nearest = suggest_name(kind, KIND_NAMES)
+        hint = f"; did you mean {nearest}?" if nearest and nearest != kind else ""
+        raise UsageError(f"--to {kind}: nothing is migrated to this kind{hint}")
     run_settings = resolve_run_settings(paths, environments=("all",), **flags)
     sources: list[SourceFile] = []
     broken_count = 0

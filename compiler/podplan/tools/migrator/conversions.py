@@ -108,7 +108,7 @@ def convert_files(
     planned: dict[str, list[_Planned]] = {}
     texts: dict[str, str] = {}
     for source in sources:
-        converted = [_find_present(one, loader) for one in _plan_file(source, target, settings, loader)]
+        converted = _mark_present(list(_plan_file(source, target, settings, loader)), source.file, loader)
         if converted:
             planned[source.file], texts[source.file] = _write_file(source, converted)
     changed = {
@@ -140,6 +140,7 @@ def convert_files(
 def _plan_file(
     source: SourceFile, target: ConversionTarget, settings: PipelineSettings, loader: Loader
 ) -> Iterator[_Planned]:
+    others: list[TracedDocument] | None = None
     for item in loader.classify(source):
         if item.category == "profile":
             yield from _refuse_profile(item, target)
@@ -152,7 +153,8 @@ def _plan_file(
         document, top = _locate(item)
         if document is None:
             continue
-        others = _find_documents(loader, source.file, target.document_kinds, settings.runtime_folders)
+        if others is None:
+            others = _find_documents(loader, source.file, target.document_kinds, settings.runtime_folders)
         options = converter.old_options(item.doc.data, others, settings.lowering_options)
         if options is not None:
             old_settings = settings._replace(lowering_options=options._replace(resumed=True))
@@ -207,20 +209,31 @@ def _is_refusal(diagnostic: Diagnostic) -> bool:
     return diagnostic.rule.startswith(_FORM_RULE_PREFIX) and diagnostic.rule not in UNKNOWN_FIELD_RULES
 
 
-def _find_present(one: _Planned, loader: Loader) -> _Planned:
-    """Return a conversion that is refused, if the repository has the new job already."""
-    data = one.plan.item.doc.data
+def _mark_present(planned: list[_Planned], file: str, loader: Loader) -> list[_Planned]:
+    """Return conversions; those whose new job the repository has already are refused."""
+    wanted = [_identify_new(one) for one in planned]
+    kinds = {name[0] for name in wanted if name is not None}
+    documents: dict[tuple[str, str, str], TracedDocument] = {}
+    for doc in loader.find_documents(file, kinds) if kinds else ():
+        if isinstance(doc.data, dict):
+            documents.setdefault(_identify(doc.data), doc)
+    marked = []
+    for one, name in zip(planned, wanted, strict=True):
+        present = documents.get(name) if name is not None else None
+        if name is not None and present is not None:
+            place = present.source.file if present.source is not None else present.name
+            reason = f"{name[0]}/{name[2]} is in {place} already, and is compared below"
+            one = one._replace(reason=reason, present=present)
+        marked.append(one)
+    return marked
+
+
+def _identify_new(one: _Planned) -> tuple[str, str, str] | None:
+    """Return the identity of the CR that is written, if it is another than before."""
     if one.conversion.document is None:
-        return one
-    wanted = _identify(resolve_copies(one.conversion.document, data))
-    if wanted == _identify(data):
-        return one
-    for doc in loader.find_documents(one.document.file, (wanted[0],)):
-        if isinstance(doc.data, dict) and _identify(doc.data) == wanted:
-            place = doc.source.file if doc.source is not None else doc.name
-            reason = f"{wanted[0]}/{wanted[2]} is in {place} already, and is compared below"
-            return one._replace(reason=reason, present=doc)
-    return one
+        return None
+    new = _identify(resolve_copies(one.conversion.document, one.plan.item.doc.data))
+    return new if new != _identify(one.plan.item.doc.data) else None
 
 
 def _plan_present(
@@ -381,10 +394,12 @@ def _finish(
     redactor = build_document_redactor([one.plan.item.doc, one.plan.cr])
     decisions = tuple(_locate_decisions(one, redactor.redact_text))
     reason = redactor.redact_text(one.reason)
-    if one.conversion.document is None or (reason and one.present is None):
+    if one.conversion.document is None:
         return JobConversion(one.line, old_name, "", decisions, reason or one.conversion.reason)
-    if one.present is not None:
+    if reason:
         decisions = ()  # they are about the job that would have been written
+    if reason and one.present is None:
+        return JobConversion(one.line, old_name, "", decisions, reason)
     new_data = resolve_copies(one.conversion.document, old_data)
     new_name = _format_name(new_data)
     old_plan, new_plan = one.plan, new_plans.get(_identify(new_data))

@@ -110,7 +110,9 @@ def _read_node_processes(node: Node) -> NodeProcesses:
     rendezvous = f"{own['MASTER_ADDR']}:{own['MASTER_PORT']}" if is_together else ""
     last = invocations[-1] if invocations else None
     if last is None or last.launcher != "python":
-        program = last.program_word.base_name if last is not None else "the program of the image"
+        program = "the program of the image"
+        if last is not None and not last.is_assumed:
+            program = last.program_word.base_name
         if not rendezvous and own.get("PET_MASTER_ADDR"):
             rendezvous = f"{own['PET_MASTER_ADDR']}:{own.get('PET_MASTER_PORT')} (for torchrun)"
         return NodeProcesses(node, program, None, f"as {program} starts them", None, rendezvous, 0, own)

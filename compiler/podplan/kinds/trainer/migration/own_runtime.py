@@ -6,15 +6,28 @@ from collections.abc import Mapping
 
 from podplan.core.findings import value_at
 from podplan.core.typing import Any
+from podplan.kinds.batch.pod_defaults import is_latest
 from podplan.kinds.conversion import Copied, Decision
 from podplan.kinds.kubeflow import behaviors as operator_behaviors
 from podplan.kinds.kubeflow.pytorch_job.kind import KIND
 from podplan.kinds.trainer.job_set_template import ANCESTOR_LABEL, NODE, TRAINER_STEP
-from podplan.kinds.trainer.migration.runtimes import CONTAINER_PATCHES, NAMESPACED_KIND, POD_PATCHES, Needs
+from podplan.kinds.trainer.migration.runtimes import (
+    CONTAINER_PATCHES,
+    NAMESPACED_KIND,
+    POD_PATCHES,
+    TRAINER_FIELDS,
+    Needs,
+)
 from podplan.kinds.trainer.migration.written_job import WrittenJob, list_own_ports
 from podplan.kinds.trainer.pod_group import QUEUE_ANNOTATION
 
 API_VERSION = "trainer.kubeflow.org/v1alpha1"
+# What the API server sets in Pods anyway: docs/evidence/jobset.md#defaults-of-a-pod-template.
+_POD_DEFAULTS = {"dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler"}
+_CONTAINER_DEFAULTS = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
 _RETRIED_FROM = 128  # the first exit code after which ExitCode restarts
 
 
@@ -43,15 +56,20 @@ def find_needs(job: WrittenJob, decisions: list[Decision]) -> Needs:
         _build_job_fields(job),
         {
             "restartPolicy": restart,
-            **{key: value for key, value in pod.items() if key not in dropped},
+            **{
+                key: value
+                for key, value in pod.items()
+                if key not in dropped and _POD_DEFAULTS.get(key) != value
+            },
             **_build_gang_fields(job, group),
         },
         {
             **{
                 key: value
                 for key, value in container.items()
-                if key
-                not in ("name", "image", "command", "args", "env", "resources", "ports", *CONTAINER_PATCHES)
+                if key not in TRAINER_FIELDS
+                and key not in CONTAINER_PATCHES
+                and _find_container_default(key, container) != value
             },
             **({"ports": [container["ports"][at] for at in own_ports]} if own_ports else {}),
         },
@@ -60,6 +78,13 @@ def find_needs(job: WrittenJob, decisions: list[Decision]) -> Needs:
         {key: container.get(key) for key in ("command", "args", "resources")},
         group,
     )
+
+
+def _find_container_default(field: str, container: Mapping[str, Any]) -> Any:
+    """What the API server sets for a field of a container that does not state it."""
+    if field == "imagePullPolicy":
+        return "Always" if is_latest(container.get("image")) else "IfNotPresent"
+    return _CONTAINER_DEFAULTS.get(field)
 
 
 def _build_job_fields(job: WrittenJob) -> dict[str, Any]:
@@ -116,7 +141,7 @@ def build_runtime(job: WrittenJob, needs: Needs, name: str, queue: str) -> dict[
     for key in container:
         if key == "ports" and (own_ports := list_own_ports(container)):
             node[key] = [Copied((*job.container_path, key, at)) for at in own_ports]
-        elif key not in ("name", "image", "command", "args", "env", "resources", "ports"):
+        elif key not in TRAINER_FIELDS and key != "env":
             node[key] = Copied((*job.container_path, key))
     containers = [
         node if at == job.container_index else Copied((*job.pod_path, "containers", at))

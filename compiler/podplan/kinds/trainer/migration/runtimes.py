@@ -26,7 +26,7 @@ POD_PATCHES = (
     "terminationGracePeriodSeconds",
     "securityContext",
 )
-_TRAINER_FIELDS = ("name", "image", "command", "args", "resources", "ports")
+TRAINER_FIELDS = ("name", "image", "command", "args", "resources", "ports")
 
 
 class Needs(NamedTuple):
@@ -138,7 +138,7 @@ def _compare(
     if only_needed:
         return
     patched = CONTAINER_PATCHES if what else POD_PATCHES
-    others = _TRAINER_FIELDS if what else ("containers", "initContainers")
+    others = TRAINER_FIELDS if what else ("containers", "initContainers")
     for field in present:
         if field not in needed and field not in patched and field not in others:
             yield f"adds {what}{field}"

@@ -14,13 +14,14 @@ from podplan.kinds.trainer.migration.programs import (
     starts_torchrun,
     states_process_count,
 )
-from podplan.kinds.trainer.migration.written_job import WrittenJob
+from podplan.kinds.trainer.migration.written_job import NAME_VARIABLE, WrittenJob
 from podplan.kinds.trainer.rendezvous import INDEX_FIELD
 from podplan.kubernetes.quantities import UNITS_PER_ONE, parse_quantity
 
 _OPERATOR_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")
 _RESERVED = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 _UNBUFFERED = "PYTHONUNBUFFERED"
+_NAME_FIELD = "metadata.labels['jobset.sigs.k8s.io/jobset-name']"
 
 
 class Variable(NamedTuple):
@@ -69,9 +70,9 @@ def _count_gpus(container: Mapping[str, Any]) -> tuple[int, bool]:
 def build_variables(job: WrittenJob, decisions: list[Decision]) -> list[Variable]:
     """The variables of the container, then those of the operator that Trainer does not set."""
     path: Path = (*job.container_path, "env")
-    replaced = set(_RESERVED)
+    replaced = {"PET_NNODES", "PET_NPROC_PER_NODE"}
     if "Master" in job.types:
-        replaced |= set(_OPERATOR_VARIABLES)
+        replaced |= {*_RESERVED, *_OPERATOR_VARIABLES}
     elastic_variables = dict(_iter_elastic_variables(job)) if job.elastic is not None else {}
     needed = _find_needed_variables(job, decisions)
     variables: dict[str, Variable] = {}
@@ -83,6 +84,10 @@ def build_variables(job: WrittenJob, decisions: list[Decision]) -> list[Variable
             text = f"the operator replaced {name} of the container; the one of Trainer counts now"
             decisions.append(Decision((*path, at), "same", text))
             continue
+        if name in _RESERVED:
+            text = f"{name} is removed: Trainer sets it, and refuses another"
+            decisions.append(Decision((*path, at), "changed", text))
+            continue
         if name in variables:
             text = f"{name} is there twice; the first is removed, since the last counts"
             decisions.append(Decision((*path, at), "same", text))
@@ -93,11 +98,13 @@ def build_variables(job: WrittenJob, decisions: list[Decision]) -> list[Variable
         if match:
             text = (
                 f"{field} has the host {match[0]}, which no longer exists: write {job.coordinator} for the"
-                " first"
-                f" node, {job.name}-{NODE}-0-N.{job.name} for node N"
+                f" first node, {job.name}-{NODE}-0-N.{job.name} for node N"
             )
             decisions.append(Decision((*job.container_path, field), "lost", text))
     own = [Variable(_UNBUFFERED, {"name": _UNBUFFERED, "value": "1"})]
+    if not job.name and (needed or elastic_variables):
+        entry = {"name": NAME_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": _NAME_FIELD}}}
+        own.append(Variable(NAME_VARIABLE, entry))
     own += [Variable(name, {"name": name, "value": value}) for name, value in elastic_variables.items()]
     own += [Variable(name, entry) for name, entry in _build_operator_variables(job).items() if name in needed]
     return [*variables.values(), *own]
@@ -114,17 +121,11 @@ def _find_needed_variables(job: WrittenJob, decisions: list[Decision]) -> frozen
     else:
         needed = frozenset(_OPERATOR_VARIABLES)
         program = "the program is not torchrun" if container.get("command") else "the program is in the image"
-        why = f"{program}, and Trainer sets PET_… only, with which each node would train alone"
+        alone = ", with which each node would train alone" if job.nodes > 1 else ""
+        why = f"{program}, and Trainer sets PET_… only{alone}"
     if not needed:
         return needed
     names = ", ".join(sorted(needed))
-    if not job.name:
-        text = (
-            f"{names} are missing, as generateName leaves the address open: start the program with torchrun"
-            f" ({why})"
-        )
-        decisions.append(Decision(path, "lost", text))
-        return frozenset()
     decisions.append(Decision(path, "same", f"{names} are written in trainer.env: {why}"))
     return needed
 

@@ -11,6 +11,7 @@ from podplan.kinds.kubeflow.pytorch_job.kind import KIND
 from podplan.kinds.trainer.job_set_template import NODE
 
 SPECS_PATH: Path = ("spec", "pytorchReplicaSpecs")
+NAME_VARIABLE = "JOBSET_NAME"
 CONTAINER = str(KIND.container)
 
 
@@ -65,7 +66,9 @@ class WrittenJob(NamedTuple):
 
     @property
     def coordinator(self) -> str:
-        return f"{self.name}-{NODE}-0-0.{self.name}"
+        """The host of the first node; with generateName, by a variable."""
+        name = self.name or f"$({NAME_VARIABLE})"
+        return f"{name}-{NODE}-0-0.{name}"
 
     @property
     def restart_policy(self) -> str:
