@@ -332,6 +332,14 @@ def test_a_runtime_of_the_platform_is_preferred(tmp_path: Path) -> None:
     assert "note: ClusterTrainingRuntime torch-distributed fits" in migrate(tmp_path)
 
 
+def test_a_configuration_for_another_version(tmp_path: Path) -> None:
+    (tmp_path / "podplan.toml").write_text('[lowering."trainer.kubeflow.org"]\nversion = "2.1"\n')
+    write(tmp_path, job=JOB, runtime=RUNTIME)
+    report = migrate(tmp_path)
+    assert "the configuration states trainer.kubeflow.org 2.1, and these jobs are for 2.3" in report
+    assert "1 file migrated" in report
+
+
 def test_a_profile_is_named(tmp_path: Path) -> None:
     write(tmp_path, profile=PROFILE.replace("PyTorchTrainingJob", "PyTorchJob"))
     report = migrate(tmp_path)

@@ -84,6 +84,13 @@ def convert_paths(
             if one.file in accepted:
                 replace_text(one.file, one.before, one.after)
     failed = sum(one.file not in accepted for one in conversions) + broken_count
+    for group, version in settings.lowering_options.operator_versions.items():
+        stated = run_settings.settings.lowering_options.operator_versions.get(group, version)
+        if stated != version and accepted:
+            print_message(
+                f"the configuration states {group} {stated}, and these jobs are for {version}: set"
+                f' [lowering."{group}"] version = "{version}" when the cluster has it'
+            )
     click.echo(format_summary(len(accepted), 0, failed, check or diff), err=True)
     is_unfinished = broken_count or any(one.is_unfinished for one in conversions)
     return FINDINGS if is_unfinished or (accepted and (check or diff)) else CLEAN

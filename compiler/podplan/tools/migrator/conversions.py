@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from podplan.core.findings import Diagnostic, Path, value_at
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument, root_cursor, trace_to_source
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.conversion import Conversion, ConversionInput, ConversionTarget, Converter
@@ -14,7 +15,7 @@ from podplan.pipeline import JobPlan, PipelineSettings, build_references, iter_j
 from podplan.schema.pruning import UNKNOWN_FIELD_RULES
 from podplan.tools.formatter.comments import attach_comments, count_comments
 from podplan.tools.formatter.document_spans import DocumentSpan, find_document_spans
-from podplan.tools.formatter.rewriting import change_at, rewrite_document
+from podplan.tools.formatter.rewriting import change_at, indents_lists, rewrite_document
 from podplan.tools.migrator.process_comparison import Comparison, compare_jobs
 from podplan.tools.migrator.tree_building import (
     build_added_tree,
@@ -33,6 +34,8 @@ from podplan.yaml.tree_writer import FormatStyle, format_tree
 if TYPE_CHECKING:
     from podplan.kinds.conversion import Outcome
 
+# Comments that a blank line separates from what follows, such as a licence.
+_FILE_HEAD = compile_lazily(r"(?:(?:#[^\n]*|---)?\r?\n)*\r?\n")
 _FORM_RULE_PREFIX = "SCHEMA"
 _TEXT_REASON = "the text around it does not allow it"
 
@@ -310,7 +313,10 @@ def _write_document(
     written.reverse()
     if tree is old:
         return written, None
-    new_text = added + rewrite_document(text, old, tree, span.start, span.end)
+    new_text = rewrite_document(text, old, tree, span.start, span.end)
+    head = _FILE_HEAD.match(new_text) if added else None
+    start = head.end() if head is not None else 0
+    new_text = new_text[:start] + added + new_text[start:]
     if not _has_expected_data(new_text, written, text, span):
         return [one._replace(reason=one.reason or _TEXT_REASON) for one in written], None
     return written, new_text
@@ -329,7 +335,8 @@ def _convert_tree(tree: CstNode, one: _Planned, text: str) -> tuple[CstNode, str
     added = [build_added_tree(each, old, cr) for each in one.conversion.added]
     new = keep_comments(new, added, old, ("spec", "trainer"))
     if not one.top:
-        style = FormatStyle(normalizes_scalars=False, width=len(text))
+        list_indent = "  " if indents_lists(old) else ""
+        style = FormatStyle(list_indent, normalizes_scalars=False, width=len(text))
         line_break = LINE_BREAK.search(text)
         break_text = line_break[0] if line_break else "\n"
         lines = [line for each in added for line in (*format_tree(each, text, style), "---")]

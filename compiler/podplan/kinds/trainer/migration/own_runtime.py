@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from podplan.core.findings import value_at
 from podplan.core.typing import Any
 from podplan.kinds.batch.pod_defaults import is_latest
-from podplan.kinds.conversion import Copied, Decision
+from podplan.kinds.conversion import Copied, Decision, Replaced
 from podplan.kinds.kubeflow import behaviors as operator_behaviors
 from podplan.kinds.kubeflow.pytorch_job.kind import KIND
 from podplan.kinds.trainer.job_set_template import ANCESTOR_LABEL, NODE, TRAINER_STEP
@@ -147,10 +147,12 @@ def build_runtime(job: WrittenJob, needs: Needs, name: str, queue: str) -> dict[
         node if at == job.container_index else Copied((*job.pod_path, "containers", at))
         for at in range(len(pod["containers"]))
     ]
-    pod_spec = {
+    pod_spec: dict[str, Any] = {
         key: Copied((*job.pod_path, key)) for key in pod if key not in ("containers", "restartPolicy")
     }
     pod_spec |= {key: value for key, value in needs.pod.items() if key not in pod or key == "restartPolicy"}
+    restart_path = (*job.path, "restartPolicy")
+    pod_spec["restartPolicy"] = Replaced(restart_path, needs.pod["restartPolicy"])
     pod_template: dict[str, Any] = {"spec": {**pod_spec, "containers": containers}}
     if template_metadata:
         pod_template = {"metadata": Copied((*job.template_path, "metadata")), **pod_template}
