@@ -30,6 +30,8 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 _RUNTIME: Path = ("spec", "runtimeRef", "name")
 _SUPPORT_LABEL, _DEPRECATED = "trainer.kubeflow.org/support", "deprecated"
+# With these, torch.distributed finds the other processes without torchrun.
+_RENDEZVOUS_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 _PROCESS_STARTERS = ("torchrun", "torch.distributed", "accelerate", "deepspeed", "PET_", "tune")
 _VARIABLES = {"torch": "PET_NNODES", "jax": "JAX_NUM_PROCESSES", "xgboost": "DMLC_NUM_WORKER"}
 # Labels of nodes with GPUs: those of NVIDIA's and AMD's discovery, and of two clouds.
@@ -108,6 +110,9 @@ def lone_python(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     if found is None or found.trainer is None or policy is None:
         return
     if not found.train_job.trainer.exists or found.nodes < 2:
+        return
+    names = {one.get("name").value for one in found.train_job.trainer.get("env").entries()}
+    if names.issuperset(_RENDEZVOUS_VARIABLES):
         return
     place, words = _find_command(found.train_job, found.trainer)
     program = words[0].rpartition("/")[2] if words else ""
