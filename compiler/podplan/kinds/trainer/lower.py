@@ -9,6 +9,7 @@ from podplan.core.provenance import (
     Traced,
     attribute_to,
     compute_traced,
+    copy_traced,
     root_cursor,
 )
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
@@ -47,8 +48,18 @@ def lower_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> li
         *([_build_snapshot(train_job)] if train_job.version.has_snapshot else []),
         *others,
         jobset,
-        *lower_job_set(root_cursor(jobset.doc), _choose_job_set_version(train_job)),
+        *map(
+            _find_training_container,
+            lower_job_set(root_cursor(jobset.doc), _choose_job_set_version(train_job)),
+        ),
     ]
+
+
+def _find_training_container(group: ReplicaGroup) -> ReplicaGroup:
+    """A group of Pods with the index of the container node, also if others come before it."""
+    pod = group.doc.data["spec"] if group.training_container_index is not None else {}
+    names = [one.get("name") for one in pod.get("containers", ())]
+    return group._replace(training_container_index=names.index(NODE)) if NODE in names else group
 
 
 def _choose_job_set_version(train_job: TrainJob) -> LoweringOptions:
@@ -103,7 +114,7 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
 
     def change(fields: TracedMap) -> TracedMap:
         written = {
-            field: attribute_to((trainer.get(field), behaviors.TRAINER), trainer.get(field).value)
+            field: copy_traced(trainer.get(field), behavior=behaviors.TRAINER)
             for field in ("image", "command", "args")
             if trainer.get(field).exists and trainer.get(field).value not in ([], "")
         }

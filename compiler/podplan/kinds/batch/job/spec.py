@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.batch.validation import validate_job
-from podplan.kinds.spec import KindSpec, QueueIntegration
+from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.status_rules import JobsRules
+
+
+def load_status_rules() -> JobsRules:
+    from podplan.kinds.batch.status import STATUS_RULES
+
+    return STATUS_RULES
 
 
 def load_change_rules() -> ChangeRules:
@@ -27,9 +34,14 @@ def load_queue_integration() -> QueueIntegration:
 SPEC = KindSpec(
     plural="jobs",
     load_change_rules=load_change_rules,
-    traits=frozenset(("suspend", "kueue")),
+    load_status_rules=load_status_rules,
+    traits=frozenset(("suspend", "kueue", "time-to-live", "host-by-index")),
     run_policy_path=("spec",),
     option_prefix="job",
+    profile_fields=frozenset(("launcher", "processes", "torchrun", "restart", "deadline", "retries")),
+    # Several Pods under torchrun need a headless Service, which is not part of a Job.
+    starter_fields={"replicas": "1", "cleanUp": ""},
+    queue_label=KUEUE_QUEUE_LABEL,
     validate_cr=validate_job,
     owner_label="batch.kubernetes.io/job-name",
     load_queue_integration=load_queue_integration,

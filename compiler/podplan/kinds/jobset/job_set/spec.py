@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.jobset.validation import validate_job_set
-from podplan.kinds.spec import KindSpec, QueueIntegration
+from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration
 
 
 def load_queue_integration() -> QueueIntegration:
@@ -16,6 +16,13 @@ def load_queue_integration() -> QueueIntegration:
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.status_rules import JobsRules
+
+
+def load_status_rules() -> JobsRules:
+    from podplan.kinds.jobset.status import STATUS_RULES
+
+    return STATUS_RULES
 
 
 def load_change_rules() -> ChangeRules:
@@ -27,9 +34,16 @@ def load_change_rules() -> ChangeRules:
 SPEC = KindSpec(
     plural="jobsets",
     load_change_rules=load_change_rules,
-    traits=frozenset(("suspend", "kueue")),
+    load_status_rules=load_status_rules,
+    traits=frozenset(("suspend", "kueue", "time-to-live", "host-by-index")),
     run_policy_path=("spec",),
     option_prefix="jobset",
+    profile_fields=frozenset(
+        ("launcher", "processes", "torchrun", "restart", "deadline", "retries", "replicatedJob")
+    ),
+    role_fields=frozenset(("restart", "replicatedJob")),
+    starter_fields={"cleanUp": ""},
+    queue_label=KUEUE_QUEUE_LABEL,
     validate_cr=validate_job_set,
     unknown_field_rule="SCHEMA012",
     owner_label="jobset.sigs.k8s.io/jobset-name",
