@@ -13,7 +13,7 @@ from podplan.checker.jobs import (
     make_redactor_getter,
 )
 from podplan.checker.packed_store import JobSource
-from podplan.checker.placeholders import is_about_placeholder
+from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
 from podplan.checker.run_state import CheckRun
 from podplan.core.builtin_rules import build_file_finding
 from podplan.core.findings import Diagnostic, Finding, Location
@@ -239,5 +239,5 @@ def _without_foreign_parts(
         findings = [_name_template(found, source.file, source.text) for found in findings]
     kept = [found for found in findings if not is_about_placeholder(found, item.doc)]
     if len(kept) < len(findings):
-        run.not_checked["document with placeholders: what depends on them"] += 1
+        run.not_checked[PLACEHOLDERS] += 1
     yield from kept

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from podplan.checker.check import CheckResult, gone_through
+from podplan.checker.placeholders import PLACEHOLDERS
 from podplan.cli.check_run import compute_exit_code
 from podplan.cli.exit_codes import FINDINGS
 from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
-from podplan.cli.output import say_unread, write_escaped_stderr
+from podplan.cli.output import print_message, say_unread, write_escaped_stderr
 from podplan.core.typing import Any, NamedTuple
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.workspace import Loader
@@ -84,6 +85,8 @@ def load_job_plans(
         code = code or FINDINGS
     if result.findings and prints_findings:
         _print_findings(result)
+    elif PLACEHOLDERS in result.summary.not_checked:
+        print_message("values with placeholders such as ${NAME} are not filled in, and stay as they are")
     return LoadedPlans(jobs, run_settings, code)
 
 

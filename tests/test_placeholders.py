@@ -1,0 +1,41 @@
+"""Values with placeholders do not keep other commands than check from working, and are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import podplan
+from tests.test_documents_of_other_tools import JOB, write
+
+TEMPLATE = JOB.replace("{name: train}", '{name: "${NAME}"}').replace("train:1", "train:${TAG}")
+NOTE = "podplan: values with placeholders such as ${NAME} are not filled in, and stay as they are\n"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    write(tmp_path, {"job.yaml": TEMPLATE, "count.yaml": JOB.replace("replicas: 1", "replicas: ${COUNT}")})
+    return tmp_path
+
+
+def test_lower_and_why_keep_them(top: Path) -> None:
+    lowered = podplan("lower", "job.yaml", cwd=top)
+    assert (lowered.code, lowered.err) == (0, NOTE)
+    assert 'name: "${NAME}-master-0"' in lowered.out
+    assert "image: registry.example.com/train:${TAG}" in lowered.out.replace('"', "")
+    why = podplan("why", "job.yaml", "PET_NNODES", cwd=top)
+    assert (why.code, why.err) == (0, NOTE)
+
+
+def test_a_number_of_replicas_must_be_filled_in_first(top: Path) -> None:
+    run = podplan("lower", "count.yaml", cwd=top)
+    assert (run.code, run.out) == (1, "")
+    assert "this looks like a placeholder" in run.err
+
+
+def test_diff_does_not_call_them_broken(top: Path) -> None:
+    (top / "later.yaml").write_text(TEMPLATE.replace("gpu: 8", "gpu: 4"))
+    run = podplan("diff", "--base-tree", "job.yaml", "later.yaml", cwd=top)
+    assert run.code == 0, run.out + run.err
+    assert "8 → 4 GPUs" in run.out
