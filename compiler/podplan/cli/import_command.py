@@ -121,10 +121,15 @@ def _import_folder(folder: str, output: str) -> int:
     bases = len(imported.texts) - len(jobs)
     refused = f"; {failed} not imported" if failed else ""
     print_message(
-        f"{output}: {len(jobs)} profiles and {bases} bases, which {imported.with_base} profiles extend;"
+        f"{output}: {_count(len(jobs), 'profile')} and {_count(bases, 'base')},"
+        f" which {_count(imported.with_base, 'profile')} extend{'s' if imported.with_base == 1 else ''};"
         f" all render to their CRs{refused}"
     )
     return FINDINGS if failed else CLEAN
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _choose_file_name(place: str, cr: dict[str, Any], names: set[str]) -> str:
