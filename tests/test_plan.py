@@ -172,6 +172,35 @@ def test_exit_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert podplan("plan", "-").code == 2
 
 
+def test_a_file_that_is_not_planned_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB)
+    (tmp_path / "notes.yaml").write_text("a: b: c\n")
+    said = podplan("plan", ".")
+    assert (said.code, said.err) == (0, "podplan: not checked: 1 × not YAML\n")
+    (tmp_path / "wrong.yaml").write_text(JOB.replace("name: train", "name: wrong").replace("main", "Main"))
+    said = podplan("plan", ".")
+    assert said.code == 1
+    assert "SCHEMA" in said.err
+    assert "1 × not YAML" in said.err
+    assert "Job team/train" in said.out
+
+
+def test_a_long_chain_of_cohorts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lends what is below it; the job borrows from the last."""
+    cohort = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {{name: c{0}}}\n"
+    chain = [cohort.format(number) + f"spec: {{parentName: c{number + 1}}}\n" for number in range(2000)]
+    quota = QUEUES.split("resourceGroups:")[1].split("---")[0]
+    top = cohort.format(2000) + f"spec:\n  resourceGroups:{quota}"
+    queues = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: c0")
+    plan = plan_files(
+        tmp_path,
+        monkeypatch,
+        queues=queues + "".join(chain) + top,
+        job=JOB.replace("cpu: 4", "cpu: 10"),
+    )
+    assert [job.verdict for job in plan.jobs] == ["admitted"]
+
+
 def test_a_check_of_jobs_does_not_load_it(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(
         JOB.replace("labels: {kueue.x-k8s.io/queue-name: queue}", "labels: {}")

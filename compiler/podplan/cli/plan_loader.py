@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from podplan.checker.check import CheckResult, gone_through
-from podplan.checker.placeholders import PLACEHOLDERS
+from podplan.checker.check import CheckResult, collect_findings
 from podplan.cli.check_run import compute_exit_code
 from podplan.cli.exit_codes import FINDINGS
 from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
@@ -53,11 +52,11 @@ def load_job_plans(
     run_settings = run_settings._replace(settings=settings)
     folders: list[str] = []
     unread: list[SkippedFile] = []
-    jobs, fell_short = 0, False
+    jobs, is_incomplete = 0, False
 
     loader = Loader(exclude=run_settings.exclude)
 
-    def found() -> Iterator[SourceFile | SkippedFile]:
+    def iter_sources() -> Iterator[SourceFile | SkippedFile]:
         if kustomize := flags.get("kustomize", ""):
             yield loader.load_build(kustomize)
             return
@@ -69,24 +68,22 @@ def load_job_plans(
                 unread.append(source)
             yield source
 
-    def taken(plan: JobPlan) -> None:
-        nonlocal jobs, fell_short
-        fell_short |= bool(
+    def count_and_take(plan: JobPlan) -> None:
+        nonlocal jobs, is_incomplete
+        is_incomplete |= bool(
             plan.failed_environments or (plan.variant_id is not None and _is_incomplete(plan, categories))
         )
         if plan.cr is not None:
             jobs += 1
             take(plan, settings)
 
-    result = gone_through(found(), settings, loader, categories, taken)
+    result = collect_findings(iter_sources(), settings, loader, categories, count_and_take)
     say_unread(folders, unread)
     code = compute_exit_code(result, run_settings.fail_on)
-    if fell_short:
+    if is_incomplete:
         code = code or FINDINGS
-    if result.findings and prints_findings:
+    if prints_findings:
         _print_findings(result)
-    elif PLACEHOLDERS in result.summary.not_checked:
-        print_message("values with placeholders such as ${NAME} are not filled in, and stay as they are")
     return LoadedPlans(jobs, run_settings, code)
 
 
@@ -96,7 +93,12 @@ def _is_incomplete(plan: JobPlan, categories: frozenset[str]) -> bool:
 
 
 def _print_findings(result: CheckResult) -> None:
-    """Print the findings to standard error."""
-    from podplan.report.full import render
+    """Print the findings, and what was not checked, to standard error."""
+    if result.findings:
+        from podplan.report.full import render
 
-    write_escaped_stderr(render(result))
+        write_escaped_stderr(render(result))
+    elif result.summary.not_checked:
+        from podplan.report.summary import format_not_checked
+
+        print_message(format_not_checked(result.summary.not_checked))

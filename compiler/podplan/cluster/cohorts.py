@@ -62,12 +62,7 @@ class QuotaTree:
             return [queue]
         while self._cohorts[root].parent:
             root = self._cohorts[root].parent
-        waiting, found = [root], []
-        while waiting:
-            vertex = self._cohorts[waiting.pop()]
-            waiting += vertex.children
-            found += vertex.queues
-        return found
+        return [queue for cohort in self._list_subtree(root) for queue in self._cohorts[cohort].queues]
 
     def find_maximum(self, queue: str, flavor: str, resource: str) -> int:
         """Return how much the jobs of a ClusterQueue can have of a resource in a flavor."""
@@ -94,24 +89,32 @@ class QuotaTree:
             rest -= _find_local(subtree, cohort.quotas.get((flavor, resource)))
             name = cohort.parent
 
+    def _list_subtree(self, cohort: str) -> list[str]:
+        """Return a cohort that is not in a circle and those below it, children before their parents."""
+        names = [cohort]
+        for name in names:
+            names += self._cohorts[name].children
+        return names[::-1]
+
     def _find_height(self, cohort: str) -> int:
-        heights = [self._find_height(child) for child in self._cohorts[cohort].children]
-        return 1 + max(heights, default=0)
+        heights: dict[str, int] = {}
+        for name in self._list_subtree(cohort):
+            below = (heights[child] for child in self._cohorts[name].children)
+            heights[name] = 1 + max(below, default=0)
+        return heights[cohort]
 
     def _find_potential(self, cohort: str, flavor: str, resource: str) -> int:
-        key = cohort, flavor, resource
-        if key not in self._potentials:
-            vertex, subtree = self._cohorts[cohort], self._find_subtree(cohort, flavor, resource)
-            self._potentials[key] = (
-                subtree
-                if not vertex.parent
-                else self._bound(
-                    subtree,
-                    vertex.quotas.get((flavor, resource)),
-                    self._find_potential(vertex.parent, flavor, resource),
-                )
-            )
-        return self._potentials[key]
+        path, name = [], cohort
+        while name and (name, flavor, resource) not in self._potentials:
+            path.append(name)
+            name = self._cohorts[name].parent
+        for name in reversed(path):
+            vertex, subtree = self._cohorts[name], self._find_subtree(name, flavor, resource)
+            if vertex.parent:
+                above = self._potentials[vertex.parent, flavor, resource]
+                subtree = self._bound(subtree, vertex.quotas.get((flavor, resource)), above)
+            self._potentials[name, flavor, resource] = subtree
+        return self._potentials[cohort, flavor, resource]
 
     def _bound(self, subtree: int, quota: ResourceQuota | None, above: int) -> int:
         available = _find_local(subtree, quota) + above
@@ -123,18 +126,23 @@ class QuotaTree:
         """Return what a cohort has to give: its own quota and what everything below it lends."""
         key = cohort, flavor, resource
         if key not in self._subtrees:
-            vertex = self._cohorts[cohort]
-            own = vertex.quotas.get((flavor, resource))
-            total = own.nominal if own is not None else 0
-            for name in vertex.queues:
-                quota = self._queues[name].quotas.get((flavor, resource))
-                if quota is not None:
-                    total += quota.nominal - _find_local(quota.nominal, quota)
-            for name in vertex.children:
-                subtree = self._find_subtree(name, flavor, resource)
-                total += subtree - _find_local(subtree, self._cohorts[name].quotas.get((flavor, resource)))
-            self._subtrees[key] = total
+            for name in self._list_subtree(cohort):
+                self._subtrees[name, flavor, resource] = self._sum_subtree(name, flavor, resource)
         return self._subtrees[key]
+
+    def _sum_subtree(self, cohort: str, flavor: str, resource: str) -> int:
+        """Sum a cohort up; the sums of its children are known."""
+        vertex = self._cohorts[cohort]
+        own = vertex.quotas.get((flavor, resource))
+        total = own.nominal if own is not None else 0
+        for name in vertex.queues:
+            quota = self._queues[name].quotas.get((flavor, resource))
+            if quota is not None:
+                total += quota.nominal - _find_local(quota.nominal, quota)
+        for name in vertex.children:
+            subtree = self._subtrees[name, flavor, resource]
+            total += subtree - _find_local(subtree, self._cohorts[name].quotas.get((flavor, resource)))
+        return total
 
 
 def _find_local(subtree: int, quota: ResourceQuota | None) -> int:
