@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import podplan
+from tests.git import commit, git_in
 from tests.test_documents_of_other_tools import JOB, write
 
 TEMPLATE = JOB.replace("{name: train}", '{name: "${NAME}"}').replace("train:1", "train:${TAG}")
@@ -39,3 +40,32 @@ def test_diff_does_not_call_them_broken(top: Path) -> None:
     run = podplan("diff", "--base-tree", "job.yaml", "later.yaml", cwd=top)
     assert run.code == 0, run.out + run.err
     assert "8 → 4 GPUs" in run.out
+
+
+def test_other_commands_pass_over_templates_and_patches(top: Path) -> None:
+    write(
+        top,
+        {
+            "chart/Chart.yaml": "name: jobs\n",
+            "chart/templates/job.yaml": JOB.replace("train:1", "{{ .Values.image }}").replace(
+                "{name: train}", "\n  name: {{ .Release.Name }}"
+            ),
+            "prod/kustomization.yaml": "resources: [../plain.yaml]\npatches: [{path: more.yaml}]\n",
+            "prod/more.yaml": "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\n",
+            "plain.yaml": JOB,
+        },
+    )
+    (top / "count.yaml").unlink()
+    (top / "job.yaml").unlink()
+    lowered = podplan("lower", ".", cwd=top)
+    assert (lowered.code, "name: train-master-0" in lowered.out) == (0, True), lowered.err
+    imported = podplan("import", ".", "-o", "profiles", cwd=top)
+    assert (imported.code, imported.err) == (
+        0,
+        "podplan: profiles: 1 profile and 0 bases; all render to their CRs; passed over: 1 × Helm template,"
+        " 1 × kustomize patch\n",
+    )
+    git = git_in(top)
+    git("init", "-q")
+    commit(git, "jobs")
+    assert "broken" not in podplan("diff", cwd=top).out

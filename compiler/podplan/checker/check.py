@@ -7,7 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from podplan.checker.base_revision import BaseCrs
-from podplan.checker.files import build_syntax_finding, describe_unchecked_file, iter_file_findings
+from podplan.checker.files import (
+    build_syntax_finding,
+    describe_unchecked_file,
+    is_broken_template,
+    iter_file_findings,
+)
 from podplan.checker.jobs import build_cross_job_findings, check_plans, make_redactor_getter
 from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
@@ -23,6 +28,7 @@ from podplan.workspace.documents import (
     ALL_SORTS,
     OF_PROFILES,
     ClassifiedDocument,
+    classify_documents,
     may_hold,
 )
 from podplan.workspace.file_loader import DENIED, SkippedFile, load_file, reload_file, summarize_limit_errors
@@ -223,7 +229,7 @@ def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collecti
     run.suppression_tracker.load_suppressions(source)
     if not source.diagnostics:
         return
-    if may_hold(source, sorts):
+    if may_hold(source, sorts) and not is_broken_template(source, list(classify_documents(source))):
         faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
         run.add_findings(source.file, faults)
     else:

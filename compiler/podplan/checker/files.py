@@ -54,7 +54,7 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
         item.category != "other" or (is_queue_object(item) and not source.diagnostics) for item in file_items
     )
     is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
-    is_template = _is_broken_template(source, file_items)
+    is_template = is_broken_template(source, file_items)
     if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
             _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
@@ -136,7 +136,7 @@ def _find_document_index(item: ClassifiedDocument) -> Iterator[int]:
         yield source.index
 
 
-def _is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
+def is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
     """Whether a file is not valid YAML because it is a template; expressions of profiles are none."""
     if not source.diagnostics:
         return False

@@ -14,6 +14,7 @@ from sys import intern
 from typing import NamedTuple
 
 from podplan.checker.check import summarize_plans
+from podplan.checker.files import is_broken_template
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Finding, Severity
@@ -289,7 +290,7 @@ class Tree:
 
     def _add(self, path: str, source: SourceFile) -> list[Job]:
         first, broken = len(self.jobs), len(self.broken)
-        if may_hold(source, ALL_SORTS):
+        if may_hold(source, ALL_SORTS) and not is_broken_template(source, list(classify_documents(source))):
             self.broken += _unreadable(source, self.settings, self._reader)
         self._texts[source.file] = hash(source.text)
         for number, item in enumerate(self._reader.classify(source)):
