@@ -110,6 +110,9 @@ def test_with_the_real_kustomize(top: Path) -> None:
 def test_diff_compares_what_kustomize_builds(top: Path) -> None:
     patch = top / "prod/more.yaml"
     patch.write_text(TEXTS["prod/more.yaml"].replace("-3", "3"))
+    (top / "prod/train.py").write_text("print()\n")
+    with (top / "prod/kustomization.yaml").open("a") as stream:
+        stream.write("configMapGenerator: [{name: scripts, files: [train.py]}]\n")
     git = git_in(top)
     git("init", "-q")
     commit(git, "a job")

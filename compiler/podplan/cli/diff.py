@@ -182,8 +182,12 @@ def _revisions(
     shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
     names = shown, f"{head} ({after_commit[:8]})" if head else "work tree"
     with ExitStack() as stack:
-        folder, place = _checked_out(stack, root, commit, () if head else revisions.find_sparse_files(root))
-        after_folder, after_place = _checked_out(stack, root, after_commit) if head else (root, nullcontext)
+        without = () if head else revisions.find_sparse_files(root)
+        all_files = bool(flags.get("kustomize"))
+        folder, place = _checked_out(stack, root, commit, without, all_files)
+        after_folder, after_place = (
+            _checked_out(stack, root, after_commit, (), all_files) if head else (root, nullcontext)
+        )
 
         def attempt() -> Comparison:
             before = _side_of_revision(as_there, root, folder, place)
@@ -218,13 +222,13 @@ def _is_commit(root: str, name: str) -> bool:
 
 
 def _checked_out(
-    stack: ExitStack, root: str, commit: str, without: Collection[str] = ()
+    stack: ExitStack, root: str, commit: str, without: Collection[str], all_files: bool
 ) -> tuple[str, Place]:
     """Return the folder with the files of a commit, and a context that changes to it, so that typed paths
     are valid."""
     from podplan.workspace import revisions
 
-    folder = stack.enter_context(revisions.extract_tree(root, commit, without))
+    folder = stack.enter_context(revisions.extract_tree(root, commit, without, all_files))
     return folder, partial(change_folder, standing_place(root, folder))
 
 
