@@ -94,6 +94,37 @@ def test_jobs_that_fit_alone_may_not_fit_together(tmp_path: Path, monkeypatch: p
     assert "2 jobs together exceed it by 6: some wait" in plan_text.render(plan)
 
 
+def test_two_queues_cannot_borrow_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: pool")
+    second = first.split("---", 1)[1].replace("shared", "other").replace("name: queue", "name: second")
+    plan = plan_files(
+        tmp_path,
+        monkeypatch,
+        queues=f"{first}---\n{second}",
+        one=JOB.replace("cpu: 4", "cpu: 8"),
+        two=JOB.replace("cpu: 4", "cpu: 8")
+        .replace("queue-name: queue", "queue-name: second")
+        .replace("train", "t2"),
+    )
+    assert [job.verdict for job in plan.jobs] == ["admitted", "admitted"]
+    assert plan_text.render(plan).count("cohort pool has 20, and its queues request 32: some wait") == 2
+
+
+def test_of_a_job_that_is_admitted_in_part_that_part_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = JOB.replace("cpu: 4", "cpu: 4, nvidia.com/gpu: 2").replace("parallelism: 2", "parallelism: 8")
+    job = job.replace("  labels:", '  annotations: {kueue.x-k8s.io/job-min-parallelism: "1"}\n  labels:')
+    job = job.replace(
+        "cpu: 4, nvidia.com/gpu: 2}}", "cpu: 4, nvidia.com/gpu: 2}, limits: {nvidia.com/gpu: 2}}"
+    )
+    queues = QUEUES.replace("[cpu]", "[cpu, nvidia.com/gpu]").replace(
+        "nominalQuota: 10}", "nominalQuota: 10}, {name: nvidia.com/gpu, nominalQuota: 10}"
+    )
+    plan = plan_files(tmp_path, monkeypatch, queues=queues, job=job)
+    assert [(job.verdict, job.pods, job.gpus) for job in plan.jobs] == [("admitted", 2, 4)]
+
+
 def test_a_shortage_is_at_the_line_of_the_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [job] = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB.replace("cpu: 4", "cpu: 6")).jobs
     assert job.verdict == "pending"

@@ -5,7 +5,7 @@ Source: docs/evidence/kueue.md#borrowing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from podplan.cluster.model import Cluster, ResourceGroup, ResourceQuota
 from podplan.core.typing import NamedTuple
@@ -20,6 +20,14 @@ class _Vertex(NamedTuple):
     children: list[str]
     queues: list[str]
     quotas: dict[tuple[str, str], ResourceQuota]
+
+
+class CohortShortage(NamedTuple):
+    """What the queues below a cohort request of it together, which is more than it can have."""
+
+    cohort: str
+    requested: int
+    maximum: int
 
 
 class QuotaTree:
@@ -88,6 +96,50 @@ class QuotaTree:
                 return self._find_height(name)
             rest -= _find_local(subtree, cohort.quotas.get((flavor, resource)))
             name = cohort.parent
+
+    def find_shortages(
+        self, requested: Mapping[str, int], flavor: str, resource: str
+    ) -> dict[str, CohortShortage]:
+        """Return, for each ClusterQueue of ``requested``, the first cohort above it that cannot give what all
+        of them request together.
+
+        A queue or cohort asks its parent only for what it does not keep from others.
+        """
+        of_cohorts: dict[str, int] = {}
+        paths: dict[str, list[str]] = {}
+        for queue, amount in requested.items():
+            paths[queue] = self._list_ancestors(queue)
+            quota = self._queues[queue].quotas.get((flavor, resource))
+            rest = amount - _find_local(quota.nominal if quota is not None else 0, quota)
+            if rest > 0 and paths[queue]:
+                parent = paths[queue][0]
+                of_cohorts[parent] = of_cohorts.get(parent, 0) + rest
+        short: dict[str, CohortShortage] = {}
+        roots = dict.fromkeys(path[-1] for path in paths.values() if path)
+        for name in (name for root in roots for name in self._list_subtree(root)):
+            amount = of_cohorts.get(name, 0)
+            subtree = self._find_subtree(name, flavor, resource)
+            maximum = self._find_potential(name, flavor, resource)
+            if amount > maximum:
+                short[name] = CohortShortage(name, amount, maximum)
+            vertex = self._cohorts[name]
+            rest = amount - _find_local(subtree, vertex.quotas.get((flavor, resource)))
+            if rest > 0 and vertex.parent:
+                of_cohorts[vertex.parent] = of_cohorts.get(vertex.parent, 0) + rest
+        return {
+            queue: next(short[name] for name in path if name in short)
+            for queue, path in paths.items()
+            if any(name in short for name in path)
+        }
+
+    def _list_ancestors(self, queue: str) -> list[str]:
+        """Return the cohorts above a ClusterQueue, the nearest first; none if they form a circle."""
+        names: list[str] = []
+        name = "" if self.is_in_cycle(queue) else self._queues[queue].parent
+        while name:
+            names.append(name)
+            name = self._cohorts[name].parent
+        return names
 
     def _list_subtree(self, cohort: str) -> list[str]:
         """Return a cohort that is not in a circle and those below it, children before their parents."""

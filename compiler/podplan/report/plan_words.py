@@ -108,6 +108,12 @@ def describe_shortage(line: QuotaLine) -> str:
     """Return what the jobs of a quota mean together, "" if they fit."""
     if line.used <= line.nominal:
         return ""
+    if line.used <= line.maximum and line.shortage is not None:
+        requested, maximum = (
+            format_amount(line.resource, amount)
+            for amount in (line.shortage.requested, line.shortage.maximum)
+        )
+        return f"cohort {line.shortage.cohort} has {maximum}, and its queues request {requested}: some wait"
     if line.used <= line.maximum:
         return "fits only by borrowing"
     over = format_amount(line.resource, line.used - line.maximum)
