@@ -115,7 +115,7 @@ def _import_folder(folder: str, output: str) -> int:
             failed += 1
         for item in items:
             foreign[item.reason] += item.reason in FOREIGN_REASONS
-            if item.category != "cr":
+            if item.category != "cr" or item.declared_kind is not None:
                 continue
             job = decompile_cr(item.doc)
             errors = _list_cr_errors(item) or [
