@@ -40,8 +40,21 @@ def test_mpirun_and_what_it_starts() -> None:
         ("mpirun -np 2", ["mpirun needs a program to run"]),
         ("mpirun -np two a", ['-np must be a whole number, not "two"']),
         ("mpirun a -np", []),
-        ("mpirun -np", ["-np needs a value", "mpirun needs a program to run"]),
-        ("mpirun --surprise x -np 2 a", []),
+        ("mpirun -np", ["-np needs a value"]),
+        ("mpirun --surprise x -np 2 a", [
+            'neither Open MPI nor Intel MPI nor MPICH has the option "--surprise"']),
+        ("mpirun $OPTIONS --surprise x -np 2 a", []),
+        ("mpirun -genv A 1 -n 2 a", []),
+        ("mpirun -genv A 1 --allow-run-as-root -n 2 a", ['Open MPI 4.1 has no option "-genv"']),
+        ("mpiexec.hydra -x A -n 2 a", ['Intel MPI has no option "-x"']),
+        ("orterun -ppn 2 a", ['Open MPI 4.1 has no option "-ppn"']),
+        ("orterun --mca btl self --mca btl tcp a", ['Open MPI 4.1 refuses --mca with "btl" twice']),
+        ("mpirun --mca btl=self a", ['--mca needs the name and the value in two words, not "btl=self"']),
+        ("mpirun --np=2 a", []),
+        ("orterun --map-by moon a", ['Open MPI 4.1 has no --map-by "moon"']),
+        ("mpirun -n 2 a : -n 3 b", []),
+        ("mpirun -n 2 a : --surprise b", [
+            'neither Open MPI nor Intel MPI nor MPICH has the option "--surprise"']),
         ("horovodrun -np 4 -H h:4 python a.py", []),
         ("horovodrun -np x python a.py", ['-np must be a whole number, not "x"']),
         ("colossalai run --nproc_per_node 8 train", [

@@ -58,5 +58,5 @@ def _make_option_test(launcher: str) -> Callable[[str], bool] | None:
     if launcher == "colossalai":
         return colossalai.OPTION_NAMES.__contains__
     if launcher == "mpirun":
-        return lambda text: text.startswith("-") and text.lstrip("-") in mpirun.OPTION_TABLE
+        return mpirun.is_known_option
     return None
