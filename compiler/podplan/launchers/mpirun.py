@@ -40,7 +40,7 @@ class MpirunCommand(NamedTuple):
 
     ``exported_variables`` are the names of the variables that are passed to other hosts; ``program_words`` is
     the program with its arguments, the first if the line starts several. ``implementations`` are those that
-    accept the line.
+    accept the line, ``repeated_options`` the options that were given before.
     """
 
     command_line: CommandLine
@@ -54,6 +54,7 @@ class MpirunCommand(NamedTuple):
     program_words: tuple[Word, ...]
     errors: tuple[CommandLineError, ...]
     implementations: tuple[str, ...] = ()
+    repeated_options: tuple[ParsedOption, ...] = ()
 
 
 def parse_mpirun(
@@ -91,6 +92,7 @@ def parse_mpirun(
         program_words,
         errors,
         tuple(each.grammar.name for each in accepting) if parser.is_certain else (),
+        tuple(parser.repeated_options),
     )
 
 
@@ -145,6 +147,7 @@ class LineParser:
         self.errors: list[CommandLineError] = []
         self.unknown_options: list[CommandLineError] = []
         self.misread_values: list[CommandLineError] = []
+        self.repeated_options: list[ParsedOption] = []
         self.is_certain = True
 
     def parse(self, words: tuple[Word, ...]) -> None:
@@ -235,8 +238,11 @@ class LineParser:
         is_repeatable = name in ("export", "export_list", "mca") or not values
         if given is not None and not is_repeatable and self.grammar.refuses_repeated:
             self._add_error(flag, f"{flag.text} is given twice")
+        option = ParsedOption(name, value, last_word, flag, is_known)
+        if given is not None and not is_repeatable:
+            self.repeated_options.append(option)
         if given is None or not self.grammar.keeps_first:
-            options[name] = ParsedOption(name, value, last_word, flag, is_known)
+            options[name] = option
         if name == "export" and values[0].text.startswith("-") and values[0].is_known:
             self._add_error(flag, f"{flag.text} needs the name of a variable")
         if name == "export":
@@ -252,8 +258,12 @@ class LineParser:
         key, value = values
         if key.is_known and "=" in key.text:
             self._add_error(key, f'{flag.text} needs the name and the value in two words, not "{key.text}"')
-        elif self.grammar is OPEN_MPI_4 and key.is_known and key.text in self.mca_parameters:
-            self._add_error(key, f'Open MPI 4.1 refuses {flag.text} with "{key.text}" twice')
+        elif key.is_known and key.text in self.mca_parameters:
+            message = f'{flag.text} gives "{key.text}" twice'
+            if self.grammar is OPEN_MPI_4:
+                self._add_error(key, message)
+            else:
+                self.misread_values.append(CommandLineError(key, message, "Open MPI 4.1"))
         self.mca_parameters[key.text] = value.text
 
     def _validate_value(self, name: str, flag: Word, word: Word, value: str) -> None:
