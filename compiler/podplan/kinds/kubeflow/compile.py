@@ -80,6 +80,18 @@ def compile_job(
     return attribute_to(spec, drop_absent(tree)), diagnostics
 
 
+def compile_mpi_job(profile: Cursor, inventory: Cursor, kind: TrainingKind) -> tuple[Any, list[Diagnostic]]:
+    """The spec of an MPIJob, whose launcher runs mpirun and not a script, as ``compile_job``."""
+    return compile_job(
+        profile,
+        inventory,
+        kind,
+        split_launcher_and_workers,
+        processes_field="slotsPerWorker",
+        run_forms=("exec", "command"),
+    )
+
+
 def _list_roles(
     spec: Cursor, kind: TrainingKind, split_roles: SplitRoles, diagnostics: list[Diagnostic]
 ) -> list[RoleReplicas]:
