@@ -58,7 +58,7 @@ def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
         return
     for launch in find_launches(subject.job):
         facts, variables = launch.invocation.parsed, launch.invocation.variables
-        if not isinstance(facts, MpirunCommand) or not facts.command_line.is_certain:
+        if not isinstance(facts, MpirunCommand) or not facts.command_line.is_certain or facts.errors:
             continue
         is_allowed = "allow_run_as_root" in facts.command_line.options or any(
             name.endswith(("_ALLOW_RUN_AS_ROOT", "_ALLOW_RUN_AS_ROOT_CONFIRM")) for name in variables
