@@ -38,6 +38,9 @@ KINDS = (
     "mpi_job_processes",
     "beam_job",
     "mpi_operator_job",
+    "train_job",
+    "jobset_job",
+    "batch_job",
 )
 GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
 REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from podplan.core.provenance import TracedDocument
 from podplan.kinds.compilation import compile_profile
-from podplan.kinds.registry import T9K
+from podplan.kinds.registry import FAMILIES, T9K
 from podplan.tools.importer import ImportResult, import_cr
 from podplan.yaml import Document, parse_yaml
 
@@ -36,8 +36,9 @@ def compiled(profile: str) -> Any:
 
 
 def cr_of(kind: str, spec: Any, **metadata: Any) -> dict[str, Any]:
+    family = next((one for one in FAMILIES if kind in one.packages), T9K)
     return {
-        "apiVersion": T9K.api_version,
+        "apiVersion": family.api_version,
         "kind": kind,
         "metadata": {"name": "job", **metadata},
         "spec": spec,

@@ -15,7 +15,7 @@ from podplan.kinds.common.durations import parse_duration
 from podplan.kinds.common.hardware import halve_quantity
 from podplan.kinds.common.profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
 from podplan.kinds.compilation import CompileResult, compile_profile
-from podplan.kinds.registry import COMPILED_KINDS, KINDS_BY_NAME, PACKAGES, load_spec
+from podplan.kinds.registry import COMPILED_KINDS, KINDS_BY_NAME, PACKAGES, GroupVersionKind, load_spec
 from podplan.schema import validate_against, validate_cr
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
@@ -139,6 +139,26 @@ def test_metadata_is_passed_on() -> None:
         "labels": {"a": "b"},
         "annotations": {"c": "d"},
     }
+
+
+@pytest.mark.parametrize("job", ["TrainJob", "JobSet", "Job"])
+def test_the_queue_of_a_kind_without_a_field_for_it_is_a_label(job: str) -> None:
+    labels = {"team": "nlp", "kueue.x-k8s.io/queue-name": "old"}
+    cr = compile_profile(profile(job, {"schedule": {"queue": "research"}}, labels=labels), None).cr
+    assert cr is not None
+    assert cr.data["metadata"]["labels"] == {"team": "nlp", "kueue.x-k8s.io/queue-name": "research"}
+    last = trace_to_source(cr, ("metadata", "labels", "kueue.x-k8s.io/queue-name"))[-1]
+    assert last.path == ("spec", "schedule", "queue")
+
+
+@pytest.mark.parametrize("kind", COMPILED_KINDS.values(), ids=lambda kind: kind.qualified_name)
+def test_a_kind_can_be_named_with_its_group_and_version(kind: GroupVersionKind) -> None:
+    named = profile(kind.qualified_name, {})
+    assert validate_against("JobProfile", named.data) == []
+    cr, problems = compile_profile(named, None)
+    assert problems == []
+    assert cr is not None
+    assert (cr.data["apiVersion"], cr.data["kind"]) == (kind.api_version, kind.kind)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.golden_cases import KINDS, REPORTS, Case, cases, copy, finding_cases,
 from tests.rows import each_row
 
 # What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.
-INPUTS = {"profile.yaml", "cr.yaml", "inventory.yaml", "podplan.toml", "arguments", "why"}
+INPUTS = {"profile.yaml", "cr.yaml", "inventory.yaml", "podplan.toml", "arguments", "why", "runtimes"}
 
 # The goldens of the kinds are about compiling and lowering: a new policy is not to make them anew.
 WITHOUT_POLICIES = ("--select", "YAML,SCHEMA,PROF0,CR9")

@@ -76,6 +76,25 @@ def test_status_and_what_the_server_sets_are_left_out() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["TrainJob", "JobSet", "Job"])
+@pytest.mark.parametrize("labels", [{}, {"team": "a"}])
+def test_the_label_of_kueue_is_the_queue_of_the_profile(kind: str, labels: dict[str, str]) -> None:
+    cr = cr_of(kind, {}, labels={"kueue.x-k8s.io/queue-name": "research", **labels})
+    profile = find_shortest_profile(cr)
+    assert profile["spec"]["schedule"] == {"queue": "research"}
+    assert profile["metadata"] == {"name": "job", **({"labels": labels} if labels else {})}
+    assert is_same_data(compiled(render_profile(profile)), cr)
+
+
+def test_fields_of_an_earlier_version_of_the_operator_are_kept() -> None:
+    overrides = [{"targetJobs": [{"name": "node"}], "spec": {"serviceAccountName": "a"}}]
+    text, problems = import_cr(
+        cr_of("TrainJob", {"runtimeRef": {"name": "torch"}, "podTemplateOverrides": overrides})
+    )
+    assert problems == []
+    assert compiled(text)["spec"]["podTemplateOverrides"] == overrides
+
+
 def test_metadata_that_a_profile_does_not_have_is_told() -> None:
     problems = import_cr(cr_of("GenericJob", {}, clusterName="x")).diagnostics
     assert [(p.rule, p.path) for p in problems] == [("PROF026", ("metadata", "clusterName"))]
@@ -94,7 +113,7 @@ def test_a_kind_in_its_old_spelling_is_imported_in_the_right_one() -> None:
         (cr_of("GenericJob", []), "this is not a job: its spec is not a mapping"),
         (
             {**cr_of("GenericJob", {}), "apiVersion": "v1"},
-            "only jobs of batch.tensorstack.dev/v1beta1, kubeflow.org/v1, kubeflow.org/v2beta1 can be",
+            "only jobs of batch.tensorstack.dev/v1beta1, kubeflow.org/v1, kubeflow.org/v2beta1, trainer.",
         ),
         (cr_of("BeamJob", {}), "a BeamJob cannot be imported; there is PyTorchTrainingJob, DeepSpeedJob, "),
         (cr_of("GenericJobList", {}), "a GenericJobList cannot be imported; "),

@@ -113,6 +113,19 @@ def test_what_cannot_be_imported_is_named_and_the_rest_is_written(tmp_path: Path
     assert not list((tmp_path / "out").rglob("a-9.yaml"))
 
 
+def test_a_file_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    write_crs(tmp_path, 2)
+    text = CR.format(team="a", number=9, gpus=8, retries=3, replicas=1, tag=1)
+    (tmp_path / "crs" / "broken.yaml").write_text(text + "  - : [\n")
+    (tmp_path / "crs" / "latin.yaml").write_bytes(text.encode() + b"# \xe9\n")
+    said = podplan("import", "crs", "-o", "out", cwd=tmp_path)
+    assert said.code == 1
+    assert "crs/broken.yaml:" in said.err
+    assert "crs/latin.yaml:" in said.err
+    assert said.err.endswith("which 2 profiles extend; all render to their CRs; 2 not imported\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -21,6 +21,7 @@ def test_a_first_profile_of_a_kind_has_no_mistake(tmp_path: Path, kind: str) -> 
     found = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs", cwd=tmp_path).out)
     rules = [one["rule"] for one in found["findings"] if one["severity"] != "info"]
     assert rules == (["GEN005"] if kind == "GenericJob" else [])
+    assert podplan("fmt", "--check", "jobs", cwd=tmp_path).code == 0
     rendered = podplan("render", "-e", "prod", "jobs/resnet.yaml", cwd=tmp_path)
     assert f"kind: {kind.rpartition('/')[2]}" in rendered.out
 
@@ -34,7 +35,7 @@ def test_without_a_kind_the_profile_is_that_of_the_starter(tmp_path: Path) -> No
     ("kind", "message"),
     [
         ("PyTorchJobs", 'no profile compiles to a kind "PyTorchJobs"; did you mean "PyTorchJob"?'),
-        ("batch/v1/Job", 'no profile compiles to a kind "batch/v1/Job"'),
+        ("TrainingRuntime", 'no profile compiles to a kind "TrainingRuntime"'),
     ],
 )
 def test_another_kind_is_refused(tmp_path: Path, kind: str, message: str) -> None:

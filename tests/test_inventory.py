@@ -96,3 +96,14 @@ def test_a_dump_of_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "dump.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
     monkeypatch.chdir(tmp_path)
     assert podplan("inventory", "--from", "dump.yaml").code == 2
+
+
+def test_nodes_that_take_no_pods_are_left_out(tmp_path: Path) -> None:
+    cordoned, failed, ready = (build_node(name, "2", gpu="a100") for name in ("cordoned", "failed", "ready"))
+    cordoned["spec"]["unschedulable"] = True
+    for node, status in ((failed, "Unknown"), (ready, "True")):
+        node["status"]["conditions"] = [{"type": "Ready", "status": status}]
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all([cordoned, failed, ready]))
+    said = podplan("inventory", "--from", "dump.yaml", cwd=tmp_path)
+    assert said.err == "podplan: 2 nodes left out: cordoned or not ready\n"
+    assert yaml.safe_load(said.out)["spec"]["nodes"]["nodes"]["count"] == 1

@@ -94,6 +94,37 @@ def test_jobs_that_fit_alone_may_not_fit_together(tmp_path: Path, monkeypatch: p
     assert "2 jobs together exceed it by 6: some wait" in plan_text.render(plan)
 
 
+def test_two_queues_cannot_borrow_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: pool")
+    second = first.split("---", 1)[1].replace("shared", "other").replace("name: queue", "name: second")
+    plan = plan_files(
+        tmp_path,
+        monkeypatch,
+        queues=f"{first}---\n{second}",
+        one=JOB.replace("cpu: 4", "cpu: 8"),
+        two=JOB.replace("cpu: 4", "cpu: 8")
+        .replace("queue-name: queue", "queue-name: second")
+        .replace("train", "t2"),
+    )
+    assert [job.verdict for job in plan.jobs] == ["admitted", "admitted"]
+    assert plan_text.render(plan).count("cohort pool has 20, and its queues request 32: some wait") == 2
+
+
+def test_of_a_job_that_is_admitted_in_part_that_part_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = JOB.replace("cpu: 4", "cpu: 4, nvidia.com/gpu: 2").replace("parallelism: 2", "parallelism: 8")
+    job = job.replace("  labels:", '  annotations: {kueue.x-k8s.io/job-min-parallelism: "1"}\n  labels:')
+    job = job.replace(
+        "cpu: 4, nvidia.com/gpu: 2}}", "cpu: 4, nvidia.com/gpu: 2}, limits: {nvidia.com/gpu: 2}}"
+    )
+    queues = QUEUES.replace("[cpu]", "[cpu, nvidia.com/gpu]").replace(
+        "nominalQuota: 10}", "nominalQuota: 10}, {name: nvidia.com/gpu, nominalQuota: 10}"
+    )
+    plan = plan_files(tmp_path, monkeypatch, queues=queues, job=job)
+    assert [(job.verdict, job.pods, job.gpus) for job in plan.jobs] == [("admitted", 2, 4)]
+
+
 def test_a_shortage_is_at_the_line_of_the_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [job] = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB.replace("cpu: 4", "cpu: 6")).jobs
     assert job.verdict == "pending"
@@ -170,6 +201,35 @@ def test_exit_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert podplan("plan", "--exit-code", ".").code == 1
     assert podplan("plan", "queues.yaml").code == 3
     assert podplan("plan", "-").code == 2
+
+
+def test_a_file_that_is_not_planned_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB)
+    (tmp_path / "notes.yaml").write_text("a: b: c\n")
+    said = podplan("plan", ".")
+    assert (said.code, said.err) == (0, "podplan: not checked: 1 × not YAML\n")
+    (tmp_path / "wrong.yaml").write_text(JOB.replace("name: train", "name: wrong").replace("main", "Main"))
+    said = podplan("plan", ".")
+    assert said.code == 1
+    assert "SCHEMA" in said.err
+    assert "1 × not YAML" in said.err
+    assert "Job team/train" in said.out
+
+
+def test_a_long_chain_of_cohorts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lends what is below it; the job borrows from the last."""
+    cohort = "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {{name: c{0}}}\n"
+    chain = [cohort.format(number) + f"spec: {{parentName: c{number + 1}}}\n" for number in range(2000)]
+    quota = QUEUES.split("resourceGroups:")[1].split("---")[0]
+    top = cohort.format(2000) + f"spec:\n  resourceGroups:{quota}"
+    queues = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: c0")
+    plan = plan_files(
+        tmp_path,
+        monkeypatch,
+        queues=queues + "".join(chain) + top,
+        job=JOB.replace("cpu: 4", "cpu: 10"),
+    )
+    assert [job.verdict for job in plan.jobs] == ["admitted"]
 
 
 def test_a_check_of_jobs_does_not_load_it(tmp_path: Path) -> None:

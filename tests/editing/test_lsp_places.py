@@ -48,6 +48,28 @@ def test_every_value_of_the_schema_is_proposed_where_the_text_is_broken(project:
         assert editor.end() == (0, "")
 
 
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: {kind}
+metadata: {{name: {name}}}
+spec: {{template: {{spec: {{replicatedJobs: []}}}}}}
+"""
+
+
+def test_runtimes_are_those_of_the_repository(project: Path) -> None:
+    for kind, name in (("ClusterTrainingRuntime", "torch-platform"), ("TrainingRuntime", "torch")):
+        (project / f"{name}.yaml").write_text(RUNTIME.format(kind=kind, name=name))
+    head = (project / JOB).read_text().partition("  job:")[0] + "  job: TrainJob\n"
+    with Editor(project) as editor:
+        editor.start()
+        editor.open(JOB)
+        assert list(completed(editor, JOB, head + "  runtime: |\n")) == ["torch-platform"]
+        assert set(completed(editor, JOB, head + "  runtime: {name: |}\n")) == {"torch", "torch-platform"}
+        assert "runtime" in completed(editor, JOB, head + "  run|\n")
+        assert "name of a ClusterTrainingRuntime" in hover(editor, JOB, head + "  runt|ime: torch-platform\n")
+        assert editor.end() == (0, "")
+
+
 def test_names_are_those_of_the_inventory_and_the_params(project: Path) -> None:
     head = (project / JOB).read_text().partition("  job:")[0]
     with Editor(project) as editor:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from podplan.checker.base_revision import BaseCrs
-from podplan.checker.files import build_syntax_finding, iter_file_findings
+from podplan.checker.files import build_syntax_finding, describe_unchecked_file, iter_file_findings
 from podplan.checker.jobs import build_cross_job_findings, check_plans, make_redactor_getter
 from podplan.checker.packed_store import JobSource
 from podplan.checker.pool import iter_checked_files
@@ -35,8 +35,8 @@ __all__ = [
     "WatchProgress",
     "check_files",
     "check_sources",
+    "collect_findings",
     "filter_result",
-    "gone_through",
     "summarize_plans",
 ]
 
@@ -185,7 +185,7 @@ def summarize_plans(
     return build_result(run)
 
 
-def gone_through(
+def collect_findings(
     found: Iterable[SourceFile | SkippedFile],
     settings: PipelineSettings,
     reader: Loader,
@@ -217,11 +217,16 @@ def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collecti
     """Add the syntax errors of a file that contains documents in ``sorts``."""
     run.counts["files"] += 1
     if isinstance(source, SkippedFile):
+        run.not_checked[source.reason] += 1
         return
     run.suppression_tracker.load_suppressions(source)
-    if source.diagnostics and may_hold(source, sorts):
+    if not source.diagnostics:
+        return
+    if may_hold(source, sorts):
         faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
         run.add_findings(source.file, faults)
+    else:
+        run.not_checked[describe_unchecked_file(source)] += 1
 
 
 def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:

@@ -60,7 +60,7 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
             _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
         )
         if not file_items:
-            run.not_checked[_describe_unchecked_file(source)] += 1
+            run.not_checked[describe_unchecked_file(source)] += 1
         return
     if run.suppression_tracker.load_suppressions(source):
         run.store_text(source)
@@ -145,7 +145,8 @@ def _is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDoc
     return f"{PROFILE_GROUP}/v" not in source.text and has_template_marks(source.text)
 
 
-def _describe_unchecked_file(source: SourceFile) -> str:
+def describe_unchecked_file(source: SourceFile) -> str:
+    """Return why nothing in a file is checked."""
     if is_helm_template(source.text):
         return HELM_TEMPLATE
     if source.diagnostics:

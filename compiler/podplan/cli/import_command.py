@@ -18,8 +18,9 @@ from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
 from podplan.lint.redaction import build_document_redactor
 from podplan.pipeline import PipelineSettings, iter_job_plans
+from podplan.report.summary import format_count
 from podplan.workspace import Loader
-from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.documents import ClassifiedDocument, classify_documents, may_hold
 from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input
 from podplan.workspace.files import expand_paths, require_inside_repository
 from podplan.yaml import SourceFile, parse_yaml
@@ -47,9 +48,7 @@ def command(file: str, output: str, **_: Any) -> int:
     from podplan.tools.importer import import_cr
 
     source = read_standard_input() if file == "-" else _read(file)
-    for fault in source.diagnostics:
-        place = f"{file}:{fault.span.line}:{fault.span.column}"
-        write_escaped_stderr(f"{place}: {fault.rule} {fault.message}\n")
+    _print_syntax_errors(source)
     documents = [item for item in classify_documents(source) if item.doc.data is not None]
     if not any(item.category == "cr" for item in documents):
         print_message(f"{file}: no training job here, so nothing to import")
@@ -79,6 +78,12 @@ def command(file: str, output: str, **_: Any) -> int:
     return CLEAN if len(texts) == len(documents) and not source.diagnostics else FINDINGS
 
 
+def _print_syntax_errors(source: SourceFile) -> None:
+    for fault in source.diagnostics:
+        place = f"{source.file}:{fault.span.line}:{fault.span.column}"
+        write_escaped_stderr(f"{place}: {fault.rule} {fault.message}\n")
+
+
 def _import_folder(folder: str, output: str) -> int:
     """Import all CRs below a folder. Raises UsageError: without an output folder that can be created."""
     from podplan.tools.importer import decompile_cr
@@ -94,7 +99,12 @@ def _import_folder(folder: str, output: str) -> int:
     failed = 0
     for source in load_files(expand_paths([folder])):
         if isinstance(source, SkippedFile):
+            write_escaped_stderr(f"{source.file}: {source.reason}; it is not imported\n")
+            failed += 1
             continue
+        if source.diagnostics and may_hold(source, ("cr",)):
+            _print_syntax_errors(source)
+            failed += 1
         for item in classify_documents(source):
             if item.category != "cr":
                 continue
@@ -119,9 +129,10 @@ def _import_folder(folder: str, output: str) -> int:
     for path, text in imported.texts.items():
         replace_file(os.path.join(output, path), text)
     bases = len(imported.texts) - len(jobs)
+    extended = f", which {format_count(imported.with_base, 'profile')} extend" if bases else ""
     refused = f"; {failed} not imported" if failed else ""
     print_message(
-        f"{output}: {len(jobs)} profiles and {bases} bases, which {imported.with_base} profiles extend;"
+        f"{output}: {format_count(len(jobs), 'profile')} and {format_count(bases, 'base')}{extended};"
         f" all render to their CRs{refused}"
     )
     return FINDINGS if failed else CLEAN

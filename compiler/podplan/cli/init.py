@@ -36,16 +36,18 @@ def command(folder: str, kind: str) -> int:
     Existing files are not overwritten.
     """
     from podplan import kubernetes
+    from podplan.kinds.registry import load_spec
     from podplan.schema import catalog
     from podplan.schema.editor_schema import to_editor_schema
 
-    existing = [name for name in STARTER_FILES if os.path.exists(os.path.join(folder, name))]
+    kind_key = _find_kind(kind) if kind else None
+    starter_files = {**STARTER_FILES, **(load_spec(kind_key).starter_files if kind_key is not None else {})}
+    existing = [name for name in starter_files if os.path.exists(os.path.join(folder, name))]
     if existing:
         raise UsageError(
             f"{os.path.join(folder, existing[0])} is there already; podplan init writes nothing over"
         )
-    kind_key = _find_kind(kind) if kind else None
-    texts = {name: (STARTER_FOLDER / source).read_text("utf-8") for name, source in STARTER_FILES.items()}
+    texts = {name: (STARTER_FOLDER / source).read_text("utf-8") for name, source in starter_files.items()}
     if kind_key is not None:
         texts["jobs/resnet.yaml"] = _adapt_profile(texts["jobs/resnet.yaml"], kind_key)
     for name in SCHEMAS:
@@ -76,6 +78,8 @@ def _find_kind(name: str) -> GroupVersionKind:
 def _adapt_profile(text: str, kind: GroupVersionKind) -> str:
     """Return the profile of the starter for a kind: with its fields, and without those that it lacks."""
     from podplan.kinds.registry import load_spec, name_of
+    from podplan.tools.formatter import format_source
+    from podplan.yaml import parse_yaml
 
     spec = load_spec(kind)
     changes = dict.fromkeys({"launcher", "processes", "deadline"} - spec.profile_fields, "")
@@ -91,4 +95,4 @@ def _adapt_profile(text: str, kind: GroupVersionKind) -> str:
             lines.append(line)
         elif value:
             lines.append(f"  {field}: {value}\n")
-    return "".join(lines)
+    return format_source(parse_yaml("".join(lines).encode(), "starter"))

@@ -7,10 +7,11 @@ import click
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import resolve_run_settings
-from podplan.cli.output import write_stdout
+from podplan.cli.output import print_message, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
+from podplan.report.summary import format_count
 from podplan.workspace import Loader
 from podplan.workspace.file_loader import load_files, read_standard_input
 from podplan.workspace.files import require_inside_repository
@@ -67,7 +68,7 @@ def command(path: str, dump: str, format_: str) -> int:
 
 
 def _convert_dump(path: str) -> str:
-    from podplan.tools.inventory.dump import KUBECTL_COMMAND, build_inventory
+    from podplan.tools.inventory.dump import KUBECTL_COMMAND, build_inventory, is_usable
     from podplan.workspace.documents import classify_documents
     from podplan.yaml.writer import emit_document
 
@@ -82,4 +83,7 @@ def _convert_dump(path: str) -> str:
     inventory = build_inventory(objects)
     if not inventory["spec"]:
         raise UsageError(f"{path} holds nothing of a cluster; it is to be what {KUBECTL_COMMAND} prints")
+    unusable = [one for one in objects if one.get("kind") == "Node" and not is_usable(one)]
+    if unusable:
+        print_message(f"{format_count(len(unusable), 'node')} left out: cordoned or not ready")
     return emit_document(inventory, f"from: {KUBECTL_COMMAND}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
+from podplan.cli.exit_codes import FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import default_paths, input_options, resolve_run_settings
 from podplan.cli.output import print_message, write_stdout
@@ -61,7 +61,7 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
         return code or NO_INPUT
     write_stdout(import_module(f"podplan.report.plan_{format_}").render(result))
     waits = any(job.verdict in WAITING_VERDICTS and (job.change or not result.base) for job in result.jobs)
-    return FINDINGS if exit_code and waits else CLEAN
+    return FINDINGS if exit_code and waits else code
 
 
 def _compare_with_base(plan: Plan, paths: Sequence[str], base: str, flags: Mapping[str, Any]) -> Plan:
@@ -107,7 +107,7 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
     shown_paths = default_paths(paths)
     if list(shown_paths) == ["-"]:
         raise UsageError("podplan plan reads the queues of a repository; give it a path, not standard input")
-    flags = {**flags, "fail_on": "never", "resumed": True}
+    flags = {**flags, "resumed": True}
     run_settings = resolve_run_settings(shown_paths, **flags)
     kinds = [*(kind for names in KINDS.values() for kind in names), KIND]
     documents = Loader(exclude=run_settings.exclude).find_documents(shown_paths[0], kinds)

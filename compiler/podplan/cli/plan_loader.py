@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from podplan.checker.check import CheckResult, gone_through
+from podplan.checker.check import CheckResult, collect_findings
 from podplan.cli.check_run import compute_exit_code
 from podplan.cli.exit_codes import FINDINGS
 from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
-from podplan.cli.output import say_unread, write_escaped_stderr
+from podplan.cli.output import print_message, say_unread, write_escaped_stderr
 from podplan.core.typing import Any, NamedTuple
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.workspace import Loader
@@ -52,11 +52,11 @@ def load_job_plans(
     run_settings = run_settings._replace(settings=settings)
     folders: list[str] = []
     unread: list[SkippedFile] = []
-    jobs, fell_short = 0, False
+    jobs, is_incomplete = 0, False
 
     loader = Loader(exclude=run_settings.exclude)
 
-    def found() -> Iterator[SourceFile | SkippedFile]:
+    def iter_sources() -> Iterator[SourceFile | SkippedFile]:
         if kustomize := flags.get("kustomize", ""):
             yield loader.load_build(kustomize)
             return
@@ -68,21 +68,21 @@ def load_job_plans(
                 unread.append(source)
             yield source
 
-    def taken(plan: JobPlan) -> None:
-        nonlocal jobs, fell_short
-        fell_short |= bool(
+    def count_and_take(plan: JobPlan) -> None:
+        nonlocal jobs, is_incomplete
+        is_incomplete |= bool(
             plan.failed_environments or (plan.variant_id is not None and _is_incomplete(plan, categories))
         )
         if plan.cr is not None:
             jobs += 1
             take(plan, settings)
 
-    result = gone_through(found(), settings, loader, categories, taken)
+    result = collect_findings(iter_sources(), settings, loader, categories, count_and_take)
     say_unread(folders, unread)
     code = compute_exit_code(result, run_settings.fail_on)
-    if fell_short:
+    if is_incomplete:
         code = code or FINDINGS
-    if result.findings and prints_findings:
+    if prints_findings:
         _print_findings(result)
     return LoadedPlans(jobs, run_settings, code)
 
@@ -93,7 +93,12 @@ def _is_incomplete(plan: JobPlan, categories: frozenset[str]) -> bool:
 
 
 def _print_findings(result: CheckResult) -> None:
-    """Print the findings to standard error."""
-    from podplan.report.full import render
+    """Print the findings, and what was not checked, to standard error."""
+    if result.findings:
+        from podplan.report.full import render
 
-    write_escaped_stderr(render(result))
+        write_escaped_stderr(render(result))
+    elif result.summary.not_checked:
+        from podplan.report.summary import format_not_checked
+
+        print_message(format_not_checked(result.summary.not_checked))

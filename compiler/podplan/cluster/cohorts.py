@@ -5,7 +5,7 @@ Source: docs/evidence/kueue.md#borrowing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from podplan.cluster.model import Cluster, ResourceGroup, ResourceQuota
 from podplan.core.typing import NamedTuple
@@ -20,6 +20,14 @@ class _Vertex(NamedTuple):
     children: list[str]
     queues: list[str]
     quotas: dict[tuple[str, str], ResourceQuota]
+
+
+class CohortShortage(NamedTuple):
+    """What the queues below a cohort request of it together, which is more than it can have."""
+
+    cohort: str
+    requested: int
+    maximum: int
 
 
 class QuotaTree:
@@ -62,12 +70,7 @@ class QuotaTree:
             return [queue]
         while self._cohorts[root].parent:
             root = self._cohorts[root].parent
-        waiting, found = [root], []
-        while waiting:
-            vertex = self._cohorts[waiting.pop()]
-            waiting += vertex.children
-            found += vertex.queues
-        return found
+        return [queue for cohort in self._list_subtree(root) for queue in self._cohorts[cohort].queues]
 
     def find_maximum(self, queue: str, flavor: str, resource: str) -> int:
         """Return how much the jobs of a ClusterQueue can have of a resource in a flavor."""
@@ -94,24 +97,76 @@ class QuotaTree:
             rest -= _find_local(subtree, cohort.quotas.get((flavor, resource)))
             name = cohort.parent
 
+    def find_shortages(
+        self, requested: Mapping[str, int], flavor: str, resource: str
+    ) -> dict[str, CohortShortage]:
+        """Return, for each ClusterQueue of ``requested``, the first cohort above it that cannot give what all
+        of them request together.
+
+        A queue or cohort asks its parent only for what it does not keep from others.
+        """
+        of_cohorts: dict[str, int] = {}
+        paths: dict[str, list[str]] = {}
+        for queue, amount in requested.items():
+            paths[queue] = self._list_ancestors(queue)
+            quota = self._queues[queue].quotas.get((flavor, resource))
+            rest = amount - _find_local(quota.nominal if quota is not None else 0, quota)
+            if rest > 0 and paths[queue]:
+                parent = paths[queue][0]
+                of_cohorts[parent] = of_cohorts.get(parent, 0) + rest
+        short: dict[str, CohortShortage] = {}
+        roots = dict.fromkeys(path[-1] for path in paths.values() if path)
+        for name in (name for root in roots for name in self._list_subtree(root)):
+            amount = of_cohorts.get(name, 0)
+            subtree = self._find_subtree(name, flavor, resource)
+            maximum = self._find_potential(name, flavor, resource)
+            if amount > maximum:
+                short[name] = CohortShortage(name, amount, maximum)
+            vertex = self._cohorts[name]
+            rest = amount - _find_local(subtree, vertex.quotas.get((flavor, resource)))
+            if rest > 0 and vertex.parent:
+                of_cohorts[vertex.parent] = of_cohorts.get(vertex.parent, 0) + rest
+        return {
+            queue: next(short[name] for name in path if name in short)
+            for queue, path in paths.items()
+            if any(name in short for name in path)
+        }
+
+    def _list_ancestors(self, queue: str) -> list[str]:
+        """Return the cohorts above a ClusterQueue, the nearest first; none if they form a circle."""
+        names: list[str] = []
+        name = "" if self.is_in_cycle(queue) else self._queues[queue].parent
+        while name:
+            names.append(name)
+            name = self._cohorts[name].parent
+        return names
+
+    def _list_subtree(self, cohort: str) -> list[str]:
+        """Return a cohort that is not in a circle and those below it, children before their parents."""
+        names = [cohort]
+        for name in names:
+            names += self._cohorts[name].children
+        return names[::-1]
+
     def _find_height(self, cohort: str) -> int:
-        heights = [self._find_height(child) for child in self._cohorts[cohort].children]
-        return 1 + max(heights, default=0)
+        heights: dict[str, int] = {}
+        for name in self._list_subtree(cohort):
+            below = (heights[child] for child in self._cohorts[name].children)
+            heights[name] = 1 + max(below, default=0)
+        return heights[cohort]
 
     def _find_potential(self, cohort: str, flavor: str, resource: str) -> int:
-        key = cohort, flavor, resource
-        if key not in self._potentials:
-            vertex, subtree = self._cohorts[cohort], self._find_subtree(cohort, flavor, resource)
-            self._potentials[key] = (
-                subtree
-                if not vertex.parent
-                else self._bound(
-                    subtree,
-                    vertex.quotas.get((flavor, resource)),
-                    self._find_potential(vertex.parent, flavor, resource),
-                )
-            )
-        return self._potentials[key]
+        path, name = [], cohort
+        while name and (name, flavor, resource) not in self._potentials:
+            path.append(name)
+            name = self._cohorts[name].parent
+        for name in reversed(path):
+            vertex, subtree = self._cohorts[name], self._find_subtree(name, flavor, resource)
+            if vertex.parent:
+                above = self._potentials[vertex.parent, flavor, resource]
+                subtree = self._bound(subtree, vertex.quotas.get((flavor, resource)), above)
+            self._potentials[name, flavor, resource] = subtree
+        return self._potentials[cohort, flavor, resource]
 
     def _bound(self, subtree: int, quota: ResourceQuota | None, above: int) -> int:
         available = _find_local(subtree, quota) + above
@@ -123,18 +178,23 @@ class QuotaTree:
         """Return what a cohort has to give: its own quota and what everything below it lends."""
         key = cohort, flavor, resource
         if key not in self._subtrees:
-            vertex = self._cohorts[cohort]
-            own = vertex.quotas.get((flavor, resource))
-            total = own.nominal if own is not None else 0
-            for name in vertex.queues:
-                quota = self._queues[name].quotas.get((flavor, resource))
-                if quota is not None:
-                    total += quota.nominal - _find_local(quota.nominal, quota)
-            for name in vertex.children:
-                subtree = self._find_subtree(name, flavor, resource)
-                total += subtree - _find_local(subtree, self._cohorts[name].quotas.get((flavor, resource)))
-            self._subtrees[key] = total
+            for name in self._list_subtree(cohort):
+                self._subtrees[name, flavor, resource] = self._sum_subtree(name, flavor, resource)
         return self._subtrees[key]
+
+    def _sum_subtree(self, cohort: str, flavor: str, resource: str) -> int:
+        """Sum a cohort up; the sums of its children are known."""
+        vertex = self._cohorts[cohort]
+        own = vertex.quotas.get((flavor, resource))
+        total = own.nominal if own is not None else 0
+        for name in vertex.queues:
+            quota = self._queues[name].quotas.get((flavor, resource))
+            if quota is not None:
+                total += quota.nominal - _find_local(quota.nominal, quota)
+        for name in vertex.children:
+            subtree = self._subtrees[name, flavor, resource]
+            total += subtree - _find_local(subtree, self._cohorts[name].quotas.get((flavor, resource)))
+        return total
 
 
 def _find_local(subtree: int, quota: ResourceQuota | None) -> int:

@@ -8,6 +8,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, TracedDocument, attribute_to, build_traced_document, root_cursor
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.common.behaviors import QUEUE_LABEL
 from podplan.kinds.common.merge import apply_patches, drop_nulls, order_keys
 from podplan.kinds.common.profile import find_repeated_names, find_unused_fields, format_value, join_words
 from podplan.kinds.registry import (
@@ -54,7 +55,7 @@ def compile_profile(
     tree = apply_patches(tree, (spec for spec in overrides if isinstance(spec.value, dict)))
     return CompileResult(
         build_traced_document(
-            _build_cr(profile_cursor, job_kind, kind, tree, gitops_tool),
+            _build_cr(profile_cursor, job_kind, kind, tree, gitops_tool, spec.queue_label),
             f"{kind.kind}/{_find_name(profile_cursor)}",
         ),
         diagnostics,
@@ -62,25 +63,40 @@ def compile_profile(
 
 
 def _build_cr(
-    profile_cursor: Cursor, job_kind: Cursor, kind: GroupVersionKind, spec: Any, gitops_tool: str
+    profile_cursor: Cursor,
+    job_kind: Cursor,
+    kind: GroupVersionKind,
+    spec: Any,
+    gitops_tool: str,
+    queue_label: str,
 ) -> Any:
     metadata = profile_cursor.get("metadata")
+    queue = profile_cursor.get("spec", "schedule", "queue")
+    labels = (
+        {queue_label: attribute_to((queue, QUEUE_LABEL), queue.value)} if queue_label and queue.exists else {}
+    )
     return attribute_to(
         profile_cursor,
         {
             "apiVersion": attribute_to(job_kind, kind.api_version),
             "kind": job_kind if job_kind.value == kind.kind else attribute_to(job_kind, kind.kind),
-            "metadata": _build_metadata(metadata, gitops_tool),
+            "metadata": _build_metadata(metadata, gitops_tool, labels),
             "spec": spec,
         },
     )
 
 
-def _build_metadata(metadata_cursor: Cursor, gitops_tool: str) -> Any:
-    """Return the metadata of the profile, with the name first even if a base profile gave the labels."""
+def _build_metadata(metadata_cursor: Cursor, gitops_tool: str, labels: dict[str, Any]) -> Any:
+    """Return the metadata of the profile with ``labels``, and the name first even if a base profile gave the
+    others."""
     if not isinstance(metadata_cursor.value, dict):
         return metadata_cursor
     fields = {key: drop_nulls(value) for key, value in metadata_cursor.fields().items()}
+    if labels:
+        written = metadata_cursor.get("labels")
+        fields["labels"] = attribute_to(
+            written if written.exists else metadata_cursor, {**written.fields(), **labels}
+        )
     if gitops_tool != "none":
         from podplan.kinds.common.gitops_annotations import build_annotations
 

@@ -137,7 +137,6 @@ BATCH = Family(
     {"Job": "podplan.kinds.batch.job"},
     owns_group=False,
     is_common=True,
-    not_compiled=("Job",),
     behavior_modules=("podplan.kinds.batch.behaviors",),
 )
 JOBSET = Family(
@@ -147,7 +146,6 @@ JOBSET = Family(
     unchecked=("Configuration",),  # of the controller itself
     behavior_modules=("podplan.kinds.jobset.behaviors",),
     operator_versions=("0.12", "0.11", "0.10"),
-    not_compiled=("JobSet",),
 )
 TRAINER = Family(
     "trainer.kubeflow.org",
@@ -159,7 +157,7 @@ TRAINER = Family(
     },
     behavior_modules=("podplan.kinds.trainer.behaviors",),
     operator_versions=("2.3", "2.2", "2.1"),
-    not_compiled=("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime"),
+    not_compiled=("TrainingRuntime", "ClusterTrainingRuntime"),
     referred=("TrainingRuntime", "ClusterTrainingRuntime"),
 )
 FAMILIES = (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN_FIELD_RULE = "SCHEMA001"
+KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
 class ReplicaTypesField(NamedTuple):
@@ -146,8 +147,10 @@ class KindSpec(NamedTuple):
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
     keys first; the CR may replace it at ``ssh_path``. ``ssh_keys_volume`` is the volume with these keys.
+    ``queue_label`` is the label of a CR for the queue of a profile, for kinds whose spec has no field for it.
     ``starter_fields`` are the fields of a first profile of this kind that differ from those of
-    podplan/starter, as YAML. ``main_replica_types`` are those whose replica decides over the job,
+    podplan/starter, as YAML; ``starter_files`` are further files to write, by path, with their names there.
+    ``main_replica_types`` are those whose replica decides over the job,
     ``known_replica_types`` all that the controller knows, ``single_replica_types`` those of which the
     program accepts one replica. ``managers`` are the controllers that runPolicy.managedBy may name.
     ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
@@ -173,6 +176,7 @@ class KindSpec(NamedTuple):
     superseded_dialect: str = ""
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()
+    queue_label: str = ""
     priority_path: Path = ()
     run_policy_path: Path = ()
     run_mode_path: Path = ()
@@ -182,6 +186,7 @@ class KindSpec(NamedTuple):
     profile_fields: frozenset[str] = frozenset()
     role_fields: frozenset[str] = frozenset()
     starter_fields: Mapping[str, str] = {}
+    starter_files: Mapping[str, str] = {}
 
     # Lowering: the labels of children with the names of their job and of their PodGroup, the API of PodGroups
     # that podplan has a schema of, the names of children, and the options that real objects reveal.

@@ -15,10 +15,10 @@ KEYED_LISTS = frozenset({"roles", "data", "ports"})
 OPENING, CLOSING = "${{", "}}"
 
 # Fields in Kubernetes spelling, where a quantity or a port may be a number or text.
-_KUBERNETES_FIELDS = frozenset({"resources", "pod", "container", "tensorboard", "generic"})
+_KUBERNETES_FIELDS = frozenset({"resources", "pod", "container", "tensorboard", "generic", "replicatedJob"})
 _NUMBER_OR_TEXT = frozenset({("shm",), ("processes",), ("deadline",)})
 # Fields in which a null is an instruction to a later step, because it deletes what is not in the profile.
-_PATCH_FIELDS = frozenset({"pod", "container"})
+_PATCH_FIELDS = frozenset({"pod", "container", "replicatedJob"})
 # How many wrong names of one list get a suggestion, which takes milliseconds each.
 _MAX_SUGGESTIONS = 100
 
@@ -56,7 +56,9 @@ class FieldArea(NamedTuple):
     def is_replaced_whole(self) -> bool:
         """Whether the value has several forms that must not be merged, and so is replaced as a whole."""
         match self.fields:
-            case ("run",) | ("env", _) | ("values", _) | ("params", _, _) | ("matrix", "axes", _):
+            case ("run",) | ("runtime",) | ("env", _) | ("values", _):
+                return True
+            case ("params", _, _) | ("matrix", "axes", _):
                 return True
         return False
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from podplan.core.findings import Path
 from podplan.kinds.change_effects import FieldEffect
 from podplan.lint.analysis.resources import format_amount as amount
+from podplan.report.hours import format_hours
 from podplan.report.sanitization import escape_text
 from podplan.tools.diff.model import Count, Diff, JobChange, Queue
 
@@ -95,7 +96,7 @@ def format_recreation(diff: Diff) -> str:
 
 def format_gpu_hours(gpu_seconds: Count) -> str:
     """Format GPUs × deadline: "at most 768 GPU-hours", "at most 768 → 1,536 GPU-hours"; "" if both are 0."""
-    before, after = (f"{seconds / 3600:,.1f}".removesuffix(".0") for seconds in gpu_seconds)
+    before, after = (format_hours(seconds / 3600) for seconds in gpu_seconds)
     if not any(gpu_seconds):
         return ""
     return f"at most {after if before == after else f'{before} → {after}'} GPU-hours"

@@ -57,12 +57,18 @@ def _build_job(job: PlannedJob, is_compared: bool) -> dict[str, Any]:
 
 def _build_quota(line: QuotaLine) -> dict[str, Any]:
     amounts = {"requested": line.used, "nominal": line.nominal, "maximum": line.maximum}
+    short = line.shortage
+    cohort = {}
+    if short is not None:
+        requested, maximum = (format_amount(line.resource, one) for one in (short.requested, short.maximum))
+        cohort = {"shortage": {"cohort": short.cohort, "requested": requested, "maximum": maximum}}
     return {
         "clusterQueue": line.queue,
         "flavor": line.flavor,
         "resource": line.resource,
         "jobs": line.jobs,
         **{name: format_amount(line.resource, amount) for name, amount in amounts.items()},
+        **cohort,
     }
 
 

@@ -1,4 +1,4 @@
-"""A picture of a plan: a bar for each quota of a queue, with what all its jobs request together."""
+"""A picture of a plan: a bar for each quota of a queue, with what its admitted jobs request together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLORS = (
     (".borrows", "fill", "config"),
     (".over", "fill", "secret"),
 )
-_LEGEND = (("fits", "within the quota"), ("borrows", "borrowed"), ("over", "above the maximum"))
+_LEGEND = (("fits", "within the quota"), ("borrows", "borrowed"), ("over", "more than there is"))
 
 
 def render(plan: Plan) -> str:
@@ -77,7 +77,8 @@ def _render_bar(line: QuotaLine, y: int) -> list[str]:
     ]
     if line.used > line.nominal:
         borrowed = min(line.used, line.maximum) - line.nominal
-        parts.append(_rect("borrows", _BAR_X + own, top, borrowed * scale))
+        name = "borrows" if line.shortage is None else "over"
+        parts.append(_rect(name, _BAR_X + own, top, borrowed * scale))
     if line.used > line.maximum:
         parts.append(_rect("over", _BAR_X + most, top, (line.used - line.maximum) * scale))
     right = _BAR_X + _BAR_WIDTH + 12

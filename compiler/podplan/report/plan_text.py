@@ -55,7 +55,7 @@ def _render_quotas(plan: Plan) -> list[str]:
         lines = [line for line in plan.quotas if line.queue == queue]
         flavor_width = max(len(line.flavor) for line in lines)
         width = max(len(line.resource) for line in lines)
-        rows = [f"queue   {queue}: what all its jobs request together"]
+        rows = [f"queue   {queue}: what its admitted jobs request together"]
         for line in lines:
             shortage = words.describe_shortage(line)
             quota = words.format_quota(line) + (f"; {shortage}" if shortage else "")

@@ -6,6 +6,7 @@ from collections import Counter
 
 from podplan.cluster.amounts import format_amount
 from podplan.core.findings import Location
+from podplan.report.hours import format_hours
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
 from podplan.workspace.files import relative_to_root
 
@@ -19,7 +20,7 @@ def format_totals(plan: Plan) -> str:
     pods, gpus = sum(job.pods for job in plan.jobs), sum(job.gpus for job in plan.jobs)
     text = f"{_count(len(plan.jobs), 'job')}: {verdicts}; {_count(pods, 'Pod')}, {_count(gpus, 'GPU')}"
     hours = sum(count_gpu_hours(job) or 0 for job in plan.jobs)
-    return f"{text}, at most {hours:g} GPU-hours by deadlines" if hours else text
+    return f"{text}, at most {format_hours(hours)} GPU-hours by deadlines" if hours else text
 
 
 def format_changes(plan: Plan) -> str:
@@ -57,7 +58,7 @@ def format_size(job: PlannedJob) -> str:
     parts = [_count(job.pods, "Pod")] if job.pods else []
     parts += [_count(job.gpus, "GPU")] if job.gpus else []
     hours = count_gpu_hours(job)
-    parts += [f"at most {hours:g} GPU-hours"] if hours else []
+    parts += [f"at most {format_hours(hours)} GPU-hours"] if hours else []
     return ", ".join(parts)
 
 
@@ -107,6 +108,12 @@ def describe_shortage(line: QuotaLine) -> str:
     """Return what the jobs of a quota mean together, "" if they fit."""
     if line.used <= line.nominal:
         return ""
+    if line.used <= line.maximum and line.shortage is not None:
+        requested, maximum = (
+            format_amount(line.resource, amount)
+            for amount in (line.shortage.requested, line.shortage.maximum)
+        )
+        return f"cohort {line.shortage.cohort} has {maximum}, and its queues request {requested}: some wait"
     if line.used <= line.maximum:
         return "fits only by borrowing"
     over = format_amount(line.resource, line.used - line.maximum)

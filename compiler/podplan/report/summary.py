@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from podplan.checker.check import CheckResult
 from podplan.checker.result import NEED_INVENTORY
@@ -17,21 +17,18 @@ def format_summary(result: CheckResult, with_hints: bool = False) -> str:
     with the commands that show what was not checked if ``with_hints``."""
     counts = result.summary
     count_texts = [
-        _format_count(number, word)
+        format_count(number, word)
         for number, word in ((counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "info"))
         if number
     ]
     *first_texts, last_text = count_texts or ["no findings"]
     line = f"{', '.join(first_texts)} and {last_text}" if first_texts else last_text
-    line += f" in {_format_count(counts.files, 'file')}"
+    line += f" in {format_count(counts.files, 'file')}"
     line += f", {counts.suppressed} suppressed" if counts.suppressed else ""
     line += f", {counts.omitted} left out" if counts.omitted else ""
-    line += f" ({_format_count(counts.objects, 'object')}, {counts.lowered} lowered)"
+    line += f" ({format_count(counts.objects, 'object')}, {counts.lowered} lowered)"
     if counts.not_checked:
-        hints = _HINTS if with_hints else {}
-        line += "; not checked: " + ", ".join(
-            f"{n} × {reason}{hints.get(reason, '')}" for reason, n in counts.not_checked.items()
-        )
+        line += f"; {format_not_checked(counts.not_checked, with_hints)}"
     if counts.unreadable_folders:
         line += f"; {unreadable(counts.unreadable_folders)}"
     if counts.unlisted:
@@ -41,22 +38,31 @@ def format_summary(result: CheckResult, with_hints: bool = False) -> str:
     return escape_text(line)
 
 
+def format_not_checked(not_checked: Mapping[str, int], with_hints: bool = False) -> str:
+    """Return "not checked: 2 × Deployment (apps/v1)" or the like, for the number of each reason."""
+    hints = _HINTS if with_hints else {}
+    return "not checked: " + ", ".join(
+        f"{number} × {reason}{hints.get(reason, '')}" for reason, number in not_checked.items()
+    )
+
+
 def _describe_unlisted(result: CheckResult) -> str:
     """Return "3 infos", or "3 findings" if there are warnings among them."""
     is_infos = result.summary.unlisted <= result.summary.infos
-    return _format_count(result.summary.unlisted, "info" if is_infos else "finding")
+    return format_count(result.summary.unlisted, "info" if is_infos else "finding")
 
 
 def unreadable(folders: Sequence[str], files: Sequence[str] = ()) -> str:
     """Return "1 folder could not be read (jobs/private)" or the like; there is at least one folder or
     file."""
     counts = [
-        _format_count(len(paths), word) for paths, word in ((folders, "folder"), (files, "file")) if paths
+        format_count(len(paths), word) for paths, word in ((folders, "folder"), (files, "file")) if paths
     ]
     named = [*folders, *files]
     more = ", …" if len(named) > _MOST_NAMED else ""
     return f"{' and '.join(counts)} could not be read ({', '.join(named[:_MOST_NAMED])}{more})"
 
 
-def _format_count(number: int, word: str) -> str:
+def format_count(number: int, word: str) -> str:
+    """Return "1 file" or "3 files"."""
     return f"{number} {word}" + ("" if number == 1 else "s")

@@ -39,7 +39,14 @@ def load_schema_file(name: str) -> Schema:
     """
     schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
     if name == "JobProfile":
-        schema["$defs"]["spec"]["properties"]["job"]["enum"] = list(COMPILED_KINDS)
+        job = schema["$defs"]["spec"]["properties"]["job"]
+        del job["enum"]
+        long_names = "|".join(kind.qualified_name.replace(".", "[.]") for kind in COMPILED_KINDS.values())
+        job |= {
+            "if": {"type": "string", "pattern": f"^({long_names})$"},
+            "then": {},
+            "else": {"enum": list(COMPILED_KINDS)},
+        }
     elif name == "Config":
         properties = schema["$defs"]["ofAllKinds"]["properties"]
         properties |= {kind: {"$ref": f"{_LOCAL_PREFIX}ofOneKind"} for kind in KIND_NAMES}

@@ -294,6 +294,11 @@ class Loader:
                 return first
         return None
 
+    def list_referable(self, file: str, group: str, kind: str, folders: tuple[str, ...] = ()) -> list[str]:
+        """Return the names of a kind that a reference in ``file`` finds, those in ``folders`` first."""
+        names = self._get_index(file, folders).list_names(group, kind) if folders else []
+        return list(dict.fromkeys((*names, *self._get_index(file).list_names(group, kind))))
+
     def find_referenced(
         self, reference: Reference, referrer: TracedDocument, first_folders: tuple[str, ...] = ()
     ) -> TracedDocument | Diagnostic:

@@ -61,6 +61,10 @@ class DocumentIndex:
         exact = [one for one in fitting if one.namespace == wanted]
         return exact or fitting
 
+    def list_names(self, group: str, kind: str) -> list[str]:
+        """Return the names of the documents of a kind, in the order of their files."""
+        return [name for name in self._find_named(group, kind) if name]
+
     def _find_named(self, group: str, kind: str) -> Mapping[str, list[NamedDocument]]:
         if (group, kind) not in self._by_kind:
             named: dict[str, list[NamedDocument]] = {}

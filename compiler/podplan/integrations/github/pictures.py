@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.checker.check import gone_through
+from podplan.checker.check import collect_findings
 from podplan.core.limits import LimitExceeded
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.tools.diff.model import Diff
@@ -41,7 +41,7 @@ def render_pictures(diff: Diff, settings: PipelineSettings) -> str:
                 fold.add(graph, plan.item.doc.name, plan.variant_id or "")
 
     files = dict.fromkeys(wanted[key] for key in shown_keys)
-    gone_through(
+    collect_findings(
         load_files(files),
         settings._replace(policies=()),
         Loader(),

@@ -15,6 +15,7 @@ from podplan.integrations.lsp.name_references import (
     list_base_files,
     list_expression_names,
     list_inventory_names,
+    list_runtimes,
 )
 from podplan.integrations.lsp.outline import OutlineCursor
 from podplan.integrations.lsp.positions import Encoding, to_protocol_range
@@ -131,6 +132,8 @@ def _iter_value_items(
                 yield from (item(f"{name}/{key}", _NAME_KIND, section) for key in _list_secret_keys(entry))
             else:
                 yield item(name, _NAME_KIND, _format_amount(entry) or section, _describe_entry(entry))
+    for runtime_kind, name in list_runtimes(cursor.path, context, workspace):
+        yield item(name, _NAME_KIND, runtime_kind)
     if is_profile and cursor.path[:2] == ("spec", "extends"):
         yield from (item(name, _NAME_KIND, "base") for name in list_base_files(context, workspace))
 

@@ -13,6 +13,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.integrations.lsp.cursor import CursorContext
 from podplan.integrations.lsp.dependents import MAX_SCANNED_FILES
 from podplan.integrations.lsp.workspace import Workspace
+from podplan.kinds.registry import FAMILIES
 from podplan.profile.resolve import INVENTORY_FIELDS
 from podplan.workspace.documents import classify_documents
 from podplan.workspace.files import OutsideRoot, files_below, find_root, is_in_repository, read_inside_root
@@ -120,6 +121,25 @@ def list_expression_names(steps: tuple[str, ...], context: CursorContext, worksp
         mapping = value_at(doc.data, paths_by_steps[steps])
         names |= dict.fromkeys(mapping) if isinstance(mapping, dict) else {}
     return [*names, *(["id"] if steps == ("matrix",) else [])]
+
+
+def list_runtimes(path: Path, context: CursorContext, workspace: Workspace) -> list[tuple[str, str]]:
+    """Return kind and name of the runtimes in the repository that the field at ``path`` may name.
+
+    The name alone, as a text, means a runtime for the whole cluster.
+    """
+    if path[-1:] != ("runtime",) and path[-2:] not in (("runtime", "name"), ("runtimeRef", "name")):
+        return []
+    file = context.document.path
+    folders = workspace.find_settings(file).settings.runtime_folders
+    reader = workspace.create_reader(file)
+    return [
+        (kind, name)
+        for family in FAMILIES
+        for kind in family.referred
+        if path[-1] == "name" or kind.startswith("Cluster")
+        for name in reader.list_referable(file, family.group, kind, folders)
+    ]
 
 
 def list_base_files(context: CursorContext, workspace: Workspace) -> list[str]:

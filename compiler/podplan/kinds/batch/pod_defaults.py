@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.batch import behaviors
-from podplan.kinds.common.written_containers import write_resources
+from podplan.kinds.common.go_serialization import write_resources
 
 TracedMap = dict[str, Any]
 

@@ -70,3 +70,33 @@ TORCHRUN_PROGRAM = Behavior(
     "documented",
     "https://docs.pytorch.org/docs/stable/elastic/run.html",
 )
+QUEUE_LABEL = Behavior(
+    "profile.queue-label",
+    "the queue of a kind without a field for it is the label by which Kueue finds the job",
+    "documented",
+    "docs/profile-fields.md; https://kueue.sigs.k8s.io/docs/tasks/run/jobs/",
+)
+TORCHRUN_OPTIONS = Behavior(
+    "profile.torchrun-options",
+    "without a controller that sets variables for torchrun, its options state the Pods and the first of them",
+    "documented",
+    "docs/profile-fields.md; https://docs.pytorch.org/docs/stable/elastic/run.html",
+)
+INDEXED = Behavior(
+    "profile.indexed",
+    "replicas of a Job are Indexed: each Pod has a host name and an index of its own",
+    "documented",
+    "docs/profile-fields.md; https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode",
+)
+RESTART_NEVER = Behavior(
+    "profile.restart-never",
+    "without restart, the Pods of a Job are not restarted: the API server requires that a Job states it",
+    "documented",
+    "docs/profile-fields.md; https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-template",
+)
+RUNTIME_PATCH = Behavior(
+    "profile.runtime-patch",
+    "what a job has no field for becomes a patch of the nodes of its runtime",
+    "documented",
+    "docs/profile-fields.md; https://www.kubeflow.org/docs/components/trainer/operator-guides/runtime-patches/",
+)

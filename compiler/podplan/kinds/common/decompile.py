@@ -9,12 +9,25 @@ from __future__ import annotations
 from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import Any
 from podplan.kinds.common import behaviors
+from podplan.kinds.common.durations import format_duration
 from podplan.kinds.common.hardware import count_gpus
 
 Fields = dict[str, Any]
 
 PROFILE_FIELD_ORDER = (
-    *("job", "image", "run", "launcher", "processes", "replicas", "hardware", "resources", "elastic", "env"),
+    *(
+        "job",
+        "runtime",
+        "image",
+        "run",
+        "launcher",
+        "processes",
+        "replicas",
+        "hardware",
+        "resources",
+        "elastic",
+        "env",
+    ),
     *("data", "shm", "workingDir", "ports", "schedule", "restart", "deadline", "retries", "cleanUp", "mode"),
     *(
         "debug",
@@ -24,6 +37,7 @@ PROFILE_FIELD_ORDER = (
         "deepspeed",
         "colossalai",
         "mpi",
+        "replicatedJob",
         "generic",
         "container",
         "pod",
@@ -86,3 +100,14 @@ def decompile_processes(count: Any, roles: list[Fields]) -> Fields:
         for role in roles
     }
     return {"processes": "auto" if gpu_counts == {count} else count}
+
+
+def decompile_lifecycle(policy: Fields) -> Fields:
+    """Return ``deadline`` and ``mode`` from activeDeadlineSeconds and suspend."""
+    fields: Fields = {}
+    seconds = policy.get("activeDeadlineSeconds")
+    if type(seconds) is int and seconds > 0:
+        fields["deadline"] = format_duration(seconds)
+    if isinstance(policy.get("suspend"), bool):
+        fields["mode"] = "pause" if policy["suspend"] else "immediate"
+    return fields

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.kinds.common.decompile import Fields, is_string_list
+from podplan.kinds.common.decompile import Fields, as_mapping, is_string_list
 
 
 def decompile_command(container: Fields) -> Fields:
@@ -36,6 +36,24 @@ def decompile_verbatim(container: Fields) -> Fields:
 def decompile_nothing(_: Fields) -> Fields:
     """Return nothing, for kinds whose controller sets the command: what is written stays in the container."""
     return {}
+
+
+def runs_torchrun(role: Fields) -> bool:
+    """Whether the ``run`` of a role is torchrun without options of its own."""
+    words = as_mapping(role.get("run")).get("exec")
+    return isinstance(words, list) and words[:1] == ["torchrun"] and decompile_program(words[1:]) is not None
+
+
+def remove_torchrun(role: Fields) -> None:
+    """Replace such a ``run`` by what torchrun starts."""
+    role["run"] = decompile_program(role["run"]["exec"][1:])
+
+
+def decompile_program(words: list[str]) -> list[str] | Fields | None:
+    """Return ``run`` for what follows the options of torchrun; None if more options do."""
+    if words[:1] in (["-m"], ["--no-python"]) and len(words) > 1 and words[1][:1] != "-":
+        return {"module" if words[0] == "-m" else "exec": words[1:]}
+    return words if words and words[0][:1] != "-" else None
 
 
 def _split_module_or_script(words: list[str]) -> list[str] | Fields:

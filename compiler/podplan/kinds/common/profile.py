@@ -122,6 +122,14 @@ def find_unused_fields(
     return [problem for problem in diagnostics if problem is not None]
 
 
+def reject_roles(spec: Cursor, remedy: str) -> list[Diagnostic]:
+    """Return a diagnostic for ``roles``, for kinds with one Pod template."""
+    if not spec.get("roles").exists:
+        return []
+    message = f"a {spec.get('job').value} has one Pod template and no roles; {remedy}"
+    return [Diagnostic("PROF020", message, spec.get("roles").path, on_key=True)]
+
+
 def find_repeated_names(spec: Cursor) -> list[Diagnostic]:
     """Return a diagnostic for each entry of roles, data or ports whose name is not unique in its list."""
     roles = spec.get("roles").entries()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from podplan.core.findings import Diagnostic
-from podplan.core.provenance import Cursor, attribute_to
+from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common import behaviors
 from podplan.kinds.common.profile import join_words, prepend_words, stringify_list
@@ -87,3 +89,27 @@ def copy_command_and_args(run_command: RunCommand) -> dict[str, Any]:
         return {}
     cursors = {key: run_command.words.get(key) for key in ("command", "args")}
     return {key: stringify_list(place) for key, place in cursors.items() if place.exists}
+
+
+def build_torchrun_command(
+    spec: Cursor, run_command: RunCommand, options: Sequence[Any] = ()
+) -> dict[str, Any]:
+    """Return torchrun with ``options`` and those of the profile before a script, a module or a program.
+
+    A command that is written with its args stays as it is.
+    """
+    if run_command.form not in ("python", "module", "exec"):
+        return build_command(run_command)
+    launcher, more_options = spec.get("launcher"), spec.get("torchrun", "extraOptions")
+    words: list[Any] = [attribute_to(launcher, "torchrun"), *options, *_list_words(more_options)]
+    if run_command.form == "exec":
+        words.append(attribute_to((behaviors.TORCHRUN_PROGRAM, run_command.words), "--no-python"))
+    return {"command": prepend_words([*words, *build_module_option(run_command)], run_command.words)}
+
+
+def _list_words(cursor: Cursor) -> list[Any]:
+    """Return the words of a list, its scalars as strings."""
+    words = stringify_list(cursor) if cursor.exists else None
+    if words is None:
+        return []
+    return words.value if isinstance(words, Traced) else cursor.entries()

@@ -30,16 +30,20 @@ def build_pod_template(
     node_request: NodeRequest,
     diagnostics: list[Diagnostic],
     preferred_name: str = "",
+    *,
+    with_resources: bool = True,
 ) -> TracedTree | None:
     """Build the template of a role; None if the profile states nothing about it.
 
     ``name`` is the name of the training container unless the profile states another, and ``command_fields``
     are its command and args. The training container is the first, except that a controller may find it by
     ``preferred_name`` at any position: then it is where the containers of ``pod`` have that name.
+    ``with_resources`` is false for a kind that states the resources elsewhere.
     """
     volumes, mounts = build_volumes(role, resolve_shm_size(role, node_request, diagnostics), diagnostics)
+    resources = node_request.resources if with_resources else None
     container = build_training_container(
-        role, name, {**command_fields, "resources": node_request.resources, "volumeMounts": mounts or None}
+        role, name, {**command_fields, "resources": resources, "volumeMounts": mounts or None}
     )
     spec = drop_absent({
         **node_request.scheduling,

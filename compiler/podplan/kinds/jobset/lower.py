@@ -9,9 +9,9 @@ from podplan.core.provenance import Cause, Cursor, Traced, attribute_to, root_cu
 from podplan.core.replica_groups import UID_FLAG, LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.batch.pods import build_pods, creates_pods, split_pods
+from podplan.kinds.common.go_serialization import write_container
 from podplan.kinds.common.merge import rewrap_tree, to_plain_data, unwrap_tree
 from podplan.kinds.common.quantities import canonicalize_quantity
-from podplan.kinds.common.written_containers import write_container
 from podplan.kinds.jobset import behaviors
 from podplan.kinds.jobset.exclusive_placement import (
     NODE_SELECTOR_ANNOTATION,

@@ -7,24 +7,21 @@ from collections.abc import Callable
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common.durations import parse_duration
 from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, resolve_process_count
+from podplan.kinds.common.lifecycle import (
+    build_deadline,
+    build_suspend,
+    reject_priority,
+    reject_start_modes,
+)
 from podplan.kinds.common.merge import drop_absent
 from podplan.kinds.common.profile import (
     ProfileRole,
     format_scalar,
     parse_fixed_roles,
-    prepend_words,
     require_choice,
-    stringify_list,
 )
-from podplan.kinds.common.run import (
-    RUN_FORMS,
-    RunCommand,
-    build_command,
-    build_module_option,
-    parse_run,
-)
+from podplan.kinds.common.run import RUN_FORMS, build_command, build_torchrun_command, parse_run
 from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.training_kind import TrainingKind
@@ -33,6 +30,7 @@ TracedMap = dict[str, Any]
 # What a profile calls a clean-up, and the operator.
 CLEAN_UPS = {"None": "None", "Unfinished": "Running", "All": "All"}
 _LAUNCHERS = ("torchrun", "python")
+_PRIORITY_REMEDY = "name a PriorityClass in pod (spec.priorityClassName)"
 
 
 class RoleReplicas(NamedTuple):
@@ -61,7 +59,7 @@ def compile_job(
     kind states the processes of a replica, ``run_forms`` are the forms of ``run`` that it has.
     """
     spec = profile.get("spec")
-    diagnostics: list[Diagnostic] = _reject_start_modes(spec)
+    diagnostics: list[Diagnostic] = [*reject_start_modes(spec), *reject_priority(spec, _PRIORITY_REMEDY)]
     launcher = require_choice(spec.get("launcher"), _LAUNCHERS, spec, diagnostics) if takes_torchrun else None
     with_torchrun = launcher is not None and launcher.value == "torchrun"
     roles = _list_roles(spec, kind, split_roles, diagnostics)
@@ -69,7 +67,7 @@ def compile_job(
     entries: TracedMap = {}
     for one, (_, request) in zip(roles, requests, strict=True):
         run = parse_run(one.role.get_field("run"), run_forms, kind.name, diagnostics)
-        command = _build_torchrun_command(spec, run) if with_torchrun else build_command(run)
+        command = build_torchrun_command(spec, run) if with_torchrun else build_command(run)
         entries[one.role.name] = _build_replica_spec(kind, one, command, request, diagnostics)
     tree: TracedMap = {
         "elasticPolicy": _build_elastic_policy(spec) if kind.has_elastic_policy else None,
@@ -78,6 +76,18 @@ def compile_job(
         kind.specs_field: attribute_to(spec, entries),
     }
     return attribute_to(spec, drop_absent(tree)), diagnostics
+
+
+def compile_mpi_job(profile: Cursor, inventory: Cursor, kind: TrainingKind) -> tuple[Any, list[Diagnostic]]:
+    """The spec of an MPIJob, whose launcher runs mpirun and not a script, as ``compile_job``."""
+    return compile_job(
+        profile,
+        inventory,
+        kind,
+        split_launcher_and_workers,
+        processes_field="slotsPerWorker",
+        run_forms=("exec", "command"),
+    )
 
 
 def _list_roles(
@@ -152,25 +162,6 @@ def _build_replica_spec(
     return attribute_to(role.origin_cursor, drop_absent(tree))
 
 
-def _build_torchrun_command(spec: Cursor, run: RunCommand) -> TracedMap:
-    """torchrun and its options before a script, a module or a program; what is written as command stays."""
-    if run.form not in ("python", "module", "exec"):
-        return build_command(run)
-    launcher, options = spec.get("launcher"), spec.get("torchrun", "extraOptions")
-    words: list[Any] = [attribute_to(launcher, "torchrun"), *stringify_entries(options)]
-    if run.form == "exec":
-        words.append(attribute_to((behaviors.TORCHRUN_PROGRAM, run.words), "--no-python"))
-    return {"command": prepend_words([*words, *build_module_option(run)], run.words)}
-
-
-def stringify_entries(cursor: Cursor) -> list[Any]:
-    """The words of a list, its scalars as strings."""
-    listed = stringify_list(cursor) if cursor.exists else None
-    if listed is None:
-        return []
-    return listed.value if isinstance(listed, Traced) else cursor.entries()
-
-
 def _build_elastic_policy(spec: Cursor) -> Any:
     elastic, torchrun = spec.get("elastic"), spec.get("torchrun")
     if not elastic.exists:
@@ -206,44 +197,16 @@ def _build_processes(
 
 
 def _build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
-    deadline, clean_up = spec.get("deadline"), spec.get("cleanUp")
+    clean_up = spec.get("cleanUp")
     clean_up_choice = require_choice(clean_up, tuple(CLEAN_UPS), spec, diagnostics)
     queue = spec.get("schedule", "queue")
     tree = drop_absent({
-        "activeDeadlineSeconds": compute_traced(parse_duration, deadline)
-        if isinstance(deadline.value, str)
-        else deadline,
+        "activeDeadlineSeconds": build_deadline(spec),
         "backoffLimit": spec.get("retries"),
         "cleanPodPolicy": compute_traced(lambda value: CLEAN_UPS[value], clean_up_choice)
         if clean_up_choice is not None and clean_up_choice.exists
         else None,
-        "suspend": _build_suspend(spec.get("mode")),
+        "suspend": build_suspend(spec.get("mode")),
         "schedulingPolicy": attribute_to(spec.get("schedule"), {"queue": queue}) if queue.exists else None,
     })  # fmt: skip
     return attribute_to(spec, tree) if tree else None
-
-
-def _build_suspend(mode: Cursor) -> Traced | None:
-    if mode.value not in ("pause", "immediate"):
-        return None
-    return attribute_to(mode, mode.value == "pause")
-
-
-def _reject_start_modes(spec: Cursor) -> list[Diagnostic]:
-    """A problem for what the training operator has no field for."""
-    kind = spec.get("job").value
-    places = [one.get(field) for one in (spec, *spec.get("roles").entries()) for field in ("debug", "resume")]
-    diagnostics = [
-        Diagnostic("PROF020", f"a {kind} has no use for {place.path[-1]}", place.path, on_key=True)
-        for place in places
-        if place.exists
-    ]
-    if spec.get("mode").value == "debug":
-        message = f"mode of a {kind} is immediate or pause, not debug"
-        diagnostics.append(Diagnostic("PROF024", message, spec.get("mode").path))
-    if spec.get("schedule", "priority").exists:
-        message = (
-            f"a {kind} has no number for a priority; name a PriorityClass in pod (spec.priorityClassName)"
-        )
-        diagnostics.append(Diagnostic("PROF020", message, spec.get("schedule", "priority").path))
-    return diagnostics

@@ -8,12 +8,12 @@ from podplan.kinds.common.decompile import (
     Fields,
     as_mapping,
     build_role_fields,
+    decompile_lifecycle,
     decompile_processes,
     pick_renamed,
 )
-from podplan.kinds.common.decompile_run import decompile_command
+from podplan.kinds.common.decompile_run import decompile_command, remove_torchrun, runs_torchrun
 from podplan.kinds.common.decompile_template import decompile_pod_template
-from podplan.kinds.common.durations import format_duration
 from podplan.kinds.kubeflow.compile import CLEAN_UPS
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
@@ -29,10 +29,10 @@ def decompile_job(
         _decompile_role(kind, name, as_mapping(entry))
         for name, entry in as_mapping(spec.get(kind.specs_field)).items()
     ]
-    with_torchrun = takes_torchrun and bool(roles) and all(map(_runs_torchrun, roles))
+    with_torchrun = takes_torchrun and bool(roles) and all(map(runs_torchrun, roles))
     if with_torchrun:
         for role in roles:
-            role["run"] = _remove_torchrun(role["run"]["exec"])
+            remove_torchrun(role)
     elastic = _decompile_elastic(spec) if kind.has_elastic_policy else {}
     return {
         **_merge_roles(kind, roles, is_elastic=bool(elastic)),
@@ -73,15 +73,6 @@ def _merge_roles(kind: TrainingKind, roles: list[Fields], is_elastic: bool) -> F
     return merged
 
 
-def _runs_torchrun(role: Fields) -> bool:
-    words = as_mapping(role.get("run")).get("exec")
-    return isinstance(words, list) and len(words) > 1 and words[0] == "torchrun" and words[1][:1] != "-"
-
-
-def _remove_torchrun(words: list[str]) -> list[str]:
-    return words[1:]
-
-
 def _decompile_processes(value: object, roles: list[Fields]) -> Fields:
     if isinstance(value, str) and value.isascii() and value.isdigit() and str(int(value)) == value:
         return decompile_processes(int(value), roles)
@@ -104,10 +95,6 @@ def _decompile_run_policy(spec: Fields) -> Fields:
     fields = pick_renamed(policy, {"backoffLimit": "retries"})
     if policy.get("cleanPodPolicy") in _CLEAN_UP_NAMES:
         fields["cleanUp"] = _CLEAN_UP_NAMES[policy["cleanPodPolicy"]]
-    seconds = policy.get("activeDeadlineSeconds")
-    if type(seconds) is int and seconds > 0:
-        fields["deadline"] = format_duration(seconds)
-    if isinstance(policy.get("suspend"), bool):
-        fields["mode"] = "pause" if policy["suspend"] else "immediate"
+    fields |= decompile_lifecycle(policy)
     queue = as_mapping(policy.get("schedulingPolicy")).get("queue")
     return fields | ({"schedule": {"queue": queue}} if isinstance(queue, str) else {})

@@ -8,9 +8,9 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common import written_containers
+from podplan.kinds.common import go_serialization
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
-from podplan.kinds.common.written_containers import write_env, write_ports
+from podplan.kinds.common.go_serialization import write_env, write_ports
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
@@ -145,7 +145,7 @@ def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> li
 
 def write_container(container: Cursor) -> TracedMap:
     """A container as it leaves the operator."""
-    return written_containers.write_container(container, behaviors.PROTOCOL, behaviors.QUANTITY)
+    return go_serialization.write_container(container, behaviors.PROTOCOL, behaviors.QUANTITY)
 
 
 def find_port(job: Job, replica_type: ReplicaType) -> Cursor | None:

@@ -6,7 +6,7 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
-from podplan.kinds.common.written_containers import write_container, write_env
+from podplan.kinds.common.go_serialization import write_container, write_env
 from podplan.kinds.kubeflow.job import Job, ReplicaType, because
 from podplan.kinds.mpi_operator import behaviors
 from podplan.kinds.mpi_operator.names import DEFAULT_SSH_PATH, SSH_VOLUME

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import Behavior, Cause, Cursor
+from podplan.core.provenance import Behavior, Cause, Cursor, Traced, attribute_to
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
+from podplan.kinds.common.name_patterns import build_name_words, fill_pattern
 from podplan.kinds.t9k import behaviors, ssh_setup
 from podplan.kinds.t9k.child_metadata import TracedMap
 from podplan.kinds.t9k.job import (
@@ -15,10 +16,12 @@ from podplan.kinds.t9k.job import (
     parse_replica_types,
     resolve_launch_overrides,
 )
+from podplan.kinds.t9k.pod_group import count_min_members
 from podplan.kinds.t9k.pods import (
     apply_launch_overrides,
     build_pod_spec,
     build_pods,
+    find_name_origins,
     find_training_index,
     map_containers,
 )
@@ -121,3 +124,66 @@ def build_type_pods(
         name_origins=name_origins,
         training_index=training_index,
     )
+
+
+def count_needed_pods(
+    job: JobContext, launcher: ReplicaType, workers: ReplicaType, behavior: Behavior
+) -> tuple[int, tuple[Cause, ...]]:
+    """Return how many Pods the job needs to start, and the origins of the number; ``behavior`` says whether
+    the launcher counts."""
+    behavior = job.options.resolve_behavior(behavior)
+    roles = [workers] if behavior.value == "workers" else [launcher, workers]
+    return count_min_members(roles, behavior=behavior)
+
+
+def build_launcher_mounts(
+    job: JobContext, ssh_mounts: ssh_setup.SshMounts, hostfile_path: Behavior
+) -> list[Traced]:
+    """Return the mounts of the ssh keys and of the hostfile."""
+    return [
+        *ssh_setup.build_keys_mounts(job, ssh_mounts),
+        ssh_setup.build_file_mount(job, ssh_mounts, behaviors.SSH_HOSTFILE_KEY, hostfile_path),
+    ]
+
+
+def build_launcher_pods(
+    job: JobContext,
+    launcher_type: ReplicaType,
+    container_fields: TracedMap,
+    index: int,
+    edit_cursor: Cursor,
+    ssh_mounts: ssh_setup.SshMounts,
+    labels: TracedMap,
+    *,
+    name_behavior: Behavior,
+    container_behavior: Behavior,
+) -> list[ReplicaGroup]:
+    """Build the Pod of the launcher, whose container at ``index`` gets ``container_fields``.
+
+    ``edit_cursor`` is where a person would write the fields that the container lacks. The behaviors name the
+    Pod and the container.
+    """
+    launch_overrides = resolve_launch_overrides(job, launcher_type.name)
+    choice_behavior = job.options.first_configured(name_behavior, container_behavior)
+    launcher = attribute_to(
+        (edit_cursor, choice_behavior), apply_launch_overrides(container_fields, launch_overrides)
+    )
+    containers: list[Cursor | Traced] = [*launcher_type.template.get("spec", "containers").entries()]
+    containers[index : index + 1] = [launcher]
+    name_behavior = job.options.resolve_behavior(name_behavior)
+    return build_type_pods(
+        job,
+        launcher_type,
+        containers,
+        launch_overrides,
+        labels=labels,
+        volumes=ssh_setup.build_ssh_volumes(job, ssh_mounts, with_files=True),
+        name=str(fill_pattern(name_behavior.value, build_name_words(job.name_words, launcher_type.name))),
+        name_origins=find_name_origins(job, name_behavior),
+        training_index=index,
+    )
+
+
+def list_entries(list_value: Any) -> list[Cursor]:
+    """Return the entries of a list that is written; none if it is not."""
+    return list_value.entries() if isinstance(list_value, Cursor) else []

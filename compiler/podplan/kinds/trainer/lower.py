@@ -9,6 +9,7 @@ from podplan.core.provenance import (
     Traced,
     attribute_to,
     compute_traced,
+    copy_traced,
     root_cursor,
 )
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
@@ -104,7 +105,7 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
 
     def change(fields: TracedMap) -> TracedMap:
         written = {
-            field: attribute_to((trainer.get(field), behaviors.TRAINER), trainer.get(field).value)
+            field: copy_traced(trainer.get(field), behavior=behaviors.TRAINER)
             for field in ("image", "command", "args")
             if trainer.get(field).exists and trainer.get(field).value not in ([], "")
         }

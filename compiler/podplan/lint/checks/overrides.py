@@ -45,6 +45,12 @@ PROFILE_FIELDS: dict[Path, str] = {
     ("successRules",): "generic",
     ("failureRules",): "generic",
     ("service",): "generic",
+    ("runtimeRef",): "runtime",
+    ("trainer", "image"): "image",
+    ("trainer", "numNodes"): "replicas",
+    ("activeDeadlineSeconds",): "deadline",
+    ("backoffLimit",): "retries",
+    ("suspend",): "mode",
 }
 
 

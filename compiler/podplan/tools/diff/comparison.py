@@ -225,7 +225,8 @@ def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange
         yield f"{still} {were}: in none of the sums"
     unlowered = sorted({job.kind for job in (*before.jobs, *after.jobs) if _is_not_lowered(job)})
     if unlowered:
-        yield f"{', '.join(unlowered)}: not lowered yet, so only the CR is compared, and no Pods are counted"
+        kinds = ", ".join(unlowered)
+        yield f"{kinds}: not lowered (podplan check says why), so only the CR is compared"
 
 
 def _twice(before: Tree, after: Tree) -> Iterator[str]:

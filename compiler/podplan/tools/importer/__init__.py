@@ -12,11 +12,12 @@ from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.kinds.common.decompile import Fields, order_profile_fields
+from podplan.kinds.common.decompile import Fields, as_mapping, order_profile_fields
 from podplan.kinds.common.profile import join_words
 from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import (
     COMPILED_KINDS,
+    OPERATOR_VERSIONS,
     GroupVersionKind,
     find_kind,
     load_module,
@@ -176,10 +177,20 @@ def strip_server_fields(data: Data) -> Data:
 
 
 def drop_unknown_fields(cr: Data) -> tuple[Data, list[Diagnostic]]:
-    """Return a CR without the fields that the API server drops, and a diagnostic for each of them."""
+    """Return a CR without the fields that the API server drops, and a diagnostic for each of them.
+
+    Of several versions of the operator the first counts that knows most fields.
+    """
+    group = str(cr["apiVersion"]).partition("/")[0]
+    versions = OPERATOR_VERSIONS.get(group) or ("",)
+    results = (_drop_fields_unknown_to(cr, {group: version}) for version in versions)
+    return min(results, key=lambda result: (len(result[1]), -len(str(result[0]))))
+
+
+def _drop_fields_unknown_to(cr: Data, operator_versions: dict[str, str]) -> tuple[Data, list[Diagnostic]]:
     unknown: list[Diagnostic] = []
     for _ in range(MAX_PRUNING_ROUNDS):
-        diagnostics = validate_cr(cr, DEFAULT_VERSION).diagnostics
+        diagnostics = validate_cr(cr, DEFAULT_VERSION, operator_versions).diagnostics
         pruned_cr = prune_unknown_fields(TracedDocument("cr", cr), diagnostics).data
         if is_same_data(pruned_cr, cr):
             break
@@ -226,10 +237,39 @@ def _iter_proposals(cr: Data) -> Iterator[Fields]:
     kind = find_kind(cr["apiVersion"], cr["kind"])
     assert kind is not None
     decompile = load_module(kind, "decompile").decompile
-    yield decompile(cr["spec"])
+    queue = _decompile_queue(cr)
+    yield {**decompile(cr["spec"]), **queue}
     lists = {field.path[1] for field in load_spec(kind).replica_types if field.form == "list"}
-    yield decompile({key: value for key, value in cr["spec"].items() if key not in lists})
+    yield {**decompile({key: value for key, value in cr["spec"].items() if key not in lists}), **queue}
+    if queue:
+        yield queue
     yield {}
+
+
+def _decompile_queue(cr: Data) -> Fields:
+    """Return the queue of a kind that has it in a label, as ``schedule``."""
+    queue = _labels_of(cr).get(_find_queue_label(cr))
+    return {"schedule": {"queue": queue}} if isinstance(queue, str) else {}
+
+
+def _build_metadata(cr: Data, fields: Fields) -> Any:
+    """Return the metadata of a CR without the label that ``fields`` have as the queue."""
+    metadata, label = cr.get("metadata"), _find_queue_label(cr)
+    if not label or "queue" not in as_mapping(fields.get("schedule")):
+        return metadata
+    labels = {name: value for name, value in _labels_of(cr).items() if name != label}
+    parts = {**as_mapping(metadata), "labels": labels}
+    return {key: value for key, value in parts.items() if key != "labels" or labels}
+
+
+def _find_queue_label(cr: Data) -> str:
+    kind = find_kind(cr["apiVersion"], cr["kind"])
+    assert kind is not None
+    return load_spec(kind).queue_label
+
+
+def _labels_of(cr: Data) -> Data:
+    return as_mapping(as_mapping(cr.get("metadata")).get("labels"))
 
 
 def _accept_fields(cr: Data, fields: Fields) -> Data | None:
@@ -287,7 +327,7 @@ def _remove_field(fields: Fields, path: Path) -> Fields:
 
 
 def _build_profile(cr: Data, fields: Fields) -> Data:
-    head = {"apiVersion": "podplan/v1", "kind": "JobProfile", "metadata": cr.get("metadata")}
+    head = {"apiVersion": "podplan/v1", "kind": "JobProfile", "metadata": _build_metadata(cr, fields)}
     kind = find_kind(cr["apiVersion"], cr["kind"])
     assert kind is not None
     spec = order_profile_fields({"job": name_of(kind), **fields})

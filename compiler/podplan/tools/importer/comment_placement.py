@@ -13,7 +13,7 @@ from podplan.tools.importer.comments import PlacedComment
 
 # Paths of whole roles or jobs: a comment there would be about something else.
 _ROLES_PATH: Path = ("spec", "roles")
-_UNCHANGED_FIELDS = ("apiVersion", "kind", "metadata")
+_UNCHANGED_FIELDS = ("apiVersion", "kind")
 
 
 def move_comments(comments: list[PlacedComment], profile: dict[str, Any]) -> list[PlacedComment]:

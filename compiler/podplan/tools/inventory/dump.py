@@ -38,7 +38,7 @@ def build_inventory(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         spec["kubernetes"] = f"{major}.{minor}"
     sections = {
         "queues": _build_queues(by_kind.get("Queue", ())),
-        "nodes": _build_nodes(by_kind.get("Node", ())),
+        "nodes": _build_nodes(node for node in by_kind.get("Node", ()) if is_usable(node)),
         "pvcs": _build_claims(by_kind.get("PersistentVolumeClaim", ())),
         "secrets": _build_keyed(by_kind.get("Secret", ()), ("data", "stringData")),
         "configMaps": _build_keyed(by_kind.get("ConfigMap", ()), ("data", "binaryData")),
@@ -51,6 +51,13 @@ def build_inventory(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "metadata": {"name": "cluster"},
         "spec": spec,
     }
+
+
+def is_usable(node: Mapping[str, Any]) -> bool:
+    """Whether the scheduler can place Pods on a node: it is neither cordoned nor known as not ready."""
+    conditions = (one for _, one in get_entries(get_mapping(node, "status"), "conditions"))
+    ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
+    return get_mapping(node, "spec").get("unschedulable") is not True and ready in ([], ["True"])
 
 
 def _find_version(node: Mapping[str, Any]) -> tuple[int, int] | None:

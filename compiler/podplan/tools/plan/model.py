@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from podplan.cluster.admission import PlannedPodSet
+from podplan.cluster.cohorts import CohortShortage
 from podplan.core.findings import Location
 
 if TYPE_CHECKING:
@@ -41,8 +42,11 @@ class PlannedJob(NamedTuple):
 
 
 class QuotaLine(NamedTuple):
-    """What all jobs of the tree ask of one resource of a queue in a flavor, of its quota and of the most that
-    it can borrow as well; amounts are in the units of Kueue."""
+    """What the admitted jobs of the tree request together of one resource of a queue in a flavor.
+
+    ``maximum`` is the quota with the most that it can borrow while the other queues have no jobs;
+    ``shortage`` is a cohort that cannot give what all its queues request. Amounts are in the units of Kueue.
+    """
 
     queue: str
     flavor: str
@@ -51,6 +55,7 @@ class QuotaLine(NamedTuple):
     nominal: int
     maximum: int
     jobs: int
+    shortage: CohortShortage | None = None
 
 
 class Plan(NamedTuple):

@@ -16,6 +16,7 @@ from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec
 from podplan.kinds.spec import KindSpec, QueueIntegration
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import count_pods_and_gpus
+from podplan.lint.analysis.resources import ACCELERATOR
 from podplan.lint.location import find_source_location
 from podplan.pipeline import JobPlan, build_references
 from podplan.tools.plan.bare_pods import build_pod_job
@@ -55,6 +56,11 @@ class Planner:
         pods, gpus = count_pods_and_gpus(
             [group for group in plan.replica_groups if group.doc.data["kind"] == "Pod"]
         )
+        if verdict.name == "admitted" and any(one.admitted_size != one.size for one in verdict.pod_sets):
+            pods = sum(one.admitted_size for one in verdict.pod_sets)
+            gpus = sum(
+                amount for (_, resource), amount in verdict.usage.items() if ACCELERATOR.fullmatch(resource)
+            )
         metadata = get_mapping(cr.data, "metadata")
         seconds = _find_deadline(cr, spec)
         self._jobs.append(
@@ -165,11 +171,16 @@ def _sum_quotas(jobs: Iterable[PlannedJob], cluster: Cluster, tree: QuotaTree) -
                 key = job.cluster_queue, flavor, resource
                 total, count = used.get(key, (0, 0))
                 used[key] = total + amount, count + 1
+    requested: dict[tuple[str, str], dict[str, int]] = {}
+    for (queue, flavor, resource), (total, _) in used.items():
+        requested.setdefault((flavor, resource), {})[queue] = total
+    shortages = {key: tree.find_shortages(by_queue, *key) for key, by_queue in requested.items()}
     lines = []
     for (queue, flavor, resource), (total, count) in used.items():
         nominal = _find_nominal(cluster, queue, flavor, resource)
         maximum = tree.find_maximum(queue, flavor, resource)
-        lines.append(QuotaLine(queue, flavor, resource, total, nominal, maximum, count))
+        shortage = shortages[flavor, resource].get(queue)
+        lines.append(QuotaLine(queue, flavor, resource, total, nominal, maximum, count, shortage))
     return sorted(lines, key=lambda one: (one.queue, one.flavor, one.resource))
 
 

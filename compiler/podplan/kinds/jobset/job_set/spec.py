@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.jobset.validation import validate_job_set
-from podplan.kinds.spec import KindSpec, QueueIntegration
+from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration
 
 
 def load_queue_integration() -> QueueIntegration:
@@ -30,6 +30,12 @@ SPEC = KindSpec(
     traits=frozenset(("suspend", "kueue")),
     run_policy_path=("spec",),
     option_prefix="jobset",
+    profile_fields=frozenset(
+        ("launcher", "processes", "torchrun", "restart", "deadline", "retries", "replicatedJob")
+    ),
+    role_fields=frozenset(("restart", "replicatedJob")),
+    starter_fields={"cleanUp": ""},
+    queue_label=KUEUE_QUEUE_LABEL,
     validate_cr=validate_job_set,
     unknown_field_rule="SCHEMA012",
     owner_label="jobset.sigs.k8s.io/jobset-name",

@@ -1,23 +1,14 @@
-"""A profile as an MPIJob of kubeflow.org/v1."""
+"""Compiles a profile to an MPIJob of kubeflow.org/v1."""
 
 from __future__ import annotations
 
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
-from podplan.kinds.kubeflow.compile import compile_job, split_launcher_and_workers
+from podplan.kinds.kubeflow.compile import compile_mpi_job
 from podplan.kinds.kubeflow.mpi_job.kind import KIND
-
-_RUN_FORMS = ("exec", "command")  # the launcher runs mpirun, not the script
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of an MPIJob as a marked tree, and what is wrong with the profile."""
-    return compile_job(
-        profile,
-        inventory,
-        KIND,
-        split_launcher_and_workers,
-        processes_field="slotsPerWorker",
-        run_forms=_RUN_FORMS,
-    )
+    """Return the spec of an MPIJob as a traced tree, and the diagnostics of the profile."""
+    return compile_mpi_job(profile, inventory, KIND)

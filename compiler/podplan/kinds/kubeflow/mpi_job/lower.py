@@ -9,7 +9,7 @@ from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
 from podplan.kinds.common.field_order import order_container_fields
-from podplan.kinds.common.written_containers import write_env
+from podplan.kinds.common.go_serialization import write_env
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,

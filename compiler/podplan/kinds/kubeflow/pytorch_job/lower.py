@@ -8,7 +8,7 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.common.written_containers import write_quantity
+from podplan.kinds.common.go_serialization import write_quantity
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType, because, build_metadata
 from podplan.kinds.kubeflow.lower import lower_job

@@ -11,22 +11,19 @@ from podplan.kinds.common.merge import drop_absent
 from podplan.kinds.common.profile import (
     ProfileRole,
     join_words,
-    parse_fixed_roles,
     require_choice,
     stringify_list,
 )
 from podplan.kinds.common.run import RunCommand, parse_run
 from podplan.kinds.common.template import build_pod_template
+from podplan.kinds.t9k.launcher_profile import build_replica_spec, parse_launcher_and_workers, reject_restarts
 from podplan.kinds.t9k.run_policy import (
-    build_restart_policy,
     build_run_mode,
     build_scheduler,
     build_worker_clean_up,
     copy_if_written,
 )
 
-# The launcher only starts the workers: it inherits image, directory and env, but no hardware.
-LAUNCHER_INHERITED_FIELDS = frozenset(("image", "workingDir", "env", "pod", "debug", "resume"))
 LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
 
 
@@ -36,15 +33,11 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     diagnostics: list[Diagnostic] = []
     require_choice(spec.get("launcher"), ("colossalai",), spec, diagnostics)
     colossalai_section = spec.get("colossalai")
-    roles = [
-        role._replace(inherited_fields=LAUNCHER_INHERITED_FIELDS) if role.name == "launcher" else role
-        for role in parse_fixed_roles(spec, ("launcher", "worker"), diagnostics)
-    ]
+    roles = parse_launcher_and_workers(spec, ("launcher", "worker"), diagnostics)
     worker = next(role for role in roles if role.name == "worker")
     node_requests = {role.name: resolve_node_request(role, inventory, diagnostics) for role in roles}
     processes = resolve_process_count(spec.get("processes"), [(worker, node_requests["worker"])], diagnostics)
     run_command = parse_run(worker.get_field("run"), ("python",), "ColossalAIJob", diagnostics)
-    diagnostics += _find_launcher_run(roles)
     tree = {
         "scheduler": build_scheduler(spec),
         "runPolicy": build_worker_clean_up(spec, diagnostics),
@@ -77,24 +70,12 @@ def _build_replica_specs_dialect(
         "script": stringify_list(run_command.words) if run_command.form else None,
         "extraArgs": stringify_list(spec.get("colossalai", "extraArgs")),
     })  # fmt: skip
-    specs = [_build_replica_spec(role, node_requests[role.name], diagnostics) for role in roles]
+    specs = [build_replica_spec(role, node_requests[role.name], diagnostics) for role in roles]
     written_specs = [entry for entry in specs if entry is not None]
     return {
         "torchConfig": attribute_to(spec, config) if config else None,
         "replicaSpecs": attribute_to(spec, written_specs) if written_specs else None,
     }
-
-
-def _build_replica_spec(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
-    """Build one entry of replicaSpecs; None if the profile states nothing about the role."""
-    tree = drop_absent({
-        "replicas": role.get_field("replicas"),
-        "restartPolicy": build_restart_policy(role, diagnostics),
-        "template": build_pod_template(role, role.name, {}, node_request, diagnostics, role.name),
-    })  # fmt: skip
-    if not tree and not role.entry.exists:
-        return None
-    return attribute_to(role.origin_cursor, {"type": role.replica_type, **tree})
 
 
 def _build_launcher_dialect(
@@ -107,7 +88,7 @@ def _build_launcher_dialect(
 ) -> dict[str, Any]:
     by_name = {role.name: role for role in roles}
     worker = by_name["worker"]
-    _reject_restarts(spec, roles, diagnostics)
+    reject_restarts([spec, *(role.entry for role in roles)], "colossalai.dialect", diagnostics)
     tree = drop_absent({
         "replicas": worker.get_field("replicas"),
         "procPerWorker": processes,
@@ -135,19 +116,3 @@ def _build_launcher(role: ProfileRole, node_request: NodeRequest, diagnostics: l
         "resources": node_request.resources,
     })  # fmt: skip
     return attribute_to(role.origin_cursor, tree) if tree else None
-
-
-def _find_launcher_run(roles: list[ProfileRole]) -> list[Diagnostic]:
-    """Return a diagnostic for a launcher with its own ``run``: it starts what the workers run."""
-    run_cursors = [role.entry.get("run") for role in roles if role.name == "launcher"]
-    message = "the launcher starts what the workers run; write run in the spec"
-    return [Diagnostic("PROF020", message, place.path, on_key=True) for place in run_cursors if place.exists]
-
-
-def _reject_restarts(spec: Cursor, roles: list[ProfileRole], diagnostics: list[Diagnostic]) -> None:
-    """Add a diagnostic for each restart or retries: only the replicaSpecs dialect has a restartPolicy."""
-    for level in (spec, *(role.entry for role in roles)):
-        for field in ("restart", "retries"):
-            if level.get(field).exists:
-                message = f"{field} has an effect only with colossalai.dialect: replicaSpecs"
-                diagnostics.append(Diagnostic("PROF021", message, level.get(field).path, on_key=True))

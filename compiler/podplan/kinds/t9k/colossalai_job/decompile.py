@@ -12,7 +12,6 @@ from podplan.kinds.common.decompile import (
 )
 from podplan.kinds.common.decompile_run import decompile_nothing
 from podplan.kinds.common.decompile_template import decompile_pod_template
-from podplan.kinds.t9k.colossalai_job.compile import LAUNCHER_INHERITED_FIELDS
 from podplan.kinds.t9k.decompile import (
     decompile_restart_policy,
     decompile_run_mode,
@@ -20,6 +19,7 @@ from podplan.kinds.t9k.decompile import (
     decompile_worker_clean_up,
     share_worker_fields,
 )
+from podplan.kinds.t9k.launcher_profile import LAUNCHER_INHERITED_FIELDS
 
 
 def decompile(spec: Fields) -> Fields:

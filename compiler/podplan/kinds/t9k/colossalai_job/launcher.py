@@ -9,6 +9,7 @@ from podplan.kinds.t9k.child_metadata import TracedMap, record_replaced
 from podplan.kinds.t9k.colossalai_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.colossalai_job.settings import ColossalAISettings
 from podplan.kinds.t9k.job import JobContext
+from podplan.kinds.t9k.launcher_job import list_entries
 from podplan.kinds.t9k.services import build_host_name
 
 
@@ -35,7 +36,7 @@ def build_launcher_container(
             launcher_fields.get("command"),
             launcher_fields.get("args"),
         ),
-        "volumeMounts": [*_list_entries(launcher_fields.get("volumeMounts")), *mounts],
+        "volumeMounts": [*list_entries(launcher_fields.get("volumeMounts")), *mounts],
     }
     tree.pop("args", None)
     if "image" not in launcher_fields and image.exists:
@@ -43,10 +44,6 @@ def build_launcher_container(
     if "resources" not in launcher_fields:
         tree["resources"] = attribute_to((resources, edit_cursor), resources.value)
     return tree
-
-
-def _list_entries(list_value: Any) -> list[Cursor]:
-    return list_value.entries() if isinstance(list_value, Cursor) else []
 
 
 def _build_colossalai_command(job: JobContext, settings: ColossalAISettings) -> Traced:

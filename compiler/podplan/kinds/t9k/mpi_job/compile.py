@@ -10,7 +10,6 @@ from podplan.kinds.common.merge import drop_absent
 from podplan.kinds.common.profile import (
     ProfileRole,
     format_scalar,
-    parse_fixed_roles,
     prepend_words,
     require_choice,
     stringify_list,
@@ -18,17 +17,15 @@ from podplan.kinds.common.profile import (
 )
 from podplan.kinds.common.run import RunCommand, build_python_words, parse_run
 from podplan.kinds.common.template import build_pod_template
+from podplan.kinds.t9k.launcher_profile import build_replica_spec, parse_launcher_and_workers, reject_restarts
 from podplan.kinds.t9k.mpi_job import behaviors as kind_behaviors
 from podplan.kinds.t9k.run_policy import (
-    build_restart_policy,
     build_run_mode,
     build_scheduler,
     build_worker_clean_up,
     copy_if_written,
 )
 
-# The launcher only starts the workers: it inherits no hardware, but what the program needs beside it.
-LAUNCHER_INHERITED_FIELDS = frozenset(("image", "workingDir", "env", "pod", "debug", "resume"))
 CONTAINER = str(kind_behaviors.MPI_TRAINING_CONTAINER.value)
 OLDER_CONTAINER = str(kind_behaviors.MPI_OLDER_TRAINING_CONTAINER.value)
 RUN_FORMS = ("python", "module", "exec")
@@ -42,15 +39,11 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     section = spec.get("mpi")
     is_worker_dialect = section.get("dialect").value == "worker"
     names = ("worker",) if is_worker_dialect else ("launcher", "worker")
-    roles = [
-        role._replace(inherited_fields=LAUNCHER_INHERITED_FIELDS) if role.name == "launcher" else role
-        for role in parse_fixed_roles(spec, names, diagnostics)
-    ]
+    roles = parse_launcher_and_workers(spec, names, diagnostics)
     requests = [(role, resolve_node_request(role, inventory, diagnostics)) for role in roles]
     worker_requests = [(role, request) for role, request in requests if role.name == "worker"]
     processes = resolve_process_count(spec.get("processes"), worker_requests, diagnostics)
     run_command = parse_run(worker_requests[0][0].get_field("run"), RUN_FORMS, "MPIJob", diagnostics)
-    diagnostics += _find_launcher_run(roles)
     extra_args, script = _build_extra_args(spec, processes), _build_script(run_command)
     common = {
         "scheduler": build_scheduler(spec),
@@ -65,7 +58,7 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
             spec, drop_absent({**common, "mca": mca, "mpiHome": home, "worker": worker})
         ), diagnostics
     config = drop_absent({"mca": mca, "home": home, "extraArgs": extra_args, "script": script})
-    specs = [_build_replica_spec(role, request, diagnostics) for role, request in requests]
+    specs = [build_replica_spec(role, request, diagnostics) for role, request in requests]
     written_specs = [entry for entry in specs if entry is not None]
     tree = {
         **common,
@@ -100,27 +93,11 @@ def _build_extra_args(spec: Cursor, processes: Any) -> Any:
     )
 
 
-def _build_replica_spec(role: ProfileRole, node_request: NodeRequest, diagnostics: list[Diagnostic]) -> Any:
-    """Build one entry of replicaSpecs; None if the profile states nothing about the role."""
-    tree = drop_absent({
-        "replicas": role.get_field("replicas"),
-        "restartPolicy": build_restart_policy(role, diagnostics),
-        "template": build_pod_template(role, role.name, {}, node_request, diagnostics, role.name),
-    })  # fmt: skip
-    if not tree and not role.entry.exists:
-        return None
-    return attribute_to(role.origin_cursor, {"type": role.replica_type, **tree})
-
-
 def _build_worker(
     role: ProfileRole, node_request: NodeRequest, extra_args: Any, script: Any, diagnostics: list[Diagnostic]
 ) -> Any:
     """Build the section of the middle dialect, in which replicas have no restart policy."""
-    for level in (role.spec, role.entry):
-        for field in ("restart", "retries"):
-            if level.get(field).exists:
-                message = f"{field} has an effect only with mpi.dialect: replicaSpecs"
-                diagnostics.append(Diagnostic("PROF021", message, level.get(field).path, on_key=True))
+    reject_restarts([role.spec, role.entry], "mpi.dialect", diagnostics)
     tree = drop_absent({
         "replicas": role.get_field("replicas"),
         "extraMPIArgs": extra_args,
@@ -130,10 +107,3 @@ def _build_worker(
         ),
     })  # fmt: skip
     return attribute_to(role.origin_cursor, tree) if tree else None
-
-
-def _find_launcher_run(roles: list[ProfileRole]) -> list[Diagnostic]:
-    """Return a diagnostic for a launcher with its own ``run``: it starts what the workers run."""
-    run_cursors = [role.entry.get("run") for role in roles if role.name == "launcher"]
-    message = "the launcher starts what the workers run; write run in the spec"
-    return [Diagnostic("PROF020", message, place.path, on_key=True) for place in run_cursors if place.exists]

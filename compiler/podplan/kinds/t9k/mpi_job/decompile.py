@@ -18,7 +18,8 @@ from podplan.kinds.t9k.decompile import (
     decompile_worker_clean_up,
     share_worker_fields,
 )
-from podplan.kinds.t9k.mpi_job.compile import LAUNCHER_INHERITED_FIELDS, OLDER_CONTAINER
+from podplan.kinds.t9k.launcher_profile import LAUNCHER_INHERITED_FIELDS
+from podplan.kinds.t9k.mpi_job.compile import OLDER_CONTAINER
 
 _CONFIG_FIELDS = {"mca": "mca", "home": "home", "extraArgs": "extraArgs"}
 _OLDER_CONFIG_FIELDS = {"mca": "mca", "mpiHome": "home"}
