@@ -10,7 +10,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes import accessors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.lint.analysis.inventory import get_entry, get_section
+from podplan.lint.analysis.inventory import get_section
 from podplan.lint.analysis.jobs import (
     count_pods,
     format_list,
@@ -23,6 +23,7 @@ from podplan.lint.analysis.resources import count_accelerators, list_containers,
 from podplan.lint.analysis.resources import find_resource_path as place_of
 from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
 from podplan.lint.checks.registration import check
+from podplan.lint.namespaces import find_labels
 from podplan.lint.target import LoweredJob, Target, Violation
 
 RDMA_RESOURCE = compile_lazily(
@@ -198,17 +199,19 @@ def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violati
             values = {"why": f"{section_name} of the template request it", "pods": count_pods(job)}
             yield Violation(("metadata", section_name, ISTIO_INJECT_KEY), values)
             return
-    job_namespace = namespace_of(job)
-    labels = get_mapping(get_entry(job, "namespaces", job_namespace), "labels")
+    stated = find_labels(job)
+    if stated is None:
+        return
+    labels = stated.value
     label = "istio-injection=enabled" if labels.get("istio-injection") == "enabled" else ""
     label = label or (f"istio.io/rev={labels['istio.io/rev']}" if labels.get("istio.io/rev") else "")
-    if label and job.inventory is not None:
-        key = label.partition("=")[0]
-        label_path: Path = ("spec", "namespaces", job_namespace, "labels", key)
-        values = {"why": f'the namespace "{job_namespace}" has the label {label}', "pods": count_pods(job)}
-        yield Violation(
-            ("metadata",), values, related=[(job.inventory, label_path, "the label of the namespace")]
-        )
+    if label:
+        values = {
+            "why": f'the namespace "{namespace_of(job)}" has the label {label}',
+            "pods": count_pods(job),
+        }
+        related = [(stated.doc, (*stated.path, label.partition("=")[0]), "the label of the namespace")]
+        yield Violation(("metadata",), values, related=related)
 
 
 @check()
