@@ -11,6 +11,7 @@ from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from podplan.core.replica_groups import LoweringOptions
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.conversion import ConversionTarget
     from podplan.kinds.job_names import JobNames
     from podplan.kinds.status_rules import AnyStatusRules
 
@@ -200,6 +201,9 @@ class KindSpec(NamedTuple):
     # change of the spec is a re-run.
     load_status_rules: Callable[[], AnyStatusRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
+
+    # What podplan migrate --to converts to this kind; None for a kind that nothing becomes.
+    load_conversion_target: Callable[[], ConversionTarget] | None = None
 
     # Queues: how Kueue sees the jobs; None for a kind that it does not know.
     load_queue_integration: Callable[[], QueueIntegration] | None = None

@@ -10,6 +10,7 @@ from podplan.kinds.trainer.validation import validate_references, validate_train
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.conversion import ConversionTarget
     from podplan.kinds.status_rules import JobsRules
 
 
@@ -41,6 +42,13 @@ def load_change_rules() -> ChangeRules:
     return CHANGE_RULES
 
 
+def load_conversion_target() -> ConversionTarget:
+    """What becomes a TrainJob."""
+    from podplan.kinds.trainer.migration.target import TARGET
+
+    return TARGET
+
+
 def load_queue_integration() -> QueueIntegration:
     """How Kueue sees TrainJobs."""
     from podplan.kinds.trainer.train_job import queueing
@@ -66,4 +74,5 @@ SPEC = KindSpec(
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
     load_queue_integration=load_queue_integration,
+    load_conversion_target=load_conversion_target,
 )
