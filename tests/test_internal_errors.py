@@ -80,7 +80,7 @@ def test_an_error_in_the_file_as_a_whole_is_reported_at_its_start(monkeypatch: p
     def fail(*_):  # type: ignore[no-untyped-def]
         raise RecursionError
 
-    monkeypatch.setattr(files, "_is_broken_template", fail)
+    monkeypatch.setattr(files, "is_broken_template", fail)
     code, findings = check()
     assert code == 4
     assert findings == [f"job-{letter}.yaml:1 RUN001" for letter in "abc"]
