@@ -219,9 +219,10 @@ def load_bases() -> list[list[Document]]:
     """One group of documents for each base, the first two of each kind."""
     bases: dict[str, list[list[Document]]] = {}
     for text in read_bases():
-        documents = [one for one in yaml.safe_load_all(text) if one]
+        documents = [one for one in yaml.safe_load_all(text) if one and "apiVersion" in one]
         kinds = " ".join(f"{one.get('apiVersion')}/{one.get('kind')}" for one in documents)
-        bases.setdefault(kinds, []).append(documents)
+        if documents:
+            bases.setdefault(kinds, []).append(documents)
     return [base for same_kinds in bases.values() for base in same_kinds[:2]]
 
 

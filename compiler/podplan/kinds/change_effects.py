@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
 
 from podplan.core.provenance import Behavior, Path
 from podplan.core.structural_diff import ABSENT, DiffRules, EntryIndexes, index_by_place, iter_changes
+from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import find_family, find_kind, load_spec
 
-EffectLevel = Literal["none", "in-place", "re-run"]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+EffectLevel: TypeAlias = 'Literal["none", "in-place", "re-run"]'  # typing is loaded only for checking types
 EFFECT_LEVELS: tuple[EffectLevel, ...] = ("none", "in-place", "re-run")
 
 STATUS = Behavior(
