@@ -177,6 +177,7 @@ CHECK_MODULES: dict[str, str] = {
     "probe-without-server": "probe_targets",
     "program-gets-local-rank": "deepspeed",
     "program-hidden-by-mount": "hidden_programs",
+    "queue-changed": "kueue_labels",
     "queue-lacks-hardware": "queues",
     "queue-name-ignored": "kueue_labels",
     "queue-name-missing": "queue_admission",
