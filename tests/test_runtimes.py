@@ -171,6 +171,38 @@ def test_resources_of_the_runtime_stay_since_they_are_merged(folder: Path, versi
     assert ("bert-runtime-snapshot" in pods) == (version == "2.3")
 
 
+@pytest.mark.parametrize(
+    ("version", "field", "types"),
+    [
+        ("2.1", "podTemplateOverrides", ["integer", "string"]),
+        ("2.2", "runtimePatches", ["integer"]),
+        ("2.3", "runtimePatches", ["integer"]),
+    ],
+)
+def test_schemas_and_explanations_are_those_of_the_version(
+    folder: Path, version: str, field: str, types: list[str]
+) -> None:
+    set_version(folder, version)
+    spec = json.loads(podplan("explain", "TrainJob.spec", "--format", "json").out)["field"]["fields"]
+    assert field in [one["name"] for one in spec]
+    assert len({"podTemplateOverrides", "runtimePatches"} & {one["name"] for one in spec}) == 1
+    topic = "TrainJob.spec.trainer.numProcPerNode"
+    assert json.loads(podplan("explain", topic, "--format", "json").out)["field"]["type"] == types
+    schema = json.loads(podplan("schema", "show", "TrainJob").out)
+    assert field in schema["$defs"]["TrainJobSpec"]["properties"]
+    runtime = podplan("schema", "show", "TrainingRuntime").out
+    assert ('"jax"' in runtime) == (version != "2.1")
+
+
+def test_the_editor_proposes_fields_of_the_version(folder: Path) -> None:
+    set_version(folder, "2.1")
+    with Editor(folder) as editor:
+        editor.start()
+        editor.open("jobs/bert.yaml", TRAIN_JOB + "  podT")
+        proposed = editor.request("textDocument/completion", editor.at("jobs/bert.yaml", 6, 6))["items"]
+        assert "podTemplateOverrides" in [one["label"] for one in proposed]
+
+
 # --- torchtune
 
 

@@ -218,6 +218,15 @@ def list_custom_policies(config: str = "", isolated: bool = False) -> list[Polic
     return list({policy.rule.code: policy for policy in custom_policies}.values())
 
 
+def load_operator_versions() -> Mapping[str, str]:
+    """Return the versions of operators that the nearest configuration states, by API group.
+
+    Raises UsageError: if the configuration is invalid.
+    """
+    config = load_configuration(default_paths(()), "", False)
+    return LoweringOptions(behavior_values=config.lowering).operator_versions
+
+
 def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -> Config:
     """Load the named configuration, else the one nearest to the first path.
 

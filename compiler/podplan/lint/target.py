@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
-from podplan.core.provenance import Cursor, Path, TracedDocument
+from podplan.core.provenance import Path, TracedDocument
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import KindSpec, References
 from podplan.kubernetes import DEFAULT_VERSION
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class LoweredJob(NamedTuple):
     ``compared`` tells that there is a revision to compare with, and ``before`` is the CR as it was there,
     None for a new one. ``declared_kind`` is the kind of a CR that a WorkloadMapping declares. ``cluster`` is
     what objects of the repository say about the cluster, None if there are none. ``references`` are the
-    documents that the CR refers to.
+    documents that the CR refers to, and ``options`` those that it was lowered with.
     """
 
     cr: TracedDocument | None
@@ -41,8 +42,8 @@ class LoweredJob(NamedTuple):
     base_cr: TracedDocument | None = None
     declared_kind: KindSpec | None = None
     cluster: Cluster | None = None
-    references: Mapping[Path, Cursor] = {}
-    lowering_options: LoweringOptions = LoweringOptions()
+    references: References = MappingProxyType({})
+    options: LoweringOptions = LoweringOptions()
 
     @property
     def pods(self) -> list[ReplicaGroup]:

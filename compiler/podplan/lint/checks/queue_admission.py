@@ -220,7 +220,7 @@ def pod_sets_apart(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     if not _mentions_topology(target.job):
         return
     pod_sets = spec.load_queue_integration().list_pod_sets(
-        root_cursor(cr), target.job.references, target.job.lowering_options
+        root_cursor(cr), target.job.references, target.job.options
     )
     if len(pod_sets) != _LEADER_AND_WORKERS or all(one.size != 1 for one in pod_sets):
         return
@@ -246,7 +246,7 @@ def _decide(job: LoweredJob) -> _Decision | None:
         return None
     from podplan.cluster.admission import build_queued_job, decide_admission
 
-    options = job.lowering_options._replace(resumed=True)
+    options = job.options._replace(resumed=True)
     queued = build_queued_job(root_cursor(job.cr), spec, kind, job.references, options)
     if queued is None:
         return None

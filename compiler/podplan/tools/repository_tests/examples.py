@@ -61,6 +61,7 @@ def find_violations(
     source = parse_yaml(emit_documents(objects).encode(), "example.yaml")
     inventory_doc = build_inventory(example["inventory"]) if "inventory" in example else None
     reader = ExampleReader(inventory_doc, example.get("files", {}), example.get("cluster", ()))
+    reader.add_stream(source)
     version = example.get("kubernetes", version)
     if version not in kubernetes.supported_versions():
         raise UsageError(f"kubernetes: there are no schemas of Kubernetes {version}")
