@@ -8,7 +8,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration bench bench-peers clean
+.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -75,7 +75,7 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
-CHECKOUT_TESTS := test_architecture_docs.py test_toy_kind.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py
+CHECKOUT_TESTS := test_architecture_docs.py test_toy_kind.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py test_vscode_extension.py
 
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
@@ -115,6 +115,28 @@ integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's vali
 	$(BIN)/python -m tests.integration.lock
 	$(BIN)/python -m tests.integration.action
 
+EDITOR := editors/vscode
+EDITOR_SERVER := $(EDITOR)/test/node_modules/code-server/lib/vscode
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+$(EDITOR)/node_modules/.installed: $(EDITOR)/package-lock.json
+	@command -v npm >/dev/null || { echo "the VS Code extension needs npm and Node 20 (Debian: apt-get install npm)" >&2; exit 1; }
+	$(NPM_CI) --prefix $(EDITOR)
+	@touch $@
+
+editor: $(EDITOR)/node_modules/.installed ## write editors/vscode/out/podplan.vsix, the extension for VS Code; needs npm
+	cd $(EDITOR) && npm run --silent typecheck && npm run --silent build && npm run --silent package
+
+# VS Code's server comes without its own packages. Nothing is built: what is missing are terminals and search.
+$(EDITOR)/test/node_modules/.installed: $(EDITOR)/test/package-lock.json
+	$(NPM_CI) --prefix $(EDITOR)/test
+	cd $(EDITOR_SERVER) && npm install --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+editor-test: $(RUNTIME) editor $(EDITOR)/test/node_modules/.installed ## the extension in VS Code in Chromium; ARGS=docs/images for its screenshots
+	@command -v chromium >/dev/null || { echo "make editor-test needs chromium (Debian: apt-get install chromium)" >&2; exit 1; }
+	cd $(EDITOR) && npm run --silent build-test && npm run --silent test
+	node --test-reporter=spec $(EDITOR)/test/out/e2e.mjs $(BIN)/podplan $(ARGS)
+
 $(VENV)/.fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
 	@touch $@
@@ -137,4 +159,5 @@ bench-peers: $(STAMP) ## install the checkers that `make bench` compares with, a
 	$(PEERS)/bin/python -m pip install --quiet --group bench-peers
 
 clean:            ## remove what the other targets made
+	rm -rf $(EDITOR)/node_modules $(EDITOR)/out $(EDITOR)/test/node_modules $(EDITOR)/test/out
 	rm -rf $(VENV) $(IMAGE) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

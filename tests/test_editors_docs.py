@@ -19,8 +19,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_settings_can_be_read() -> None:
-    server, schemas = (json.loads(block) for block in blocks("json"))
-    assert [server["glspc.server.command"], *server["glspc.server.commandArguments"]] == ["podplan", "lsp"]
+    [schemas] = (json.loads(block) for block in blocks("json"))
     assert all(Path(file).stem in catalog.list_schema_names() for file in schemas["yaml.schemas"])
     [helix] = (tomllib.loads(block) for block in blocks("toml"))
     assert helix["language-server"]["podplan"]["args"] == ["lsp"]
@@ -33,7 +32,7 @@ def test_settings_can_be_read() -> None:
 def test_commands_and_flags_are_there() -> None:
     usage = podplan("lsp", "--help").out
     assert all(flag in usage for flag in ("--config", "--isolated", "--inventory"))
-    for line in blocks("console")[0].splitlines()[1:]:
+    for line in blocks("console")[-1].splitlines()[1:]:
         command, _, file = line.partition(" > ")
         done = podplan(*command.split()[1:])
         assert done.code == 0

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from podplan.cli.lsp import resolve_file_settings
 from podplan.integrations.lsp.framing import read_messages
-from podplan.integrations.lsp.params import INTERNAL_ERROR
+from podplan.integrations.lsp.params import INTERNAL_ERROR, REQUEST_FAILED
 from podplan.integrations.lsp.server import LanguageServer
 from tests.thoroughness import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "lsp" / "project"
 FILES = ("jobs/bert.yaml", "bases/training.yaml", "jobs/count.yaml", "clusters/main.yaml")
 PLACED = ("hover", "completion", "definition", "documentSymbol")
+PREVIEWS = ("podplan/lower", "podplan/graph")  # refused with REQUEST_FAILED where there is no job
 PIECES = (
     "{",
     "[",
@@ -62,6 +63,8 @@ def said(project: Path, name: str, text: str, line: int, character: int) -> list
         server.handle_message({"id": number, "method": f"textDocument/{method}", "params": place})
     whole = {"textDocument": document, "range": {"start": start, "end": end}}
     server.handle_message({"id": 9, "method": "textDocument/codeAction", "params": whole})
+    for number, method in enumerate(PREVIEWS, 10):
+        server.handle_message({"id": number, "method": method, "params": whole})
     return list(read_messages(io.BytesIO(out.getvalue())))
 
 
@@ -77,12 +80,14 @@ def test_no_text_and_no_place_is_too_odd(project: Path, data: st.DataObject) -> 
     text = text[: data.draw(st.integers(at, len(text)))] if at <= len(text) else text
     line = data.draw(st.integers(0, text.count("\n") + 1))
     answers = said(project, name, text, line, data.draw(st.integers(0, 80)))
-    assert [answer["id"] for answer in answers if "id" in answer] == [0, 1, 2, 3, 4, 9]
+    assert [answer["id"] for answer in answers if "id" in answer] == [0, 1, 2, 3, 4, 9, 10, 11]
     wrong = [one for one in answers if "error" in one or one.get("method") == "window/logMessage"]
+    wrong = [one for one in wrong if one.get("id", 0) < 10 or one["error"]["code"] != REQUEST_FAILED]
     assert not wrong, json.dumps(wrong)
 
 
 def test_an_internal_error_would_be_seen(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("podplan.integrations.lsp.hover.render_hover", lambda *_: 1 // 0)
     answers = said(project, FILES[0], "a: b", 0, 0)
-    assert [one["error"]["code"] for one in answers if "error" in one] == [INTERNAL_ERROR]
+    codes = [one["error"]["code"] for one in answers if "error" in one and one["id"] < 10]
+    assert codes == [INTERNAL_ERROR]

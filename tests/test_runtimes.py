@@ -424,3 +424,14 @@ def test_idle_gpus_of_a_runtime_are_found(folder: Path) -> None:
     assert find_rules("DIST001") == []
     (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("Nodes: 2", "Nodes: 2, numProcPerNode: 1"))
     assert len(find_rules("DIST001")) == 1
+
+
+def test_a_volume_of_the_controller_is_no_volume_that_somebody_forgot_to_mount(folder: Path) -> None:
+    """Trainer mounts the files of MPI in the container of its name only."""
+    (folder / "podplan.toml").write_text(CONFIG)
+    runtime = RUNTIME.replace("torch: {}", "mpi: {}").replace("name: node, image", "name: mpi, image")
+    volume = "spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: coco}}], containers:"
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    assert find_rules("VOL046") == []
+    (folder / "platform/a/torch.yaml").write_text(runtime.replace("spec: {containers:", volume))
+    assert find_rules("VOL046") != []

@@ -14,7 +14,7 @@ from podplan.checker.jobs import (
     make_redactor_getter,
 )
 from podplan.checker.packed_store import JobSource
-from podplan.checker.placeholders import is_about_placeholder
+from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
 from podplan.checker.run_state import CheckRun
 from podplan.core.builtin_rules import build_file_finding
 from podplan.core.findings import Diagnostic, Finding, Location
@@ -57,7 +57,7 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
         for item in file_items
     )
     is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
-    is_template = _is_broken_template(source, file_items)
+    is_template = is_broken_template(source, file_items)
     if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
             _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
@@ -139,7 +139,7 @@ def _find_document_index(item: ClassifiedDocument) -> Iterator[int]:
         yield source.index
 
 
-def _is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
+def is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
     """Whether a file is not valid YAML because it is a template; expressions of profiles are none."""
     if not source.diagnostics:
         return False
@@ -249,5 +249,5 @@ def _without_foreign_parts(
         findings = [_name_template(found, source.file, source.text) for found in findings]
     kept = [found for found in findings if not is_about_placeholder(found, item.doc)]
     if len(kept) < len(findings):
-        run.not_checked["document with placeholders: what depends on them"] += 1
+        run.not_checked[PLACEHOLDERS] += 1
     yield from kept

@@ -135,7 +135,7 @@ def kustomize_option(command: Command) -> Command:
         metavar="DIR",
         shell_complete=complete_files,
         default="",
-        help="Kustomization to build, with kustomize or kubectl, and to read instead of PATHS.",
+        help="Kustomization to build, with kustomize or kubectl, and to read instead of files.",
     )(command)
 
 

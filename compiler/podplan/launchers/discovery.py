@@ -117,6 +117,8 @@ class _ContainerSearch:
 
     def __init__(self, container: Mapping[str, Any], variable_count: int) -> None:
         self.name = container.get("name")
+        image = container.get("image")
+        self.image = image if isinstance(image, str) else ""
         self.variable_count = variable_count  # reset once they were copied
         self.expanded_texts: dict[Path, kubelet.ExpandedText] = {}
         self.syntax_errors: list[CommandLineError] = []
@@ -195,7 +197,7 @@ def _iter_invocations(
     launcher, program_word, rest = _identify_launcher(words)
     if launcher == "other" and first_word.is_known and first_word.base_name in HARMLESS_PROGRAMS:
         return
-    parsed = _parse_command(launcher, program_word, rest, context.variables)
+    parsed = _parse_command(launcher, program_word, rest, context.variables, search.image)
     script, arguments = _find_script(parsed, program_word, rest, launcher)
     yield Invocation(launcher, program_word, rest, parsed, script, arguments, *context[:-1])
     if isinstance(parsed, mpirun.MpirunCommand | horovodrun.HorovodrunCommand):
@@ -219,7 +221,9 @@ def _identify_launcher(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, 
         if not name:
             return "python", words[0], words[1:]
     else:
-        name = program_word.base_name.removesuffix(".hydra")
+        name = program_word.base_name
+        for suffix in (".hydra", ".openmpi", ".mpich"):
+            name = name.removesuffix(suffix)
         name = LAUNCHER_ALIASES.get(name, name)
     if name in ("torchrun", "torch.distributed.launch", "deepspeed", "mpirun", "horovodrun"):
         return name, program_word, rest
@@ -233,14 +237,14 @@ def _identify_launcher(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, 
 
 
 def _parse_command(
-    launcher: str, program_word: Word, rest: tuple[Word, ...], variables: EnvVariables
+    launcher: str, program_word: Word, rest: tuple[Word, ...], variables: EnvVariables, image: str
 ) -> ParsedCommand | None:
     if launcher == "torchrun":
         return torchrun.parse_torchrun(rest, program_word, variables)
     if launcher == "torch.distributed.launch":
         return torchrun.parse_torchrun(rest, program_word, variables, torchrun.LAUNCH_GRAMMAR)
     if launcher == "mpirun":
-        return mpirun.parse_mpirun(rest, program_word, variables)
+        return mpirun.parse_mpirun(rest, program_word, variables, image)
     if launcher == "deepspeed":
         return deepspeed.parse_deepspeed(rest, program_word)
     if launcher == "accelerate":

@@ -31,6 +31,9 @@ def find_unsplit_words(launcher: str, words: tuple[Word, ...], script: Word | No
     is_known_option = _make_option_test(launcher)
     if is_known_option is None:
         return
+    if launcher == "mpirun" and script is not None and script.is_known and len(script.text.split()) > 1:
+        yield JoinedWord(script, "")  # mpirun looks for a program of this name
+        return
     value_option = ""  # the option that takes the next word as its value
     for word in words:
         if not word.text.startswith("-") and (word is script or word.text.endswith(".py")):
@@ -58,5 +61,5 @@ def _make_option_test(launcher: str) -> Callable[[str], bool] | None:
     if launcher == "colossalai":
         return colossalai.OPTION_NAMES.__contains__
     if launcher == "mpirun":
-        return lambda text: text.startswith("-") and text.lstrip("-") in mpirun.OPTION_TABLE
+        return mpirun.is_known_option
     return None

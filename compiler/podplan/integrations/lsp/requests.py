@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.integrations.lsp import actions
 from podplan.integrations.lsp import completion as completing
 from podplan.integrations.lsp import definition as defining
 from podplan.integrations.lsp import hover as hovering
 from podplan.integrations.lsp import params as given
+from podplan.integrations.lsp import previews as previewing
 from podplan.integrations.lsp.cursor import locate_cursor
 from podplan.integrations.lsp.diagnostics import RangeMapper
 from podplan.integrations.lsp.document_symbols import build_symbols as outlined
-from podplan.integrations.lsp.documents import is_too_long
+from podplan.integrations.lsp.documents import OpenDocument, is_too_long
+from podplan.workspace.files import OutsideRoot, PathNotFound
 
 if TYPE_CHECKING:
     from podplan.integrations.lsp.server import LanguageServer
@@ -90,6 +94,34 @@ def handle_code_actions(server: LanguageServer, params: Message) -> list[Message
         fix_all_action = actions.build_fix_all(document, server.workspace, server.encoding)
         found_actions += [fix_all_action] if fix_all_action is not None else []
     return found_actions
+
+
+def handle_lower(server: LanguageServer, params: Message) -> Message:
+    variant = params.get("variant")
+    if not isinstance(variant, str | None):
+        raise given.ResponseError(given.INVALID_PARAMS, "params: variant must be a string or null")
+    return _preview(
+        server, params, lambda document: previewing.lower_document(document, server.workspace, variant)
+    )
+
+
+def handle_graph(server: LanguageServer, params: Message) -> Message:
+    return _preview(server, params, lambda document: previewing.draw_document(document, server.workspace))
+
+
+def _preview(server: LanguageServer, params: Message, build: Callable[[OpenDocument], Message]) -> Message:
+    """Return what ``build`` makes of an open document. Raises ResponseError: if that is nothing."""
+    document = server.workspace.documents.get(
+        given.require_text(given.require_mapping(params, "textDocument"), "uri")
+    )
+    if document is None:
+        raise given.ResponseError(given.REQUEST_FAILED, "this file is not open in the editor")
+    if is_too_long(document):
+        raise given.ResponseError(given.REQUEST_FAILED, "this file is too long to be lowered as you type")
+    try:
+        return build(document)
+    except (OutsideRoot, PathNotFound) as error:
+        raise given.ResponseError(given.REQUEST_FAILED, str(error)) from None
 
 
 def _build_range_mapper(server: LanguageServer) -> RangeMapper:

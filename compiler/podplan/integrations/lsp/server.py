@@ -296,6 +296,8 @@ def _build_methods() -> dict[str, Callable[[LanguageServer, Message], Any]]:
         "textDocument/definition": requests.handle_definition,
         "textDocument/documentSymbol": requests.handle_symbols,
         "textDocument/codeAction": requests.handle_code_actions,
+        "podplan/lower": requests.handle_lower,
+        "podplan/graph": requests.handle_graph,
     }
 
 

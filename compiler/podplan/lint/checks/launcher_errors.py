@@ -8,6 +8,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.discovery import Invocation
+from podplan.launchers.mpirun import needs_two_dashes
 from podplan.launchers.words import CommandLineError
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches, find_variable_path
@@ -70,6 +71,8 @@ def launcher_refuses(target: Target, params: Mapping[str, Any]) -> Iterator[Viol
         for error in invocation.errors:
             if not _is_checked_error(invocation, error, params) or error.word in joined:
                 continue
+            if invocation.launcher == "mpirun" and needs_two_dashes(error.word):
+                continue  # another rule reports it
             condition = f" ({error.condition})" if error.condition else ""
             instead = _suggest_script_field(job, invocation) if _SCRIPT_ERROR.search(error.message) else ""
             values = {"by": invocation.launcher, "what": f"{error.message}{condition}", "instead": instead}

@@ -155,7 +155,7 @@ def iter_launcher_lines(job: LoweredJob) -> Iterator[LauncherLine]:
 def _describe_effect(launcher_line: LauncherLine, joined: JoinedWord) -> str:
     """What the launcher takes a word for."""
     if joined.word is launcher_line.line.script:
-        return "treats it as the script"
+        return f"treats it as the {'program' if launcher_line.launcher == 'mpirun' else 'script'}"
     for option in launcher_line.line.options.values():
         if option.word is joined.word:
             return f'treats "{option.value}" as the value of {option.flag.text.partition("=")[0]}'

@@ -31,9 +31,9 @@ from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# The replica type of TFJob whose server.join() does not return:
+# The replica types whose server.join() does not return:
 # https://www.tensorflow.org/api_docs/python/tf/distribute/Server#join
-_PARAMETER_SERVER = "PS"
+_PARAMETER_SERVERS = ("PS", "ps")
 
 
 @check(aliases=("leaves-servers",))
@@ -75,7 +75,7 @@ def _parameter_server(job: LoweredJob, group: ReplicaGroup) -> tuple[str, Path] 
     """The only script of a parameter server, which TF_CONFIG makes one that joins for ever, and its place."""
     launches = [each for each in find_launches(job) if each.group is group]
     if (
-        group.replica_type != _PARAMETER_SERVER
+        group.replica_type not in _PARAMETER_SERVERS
         or len(launches) != 1
         or launches[0].invocation.launcher != "python"
         or "TF_CONFIG" not in resolve_environment(launches[0].container)

@@ -14,7 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.horovodrun import HorovodrunCommand
-from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.mpirun import MpirunCommand, needs_two_dashes
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.jobs import find_written_path, has_trait
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
@@ -29,8 +29,6 @@ _REPLACEMENTS = {
     "OMPI_MCA_plm_rsh_args": "PRTE_MCA_plm_ssh_args",
     "OMPI_MCA_plm_rsh_agent": "PRTE_MCA_plm_ssh_agent",
 }
-# Long options that release 5 takes with two dashes only: docs/evidence/mpirun.md#options.
-_REFUSED_OPTIONS = ("-bind-to", "-map-by", "-rank-by")
 _VERSION_PATTERN = compile_lazily(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
 _HOSTFILE_PATH: Path = ("data", "hostfile")
 _SLOTS_PATH: Path = ("spec", "slotsPerWorker")
@@ -66,14 +64,11 @@ def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 def single_dash_option(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Options of one dash that Open MPI 5 does not know; values ``option``, ``version``, ``instead``."""
     for launch, facts in _iter_mpirun_launches(target.job):
-        versions = _VERSION_PATTERN.findall(get_text(launch.container, "image").lower())
-        if not versions or int(versions[-1]) < 5:
-            continue
-        for option in facts.command_line.options.values():
-            written = option.flag.text.partition("=")[0]
-            if written in _REFUSED_OPTIONS:
-                values = {"option": written, "version": versions[-1], "instead": f"-{written}"}
-                path = launch.locate_word(option.flag)
+        for error in facts.errors:
+            if needs_two_dashes(error.word):
+                option = error.word.text.partition("=")[0]
+                values = {"option": option, "version": "5", "instead": f"-{option}"}
+                path = launch.locate_word(error.word)
                 yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 

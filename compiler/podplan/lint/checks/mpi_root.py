@@ -12,9 +12,10 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.words import EnvVariables
+from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_variable_path
 from podplan.lint.checks.registration import check
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 _PREFIXES = ("OMPI", "PRTE")  # the second is that of the program that starts processes in Open MPI 5
 
@@ -57,16 +58,23 @@ def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
         return
     for launch in find_launches(subject.job):
         facts, variables = launch.invocation.parsed, launch.invocation.variables
-        if not isinstance(facts, MpirunCommand) or not facts.command_line.is_certain:
+        if not isinstance(facts, MpirunCommand) or not facts.command_line.is_certain or facts.errors:
             continue
         is_allowed = "allow_run_as_root" in facts.command_line.options or any(
             name.endswith(("_ALLOW_RUN_AS_ROOT", "_ALLOW_RUN_AS_ROOT_CONFIRM")) for name in variables
         )
-        own = get_mapping(launch.container, "securityContext")
-        pod = get_mapping(get_mapping(launch.group.doc.data, "spec"), "securityContext")
-        if {**pod, **own}.get("runAsUser") == 0 and not is_allowed and not launch.container.get("envFrom"):
+        if _is_root(subject.job, launch) and not is_allowed and not launch.container.get("envFrom"):
             path = launch.locate_word(launch.invocation.program_word)
             yield Violation(path, {}, doc=launch.group.doc, group=launch.group)
+
+
+def _is_root(job: LoweredJob, launch: ContainerLaunch) -> bool:
+    """Whether a container runs as root: by its user, or by the home directory that the ssh keys are in."""
+    if has_trait(job, "mpirun-by-controller") and "sshAuthMountPath" not in get_mapping(spec_of(job), "ssh"):
+        return _may_be_root(launch)
+    own = get_mapping(launch.container, "securityContext")
+    pod = get_mapping(get_mapping(launch.group.doc.data, "spec"), "securityContext")
+    return bool({**pod, **own}.get("runAsUser") == 0)
 
 
 class Fault(NamedTuple):

@@ -1,6 +1,6 @@
-"""Workers that mpirun cannot reach: without sshd.
+"""Workers that mpirun cannot reach: without sshd, or ended, where it starts processes by kubectl exec.
 
-Source: docs/evidence/mpi-operator.md#pods.
+Sources: docs/evidence/mpi-operator.md#pods, docs/evidence/training-operator.md#objects-of-mpijob.
 """
 
 from __future__ import annotations
@@ -12,12 +12,26 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
 from podplan.launchers.discovery import find_programs
 from podplan.launchers.sshd import starts_sshd
-from podplan.lint.analysis.jobs import find_kind_spec
+from podplan.lint.analysis.jobs import find_kind_spec, has_trait
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # Programs of which it is known that they start no sshd. A script, or a program of the image, may.
 _OTHER_PROGRAMS = frozenset(("mpirun", "mpiexec", "horovodrun", "python", "torchrun"))
+_WAITING_PROGRAMS = ("sleep", "tail")
+# With ssh and without: what the controller starts, what follows, and what to write.
+_EFFECTS = {
+    True: {
+        "own": "sshd",
+        "effect": "mpirun cannot connect to it",
+        "instead": "one that starts sshd, such as [/usr/sbin/sshd, -De]",
+    },
+    False: {
+        "own": "waiting",
+        "effect": "it works alone, and mpirun fails when it has ended",
+        "instead": "one that waits, such as [sleep, 365d]",
+    },
+}
 # sleep or tail, alone or with echo before it in a shell.
 _WAITING_COMMAND = compile_lazily(
     r"(?:\S*sh -l?c )?(?:echo [\w .:]*(?:;|&&) *)*(?:exec )?(sleep|tail)(?: [\w./-]+)*"
@@ -26,7 +40,11 @@ _WAITING_COMMAND = compile_lazily(
 
 @check()
 def worker_without_sshd(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A command of workers that replaces the sshd of the controller; values ``type`` and ``program``."""
+    """A command of workers that replaces that of the controller.
+
+    Values: ``type``, ``program``, ``own`` (what the controller starts), ``effect``, ``help``.
+    """
+    has_ssh = has_trait(target.job, "ssh")
     for group in _iter_worker_groups(target.job):
         containers = dict(get_entries(get_mapping(group.doc.data, "spec"), "containers"))
         index = group.training_container_index or 0
@@ -34,9 +52,9 @@ def worker_without_sshd(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         if container is None or starts_sshd(container):
             continue
         program = _find_other_program(container)
-        if program:
+        if program and (has_ssh or program not in _WAITING_PROGRAMS):
             field = "command" if container.get("command") else "args"
-            values = {"type": group.replica_type, "program": program}
+            values = {"type": group.replica_type, "program": program, **_EFFECTS[has_ssh]}
             path = ("spec", "containers", index, field)
             yield Violation(path, values, doc=group.doc, group=group)
 

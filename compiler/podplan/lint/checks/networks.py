@@ -10,6 +10,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes import accessors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.launchers.sshd import may_use_other_port, starts_sshd
 from podplan.lint.analysis.inventory import get_section
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -57,7 +58,8 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
     if group is None or spec.get("hostNetwork") is not True or job.cr is None:
         return
     declared_ports = _list_declared_ports(spec)
-    if has_trait(job, "ssh"):
+    needs_port_22 = _needs_port_22(job, group)
+    if needs_port_22:
         reason = "the sshd of each Pod needs port 22, which the sshd of the node uses"
     elif (
         count_pods(job) < 2
@@ -77,8 +79,18 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
             f"the containers declare no port, so two of the {count_pods(job)} Pods may share a node and"
             " open the same port, such as that of the rendezvous"
         )
-    instead = SECOND_NETWORK_ADVICE if has_trait(job, "ssh") else ANTI_AFFINITY_ADVICE
+    instead = SECOND_NETWORK_ADVICE if needs_port_22 else ANTI_AFFINITY_ADVICE
     yield Violation(("spec", "hostNetwork"), {"why": reason, "instead": instead})
+
+
+def _needs_port_22(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether a Pod runs sshd at its default port, which the command of a user may change."""
+    if not has_trait(job, "ssh") or not has_trait(job, "mpirun-by-user"):
+        return has_trait(job, "ssh")
+    return any(
+        starts_sshd(container) and not may_use_other_port(container)
+        for _, container in list_containers(group)
+    )
 
 
 def _list_declared_ports(spec: Mapping[str, Any]) -> list[str]:

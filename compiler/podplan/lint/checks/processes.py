@@ -286,6 +286,8 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         number = _count_processes(launch, pods)
         if number is None or invocation.is_conditional or invocation.started_by:
             continue
+        if has_trait(job, "launcher-replica") and isinstance(invocation.parsed, MpirunCommand):
+            continue  # it starts them on all workers together
         path = _find_process_path(launch)
         group = launch.group
         if has_trait(job, "launcher-replica"):

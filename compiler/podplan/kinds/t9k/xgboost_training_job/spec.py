@@ -19,7 +19,7 @@ SPEC = build_spec(
         training_containers=("xgboost.training-container",), env=(((), "xgboost.env"),)
     ),
     starter_fields={"launcher": "python", "cleanUp": "Unfinished"},
-    traits=COMMON_TRAITS | TYPED_TRAINING_TRAITS,
+    traits=COMMON_TRAITS | TYPED_TRAINING_TRAITS | {"training-container-required", "master-has-rank-zero"},
     main_replica_types=("master",),
     clean_up=CleanUp(("runPolicy", "cleanUpPolicy"), "None", "Unfinished"),
     required_replica_types={

@@ -1,0 +1,194 @@
+"""The processes that mpirun starts, compared with the workers and their GPUs.
+
+Sources: docs/evidence/mpirun.md#options, docs/evidence/mpirun.md#slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.typing import Any, NamedTuple
+from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.words import Word
+from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, has_trait, is_mode_enabled
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
+from podplan.lint.analysis.resources import count_accelerators, find_training_container
+from podplan.lint.checks.registration import check
+from podplan.lint.target import LoweredJob, Target, Violation
+
+_PER_NODE_MAPPING = compile_lazily(r"ppr:(\d{1,5}):node(?:[:,].*)?")
+# Python scripts and the tests of NCCL use one GPU in each process.
+_GPU_PROGRAM = compile_lazily(r"python[0-9.]*|\w+_perf")
+_ONE_GPU_OPTION = ("-g", "--ngpus")  # of the tests of NCCL
+
+
+class _RankCount(NamedTuple):
+    """The processes of a line: in all, on each worker with its GPUs, and on all workers; None where unknown.
+
+    ``path`` is the place that says how many are on each worker, in the CR if there is no ``option`` for it.
+    """
+
+    launch: ContainerLaunch
+    facts: MpirunCommand
+    workers: ReplicaGroup
+    gpus: int
+    gpus_path: Path
+    processes: int | None
+    per_worker: int | None
+    places: int
+    has_option: bool
+    path: Path
+
+
+@check()
+def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Two numbers of processes that contradict each other. Values ``processes``, ``places``."""
+    for count in _iter_rank_counts(target.job):
+        if count.processes is None or not count.per_worker:
+            continue
+        # Fewer than slots are meant where a process has more than one GPU, or none.
+        is_less = count.processes < count.places and (count.has_option or _uses_one_gpu(count))
+        if is_less or (count.processes > count.places and count.has_option):
+            hosts = pluralize(count.places // count.per_worker, "host")
+            values = {
+                "processes": pluralize(count.processes, "process", "processes"),
+                "places": f"{hosts} with {count.per_worker} each take {count.places}",
+            }
+            path = count.launch.locate_word(count.launch.invocation.options["np"].word)
+            group = count.launch.group
+            yield Violation(path, values, doc=group.doc, group=group)
+
+
+@check()
+def idle_gpus_beside_ranks(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Fewer processes on each worker than GPUs. Values ``processes``, ``gpus``."""
+    for count in _iter_rank_counts(target.job):
+        if count.has_option and 0 < (count.per_worker or 0) < count.gpus and _uses_one_gpu(count):
+            yield _build_violation(count)
+
+
+@check()
+def more_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """More processes on each worker than GPUs. Values ``processes``, ``gpus``."""
+    for count in _iter_rank_counts(target.job):
+        if (
+            count.per_worker
+            and count.per_worker > count.gpus
+            and _fills_workers(count)
+            and _uses_one_gpu(count)
+        ):
+            yield _build_violation(count)
+
+
+def _build_violation(count: _RankCount) -> Violation:
+    values = {
+        "processes": pluralize(count.per_worker or 0, "process", "processes"),
+        "gpus": pluralize(count.gpus, "GPU"),
+    }
+    group = count.launch.group
+    related = (count.workers.doc, count.gpus_path, values["gpus"])
+    if not count.has_option:
+        return Violation(count.path, values, [related])
+    return Violation(count.path, values, [related], doc=group.doc, group=group)
+
+
+def _fills_workers(count: _RankCount) -> bool:
+    """Whether the line starts as many processes on a worker as it takes."""
+    return count.processes is None or count.processes >= (count.per_worker or 0)
+
+
+def _uses_one_gpu(count: _RankCount) -> bool:
+    """Whether a process uses one GPU, as far as its program tells."""
+    words = count.facts.program_words
+    if not words or not _GPU_PROGRAM.fullmatch(words[0].base_name):
+        return False
+    texts = [word.text for word in words]
+    return not any(flag in _ONE_GPU_OPTION and value != "1" for flag, value in pairwise(texts))
+
+
+def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
+    """The only line of mpirun of a job, with the workers that have GPUs."""
+    if is_mode_enabled(job, "debug") or job.cr is None:
+        return
+    launches = [one for one in find_launches(job) if isinstance(one.invocation.parsed, MpirunCommand)]
+    if len(launches) != 1 or launches[0].invocation.is_conditional:
+        return
+    launch = launches[0]
+    facts = launch.invocation.parsed
+    assert isinstance(facts, MpirunCommand)
+    kind_spec = find_kind_spec(job)
+    main_types = kind_spec.main_replica_types if kind_spec is not None else ()
+    workers = [
+        group for group in job.pods if group is not launch.group and group.replica_type not in main_types
+    ]
+    if len(workers) != 1 or facts.errors or not facts.command_line.is_certain:
+        return
+    found = find_training_container(workers[0])
+    amount = count_accelerators(found[1]) if found is not None else None
+    if (
+        found is None
+        or amount is None
+        or not amount.number
+        or amount.path is None
+        or "shared" in amount.resource
+    ):
+        return
+    if facts.hosts or facts.hostfile not in (
+        None,
+        launch.invocation.variables.get("OMPI_MCA_orte_default_hostfile"),
+    ):
+        return
+    gpus_path = (*found[0], *amount.path)
+    option = _find_per_worker_option(launch, facts)
+    if option is not None:
+        hosts = sum(each.replicas for each in read_hostfile(job)) or workers[0].replicas
+        places, path = (option.number * hosts, launch.locate_word(option.word))
+        yield _RankCount(
+            launch,
+            facts,
+            workers[0],
+            amount.number,
+            gpus_path,
+            facts.processes,
+            option.number,
+            places,
+            True,
+            path,
+        )
+        return
+    slots = {host.slots for host in read_hostfile(job)}
+    if len(slots) == 1 and has_trait(job, "hostfile"):
+        path = find_written_path(job.cr.data, "spec", "slotsPerWorker")
+        places = count_hostfile_slots(job)
+        yield _RankCount(
+            launch,
+            facts,
+            workers[0],
+            amount.number,
+            gpus_path,
+            facts.processes,
+            slots.pop(),
+            places,
+            False,
+            path,
+        )
+
+
+class _PerWorkerOption(NamedTuple):
+    number: int
+    word: Word
+
+
+def _find_per_worker_option(launch: ContainerLaunch, facts: MpirunCommand) -> _PerWorkerOption | None:
+    """The option that says how many processes each worker takes."""
+    options = launch.invocation.options
+    if facts.per_node is not None:
+        return _PerWorkerOption(facts.per_node, options["per_node"].word)
+    mapping = options.get("map_by")
+    match = _PER_NODE_MAPPING.fullmatch(mapping.text.lower()) if mapping is not None else None
+    return _PerWorkerOption(int(match[1]), mapping.word) if mapping is not None and match else None
