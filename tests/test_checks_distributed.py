@@ -144,6 +144,16 @@ def test_nodes_and_pods(job: Data, expected: list[str]) -> None:
     assert said(job) == expected
 
 
+def test_the_image_may_start_a_node() -> None:
+    job = generic({"one": 1, "two": 3}, f"torchrun --nnodes=4 {JOIN} a.py")
+    assert said(job) == []
+    job["spec"]["replicaSpecs"][1]["template"]["spec"]["containers"][0].pop("command")
+    job["spec"]["replicaSpecs"][1]["template"]["spec"]["containers"][0].pop("args", None)
+    assert said(job) == []
+    job["spec"]["replicaSpecs"][1]["replicas"] = 2
+    assert said(job) == ["DIST002: torchrun waits for 4 nodes, but the job has 1 Pod"]
+
+
 def test_types_that_train_apart() -> None:
     job = generic({"one": 2, "two": 2}, "")
     for spec in job["spec"]["replicaSpecs"]:

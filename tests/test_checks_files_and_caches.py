@@ -259,6 +259,7 @@ def test_logs_that_the_tensorboard_does_not_read() -> None:
     assert not said(board(claim("c"), ["--logdir=/runs/tb"]), "VOL019")
     assert not said(board(claim("c", "tb"), ["--logdir=/runs"]), "VOL019")
     assert not said(board(claim("c", "x"), []), "VOL019")
+    assert not said(board(claim("$(params.claim)", "tb"), []), "VOL019"), "a workflow fills it in"
     assert not said(
         board({"logDir": {"s3": {"secretRef": {"name": "s"}, "uri": ["s3://a/b"]}}}, []), "VOL019"
     )

@@ -52,6 +52,13 @@ def test_a_finding_in_a_base_names_the_profiles_once(shared: Path) -> None:
     assert "\n3 errors in 4 files" in said.out
 
 
+def test_a_finding_in_a_base_shows_the_line_of_the_profile_that_makes_it_so(shared: Path) -> None:
+    profile = shared / "jobs/a.yaml"
+    profile.write_text(profile.read_text() + "  launcher: python\n")
+    said = podplan("check", "--select", "PROF021", "jobs/a.yaml", cwd=shared)
+    assert "launcher: python\n  |             ------ the launcher of this profile\n" in said.out
+
+
 def test_lines_of_findings_in_a_base_name_profile_and_variants(shared: Path) -> None:
     lines = podplan("check", "--select", "PROF021", "--format", "concise", ".", cwd=shared).out.splitlines()
     assert [line.partition("one process ")[2] for line in lines[:-1]] == [

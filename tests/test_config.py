@@ -299,6 +299,18 @@ def test_a_configuration_that_is_not_used_is_named(tmp_path: Path) -> None:
     assert podplan("check", "../there", "--isolated", cwd=tmp_path / "here").err == ""
 
 
+def test_a_configuration_below_the_checked_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "team/jobs").mkdir(parents=True)
+    write(tmp_path / "podplan.toml", "")
+    write(tmp_path / "team/podplan.toml", 'ignore = ["DIST"]\n')
+    write(tmp_path / "team/jobs/a.yaml", "")
+    note = "1 × configuration in a folder below, which is not used (team/podplan.toml)"
+    assert note in podplan("check", cwd=tmp_path).out
+    assert note in podplan("check", "team/..", cwd=tmp_path).out.replace("team/../team", "team")
+    assert note not in podplan("check", "--config", "team/podplan.toml", cwd=tmp_path).out
+    assert "not used" not in podplan("check", "team", cwd=tmp_path).out
+
+
 def found(folder: Path, *arguments: str) -> set[str]:
     run = podplan("check", "--format", "concise", "-v", *arguments, cwd=folder)
     return {f"{line.split()[1]} {line.split()[2]}" for line in run.out.splitlines()[:-1]}

@@ -61,6 +61,16 @@ def test_a_group_that_is_probably_misspelt_is_reported(tmp_path: Path, version: 
     assert ended.code == 1
 
 
+def test_a_version_that_nobody_serves_is_reported_with_all_that_are(tmp_path: Path) -> None:
+    job = "apiVersion: kubeflow.org/v1alpha2\nkind: MPIJob\nmetadata: {name: pi}\nspec: {}\n"
+    (tmp_path / "job.yaml").write_text(job)
+    ended = podplan("check", "--isolated", ".", cwd=tmp_path)
+    assert (
+        'MPIJob is in kubeflow.org/v1 and kubeflow.org/v2beta1, not in "kubeflow.org/v1alpha2"' in ended.out
+    )
+    assert "help: write apiVersion: kubeflow.org/v1 or kubeflow.org/v2beta1" in ended.out
+
+
 @pytest.mark.parametrize("version", ["example.com/v1", "v1", "batch/v1"])
 def test_a_kind_of_another_group_is_no_job_of_ours(version: str) -> None:
     source = parse_yaml(JOB.format(version=f"apiVersion: {version}\n").encode(), "job.yaml")

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.command import podplan
+from tests.git import commit, git_in
 from tests.test_documents_of_other_tools import JOB, write
 
 TEXTS = {
@@ -68,6 +70,9 @@ def places(out: str) -> set[tuple[str, str, int]]:
     return {(one["rule"], one["file"], one["line"]) for one in json.loads(out)["findings"]}
 
 
+REAL = pytest.mark.skipif(
+    not shutil.which("kustomize") and not shutil.which("kubectl"), reason="no kustomize"
+)
 ORIGIN = "config.kubernetes.io/origin: 'path: @FOLDER@/../base/job.yaml'"
 
 
@@ -84,7 +89,7 @@ def test_findings_are_in_the_files_that_kustomize_reads(top: Path) -> None:
     assert "name: big-train-master-0" in lowered.out
 
 
-@pytest.mark.skipif(not shutil.which("kustomize") and not shutil.which("kubectl"), reason="needs kustomize")
+@REAL
 def test_with_the_real_kustomize(top: Path) -> None:
     assert ("SCHEMA005", "prod/more.yaml", 7) in places(
         podplan("check", "-k", "prod", "--format", "json", cwd=top).out
@@ -99,6 +104,55 @@ def test_with_the_real_kustomize(top: Path) -> None:
         *["kustomization.yaml"] * 3,
         "more.yaml",
     ]
+
+
+@REAL
+def test_diff_compares_what_kustomize_builds(top: Path) -> None:
+    patch = top / "prod/more.yaml"
+    patch.write_text(TEXTS["prod/more.yaml"].replace("-3", "3"))
+    (top / "prod/train.py").write_text("print()\n")
+    with (top / "prod/kustomization.yaml").open("a") as stream:
+        stream.write("configMapGenerator: [{name: scripts, files: [train.py]}]\n")
+    git = git_in(top)
+    git("init", "-q")
+    commit(git, "a job")
+    shutil.copytree(top, top.parent / "before")
+    patch.write_text(patch.read_text().replace("replicas: 3", "replicas: 5"))
+    run = podplan("diff", "-k", "prod", cwd=top)
+    assert "impact  GPUs unchanged (8), +2 Pods (4 → 6)" in run.out, run.out + run.err
+    assert "kustomize build prod: 4 → 6 Pods" in run.out
+    assert podplan("diff", "-k", "base", cwd=top).out.endswith(
+        "no change: both sides make the same objects\n"
+    )
+    two_folders = podplan("diff", "-k", "prod", "--base-tree", "../before/prod", cwd=top)
+    assert "+2 Pods (4 → 6)" in two_folders.out
+    (top / "new").mkdir()
+    (top / "new/kustomization.yaml").write_text("resources: [../base]\n")
+    assert "+ created   PyTorchJob train" in podplan("diff", "-k", "new", cwd=top).out
+    nothing = podplan("diff", "-k", "nowhere", cwd=top)
+    assert (nothing.code, nothing.err) == (
+        3,
+        "podplan: nowhere: no kustomization in this folder, before or after\n",
+    )
+
+
+@REAL
+def test_cmp_hands_over_what_kustomize_builds(top: Path) -> None:
+    generate = "cmp", "generate", "-k", "prod"
+    refused = podplan(*generate, cwd=top)
+    assert (refused.code, refused.out) == (1, "")
+    assert "prod/more.yaml:7" in refused.err
+    (top / "prod/more.yaml").write_text(TEXTS["prod/more.yaml"].replace("-3", "3"))
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: board}\nspec: {ports: [{port: 6006}]}\n"
+    job = JOB.replace("nproc_per_node=4", "nproc_per_node=8")
+    (top / "base/job.yaml").write_text(f"{job}---\n{service}")
+    run = podplan(*generate, cwd=top)
+    assert run.code == 0, run.err
+    assert {(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(run.out)} == {
+        ("PyTorchJob", "big-train"),
+        ("Service", "big-board"),
+    }
+    assert "origin" not in run.out
 
 
 @pytest.mark.parametrize(

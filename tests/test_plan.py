@@ -9,11 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.plan import plan_paths
+from podplan.kubernetes import DEFAULT_VERSION
 from podplan.report import plan_json, plan_markdown, plan_svg, plan_text
+from podplan.schema.catalog import build_schema
+from podplan.tools.plan.comparison import compare_plans
 from podplan.tools.plan.model import Plan
 from tests.command import podplan
 from tests.git import commit, git_in
@@ -78,6 +82,17 @@ def test_golden(
     for suffix, module in formats.items():
         golden = KUEUE / f"demo.{suffix}"
         file_regression.check(module.render(plan), fullpath=golden, encoding="utf-8", newline="")
+
+
+def test_the_json_has_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = jsonschema.Draft202012Validator(build_schema("Plan", DEFAULT_VERSION))
+    schema.validate(json.loads((KUEUE / "demo.json").read_text()))
+    plan = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB)
+    changed = plan_json.build_document(compare_plans(Plan((), ()), plan, "main"))
+    schema.validate(changed)
+    assert changed["jobs"][0]["change"] == "added"
+    changed["jobs"][0]["verdict"] = "accepted"
+    assert not schema.is_valid(changed)
 
 
 def test_without_queues_in_git_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,10 +253,47 @@ def test_a_check_of_jobs_does_not_load_it(tmp_path: Path) -> None:
     )
     program = (
         "import sys\nfrom podplan.cli.check_run import check_paths\ncheck_paths(['job.yaml'])\n"
-        "loaded = [n for n in sys.modules if n.startswith(('podplan.cluster', 'podplan.tools.plan'))]\n"
+        "loaded = [n for n in sys.modules if n.startswith(('podplan.cluster.', 'podplan.tools.plan'))]\n"
+        "loaded.remove('podplan.cluster.kinds')\n"
         "sys.exit(' '.join(loaded) or 0)"
     )
     run = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_objects_of_the_cluster_are_where_the_configuration_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    for folder, quota in {"east": "nominalQuota: 10", "west": "nominalQuota: 4"}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "queues.yaml").write_text(QUEUES.replace("nominalQuota: 10", quota))
+    (tmp_path / "job.yaml").write_text(JOB)
+    monkeypatch.chdir(tmp_path)
+    verdicts = {"": "unknown", "east": "admitted", "west": "pending"}
+    for folder, verdict in verdicts.items():
+        objects = f'[inventory]\nobjects = ["{folder}"]\n' if folder else ""
+        (tmp_path / "podplan.toml").write_text(objects)
+        [job] = plan_paths((".",))[0].jobs
+        assert (folder, job.verdict) == (folder, verdict)
+        assert podplan("check", "--no-cache", "--select", "SCHED08", ".").code == (folder == "west")
+        shown = podplan("inventory", ".").out
+        assert ("west/queues.yaml" in shown) == (folder != "east")
+
+
+def test_facts_and_contradictions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    shutil.copytree(KUEUE / "facts", tmp_path, dirs_exist_ok=True)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    facts = podplan("inventory", "--format", "text", ".").out
+    assert "hunter2" not in facts
+    findings = podplan(
+        "check", "-v", "--isolated", "--no-cache", "--preset", "default", "--format", "concise", "."
+    ).out
+    text = f"{facts}\n{findings}"
+    golden = KUEUE / "facts.txt"
+    file_regression.check(text, fullpath=golden, encoding="utf-8", newline="")

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.kinds.registry import PACKAGES, GroupVersionKind, iter_kinds_named, load_spec, name_of
+from podplan.lint.policy import Policy
 from podplan.lint.policy_scope import (
     CR_LEVELS,
     PolicyScope,
     list_help_by_kind,
     list_kind_names,
+    matches_job_kind,
     matches_kind,
     matches_traits,
 )
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.vap_export import export_vap
+from podplan.schema.catalog import build_schema
 from tests.command import podplan
 from tests.golden_cases import FIXTURES
 
+GROUP_OF_T9K = "batch.tensorstack.dev"
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1
 kind: GenericJob
@@ -175,3 +181,45 @@ def test_exported_policies_match_the_kinds_with_the_traits() -> None:
     assert plurals["podplan-gen005"] == ["genericjobs"]
     assert plurals["podplan-ssh004"] == ["deepspeedjobs", "colossalaijobs", "mpijobs"]
     assert plurals["podplan-life002"] == ["pytorchtrainingjobs", "deepspeedjobs"]
+
+
+WORD = re.compile(r"\b[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+\b|\bt9k\w+")
+IN_A_PROFILE = re.compile(r"\([^()]*in a\s+profile\)")
+
+
+def test_help_names_fields_that_the_kind_has() -> None:
+    fields = {kind: _list_fields(kind) for kind in PACKAGES}
+    of_t9k, of_others = (
+        set[str]().union(*(names for kind, names in fields.items() if (kind.group == GROUP_OF_T9K) is ours))
+        for ours in (True, False)
+    )
+    of_one_family = of_t9k ^ of_others
+    wrong = {
+        (policy.rule.code, name_of(kind), word)
+        for policy in load_builtin_policies()
+        if not policy.scope.kinds  # the kinds of lowered objects
+        for kind in PACKAGES
+        if matches_job_kind(policy.scope, kind)
+        for text in (policy.message, _find_help(policy, kind))
+        for word in WORD.findall(IN_A_PROFILE.sub("", text))
+        if word in of_one_family - fields[kind]
+    }
+    assert wrong == set()
+
+
+def _list_fields(kind: GroupVersionKind) -> set[str]:
+    """The names of the fields of a kind, at any depth."""
+    return set(_iter_properties(build_schema(name_of(kind), "1.36")))
+
+
+def _iter_properties(schema: object) -> Iterator[str]:
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
+        yield from schema["properties"]
+    for part in parts:
+        yield from _iter_properties(part)
+
+
+def _find_help(policy: Policy, kind: GroupVersionKind) -> str:
+    names = {kind.kind, *load_spec(kind).traits}
+    return next((text for name, text in policy.help_for.items() if name in names), policy.help)

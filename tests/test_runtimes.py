@@ -171,6 +171,38 @@ def test_resources_of_the_runtime_stay_since_they_are_merged(folder: Path, versi
     assert ("bert-runtime-snapshot" in pods) == (version == "2.3")
 
 
+@pytest.mark.parametrize(
+    ("version", "field", "types"),
+    [
+        ("2.1", "podTemplateOverrides", ["integer", "string"]),
+        ("2.2", "runtimePatches", ["integer"]),
+        ("2.3", "runtimePatches", ["integer"]),
+    ],
+)
+def test_schemas_and_explanations_are_those_of_the_version(
+    folder: Path, version: str, field: str, types: list[str]
+) -> None:
+    set_version(folder, version)
+    spec = json.loads(podplan("explain", "TrainJob.spec", "--format", "json").out)["field"]["fields"]
+    assert field in [one["name"] for one in spec]
+    assert len({"podTemplateOverrides", "runtimePatches"} & {one["name"] for one in spec}) == 1
+    topic = "TrainJob.spec.trainer.numProcPerNode"
+    assert json.loads(podplan("explain", topic, "--format", "json").out)["field"]["type"] == types
+    schema = json.loads(podplan("schema", "show", "TrainJob").out)
+    assert field in schema["$defs"]["TrainJobSpec"]["properties"]
+    runtime = podplan("schema", "show", "TrainingRuntime").out
+    assert ('"jax"' in runtime) == (version != "2.1")
+
+
+def test_the_editor_proposes_fields_of_the_version(folder: Path) -> None:
+    set_version(folder, "2.1")
+    with Editor(folder) as editor:
+        editor.start()
+        editor.open("jobs/bert.yaml", TRAIN_JOB + "  podT")
+        proposed = editor.request("textDocument/completion", editor.at("jobs/bert.yaml", 6, 6))["items"]
+        assert "podTemplateOverrides" in [one["label"] for one in proposed]
+
+
 # --- torchtune
 
 
@@ -392,3 +424,14 @@ def test_idle_gpus_of_a_runtime_are_found(folder: Path) -> None:
     assert find_rules("DIST001") == []
     (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("Nodes: 2", "Nodes: 2, numProcPerNode: 1"))
     assert len(find_rules("DIST001")) == 1
+
+
+def test_a_volume_of_the_controller_is_no_volume_that_somebody_forgot_to_mount(folder: Path) -> None:
+    """Trainer mounts the files of MPI in the container of its name only."""
+    (folder / "podplan.toml").write_text(CONFIG)
+    runtime = RUNTIME.replace("torch: {}", "mpi: {}").replace("name: node, image", "name: mpi, image")
+    volume = "spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: coco}}], containers:"
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    assert find_rules("VOL046") == []
+    (folder / "platform/a/torch.yaml").write_text(runtime.replace("spec: {containers:", volume))
+    assert find_rules("VOL046") != []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, starts_sshd
+from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, may_use_other_port, starts_sshd
 from tests.command import podplan
 
 TOOLS = ("sshd", "ssh", "ssh-keygen", "unshare", "setpriv", "ip", "mount")
@@ -83,6 +83,23 @@ def test_sshd_lets_root_in_with_all_of_its_capabilities_only(tmp_path: Path, wit
 )
 def test_commands_that_start_sshd(container: dict[str, Any], starts: bool) -> None:
     assert starts_sshd(container) is starts
+
+
+@pytest.mark.parametrize(
+    ("command", "other"),
+    [
+        ("/usr/sbin/sshd -De", False),
+        ("/usr/sbin/sshd -D -p 22", False),
+        ("/usr/sbin/sshd -D; ssh -p 2222 worker-0", False),
+        ("/usr/sbin/sshd -D -p 2222", True),
+        ("mkdir -p /run/sshd; /usr/sbin/sshd -p2222 -D", True),
+        ("/usr/sbin/sshd -De -o Port=2222", True),
+        ("/usr/sbin/sshd -oPort=2222", True),
+        ("/usr/sbin/sshd -De -f /home/mpiuser/.sshd_config", True),
+    ],
+)
+def test_commands_that_may_give_sshd_another_port(command: str, other: bool) -> None:
+    assert may_use_other_port({"command": ["bash", "-c", command]}) is other
 
 
 CR = """\

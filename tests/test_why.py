@@ -169,6 +169,20 @@ def test_many_different_answers_are_counted(folder: Path) -> None:
     )
 
 
+def test_one_instance_of_a_matrix(folder: Path) -> None:
+    (folder / "job.yaml").write_text(TORCHRUN + MATRIX)
+    one = why(folder, "-i", "seed-2", "job.yaml", "metadata.name")
+    assert '"bert-seed-2"' in one
+    assert "bert-seed-1" not in one
+    unknown = podplan("why", "--instance", "seed-9", "job.yaml", "RANK", cwd=folder)
+    assert (unknown.code, unknown.err) == (
+        2,
+        'podplan: job.yaml has no instance "seed-9"; there are seed-1, seed-2, seed-3\n',
+    )
+    no_matrix = podplan("why", "-i", "seed-9", "nodes.yaml", "RANK", cwd=folder)
+    assert no_matrix.err.endswith("there are none, since it has no matrix\n")
+
+
 def test_a_variable_that_nobody_sets(folder: Path) -> None:
     run = podplan("why", "job.yaml", "RNAK", cwd=folder)
     assert run.code == 2

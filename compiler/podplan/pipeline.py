@@ -47,8 +47,9 @@ class PipelineSettings(NamedTuple):
 
     ``environments`` is "all" for profiles without and under each environment, "each" for under each, or
     names; None is for profiles without environments. ``inventory_path`` is the path of the ClusterInventory,
-    if the user set one, and ``runtime_folders`` have the runtimes of the platform; ``gitops_tool`` is the
-    tool that the CRs are rendered for: none, argocd or flux.
+    if the user set one, and ``runtime_folders`` have the runtimes of the platform; ``cluster_paths`` are
+    where the objects of the cluster are, all of the repository if empty; ``gitops_tool`` is the tool that the
+    CRs are rendered for: none, argocd or flux.
     ``policies`` are the enabled ones; ``lint_config`` has exceptions by path and the rules for suppressions.
     """
 
@@ -58,6 +59,7 @@ class PipelineSettings(NamedTuple):
     lowering_options: LoweringOptions = LoweringOptions()
     inventory_path: str = ""
     runtime_folders: tuple[str, ...] = ()
+    cluster_paths: tuple[str, ...] = ()
     gitops_tool: str = "none"
     policies: tuple[Policy, ...] = ()
     lint_config: LintConfig = LintConfig()

@@ -11,6 +11,8 @@ from tests.github_action import machine, run
 from tests.github_runner import evaluated, run_steps
 from tests.test_github_workflows import EXAMPLES, Github, steps_of
 
+KUEUE = Path(__file__).parents[2] / "fixtures" / "kueue" / "rules"
+
 
 def test_a_pull_request_shows_what_it_would_change(pull_request: Path) -> None:
     wanted = {"comment-file": "comment.txt", "fail-on": "never"}
@@ -173,3 +175,16 @@ def test_annotations_are_for_new_findings(pull_request: Path) -> None:
         assert "old.yaml" in ran.summary
         assert ran.outputs["errors"] == selected["all"].outputs["errors"]
     assert run(pull_request, {"only": "old"}).steps[-1].code == 2
+
+
+def test_the_summary_begins_with_the_plan_of_a_repository_with_queues(pull_request: Path) -> None:
+    queues, job = KUEUE / "quota-by-borrowing.yaml", "queued.yaml"
+    shutil.copy(queues, pull_request / job)
+    git(pull_request, "add", job)
+    git(pull_request, "commit", "--quiet", "--amend", "--no-edit")
+    ran = run(pull_request, {"fail-on": "never"}, event(pull_request))
+    assert ran.success, ran.log
+    assert ran.summary.startswith("### podplan plan: ")
+    assert "1 added" in ran.summary
+    assert "JobSet vision/convert" in ran.summary
+    assert ran.summary.index("### podplan plan") < ran.summary.index("### podplan diff")

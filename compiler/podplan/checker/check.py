@@ -7,9 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from podplan.checker.base_revision import BaseCrs
-from podplan.checker.files import build_syntax_finding, describe_unchecked_file, iter_file_findings
+from podplan.checker.files import (
+    build_syntax_finding,
+    describe_unchecked_file,
+    is_broken_template,
+    iter_file_findings,
+)
 from podplan.checker.jobs import build_cross_job_findings, check_plans, make_redactor_getter
 from podplan.checker.packed_store import JobSource
+from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
 from podplan.checker.pool import iter_checked_files
 from podplan.checker.result import CheckResult, Summary, build_result, filter_result, store_shown_texts
 from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
@@ -22,6 +28,7 @@ from podplan.workspace.documents import (
     ALL_SORTS,
     OF_PROFILES,
     ClassifiedDocument,
+    classify_documents,
     may_hold,
 )
 from podplan.workspace.file_loader import DENIED, SkippedFile, load_file, reload_file, summarize_limit_errors
@@ -222,7 +229,7 @@ def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collecti
     run.suppression_tracker.load_suppressions(source)
     if not source.diagnostics:
         return
-    if may_hold(source, sorts):
+    if may_hold(source, sorts) and not is_broken_template(source, list(classify_documents(source))):
         faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
         run.add_findings(source.file, faults)
     else:
@@ -230,5 +237,17 @@ def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collecti
 
 
 def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:
-    """Add the findings of the plans of a document."""
-    run.add_findings(item.doc.name, check_plans(made, run))
+    """Add the findings of the plans of a document, without those about placeholders if it can be lowered."""
+    is_lowered = item.category in ("cr", "object")
+
+    def watched() -> Iterator[JobPlan]:
+        nonlocal is_lowered
+        for plan in made:
+            is_lowered = is_lowered and plan.is_lowered
+            yield plan
+
+    findings = check_plans(watched(), run)
+    kept = [found for found in findings if not (is_lowered and is_about_placeholder(found, item.doc))]
+    if len(kept) < len(findings):
+        run.not_checked[PLACEHOLDERS] += 1
+    run.add_findings(item.doc.name, kept)

@@ -6,14 +6,15 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 
 from podplan.checker.jobs import (
+    check_cluster_object,
     check_plain_object,
     check_plans,
-    check_queue_object,
+    diagnose_contradictions,
     index_prerequisite,
     make_redactor_getter,
 )
 from podplan.checker.packed_store import JobSource
-from podplan.checker.placeholders import is_about_placeholder
+from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
 from podplan.checker.run_state import CheckRun
 from podplan.core.builtin_rules import build_file_finding
 from podplan.core.findings import Diagnostic, Finding, Location
@@ -34,6 +35,7 @@ from podplan.workspace.documents import (
     identify_object,
     is_helm_template,
     is_queue_object,
+    is_resource_quota,
     mentions_own_api,
 )
 from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH, SOPS_DOCUMENT
@@ -51,10 +53,11 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     file_items = list(run.reader.classify(source))
     # Queues are often in files of templates, whose syntax errors are no mistakes.
     has_own_documents = any(
-        item.category != "other" or (is_queue_object(item) and not source.diagnostics) for item in file_items
+        item.category != "other" or (_is_cluster_object(item) and not source.diagnostics)
+        for item in file_items
     )
     is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
-    is_template = _is_broken_template(source, file_items)
+    is_template = is_broken_template(source, file_items)
     if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
             _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
@@ -136,7 +139,7 @@ def _find_document_index(item: ClassifiedDocument) -> Iterator[int]:
         yield source.index
 
 
-def _is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
+def is_broken_template(source: SourceFile, file_items: Collection[ClassifiedDocument]) -> bool:
     """Whether a file is not valid YAML because it is a template; expressions of profiles are none."""
     if not source.diagnostics:
         return False
@@ -180,8 +183,8 @@ def _is_policy_file(file: str, run: CheckRun) -> bool:
 def _iter_item_findings(
     item: ClassifiedDocument, job_source: JobSource, run: CheckRun, is_only_document: bool
 ) -> Iterator[Finding]:
-    if is_queue_object(item):
-        yield from check_queue_object(item, run)
+    if _is_cluster_object(item):
+        yield from check_cluster_object(item, run)
     elif item.category == "other":
         if not _is_policy_file(item.doc.name, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
@@ -193,6 +196,8 @@ def _iter_item_findings(
         ]
         if item.category == "mapping" and not diagnostics:
             diagnostics += diagnose_valid_mapping(item.doc, run.reader)
+        if item.category == "inventory" and not diagnostics:
+            diagnostics += diagnose_contradictions(item.doc, run.reader)
         yield from aggregate_findings(diagnostics, make_redactor_getter([item.doc]))
     elif item.category == "object":
         yield from check_plain_object(item, run, job_source)
@@ -211,6 +216,10 @@ def _iter_item_findings(
     else:
         plans = iter_job_plans(item, run.settings, run.reader)
         yield from check_plans(plans, run, job_source, is_only_document)
+
+
+def _is_cluster_object(item: ClassifiedDocument) -> bool:
+    return is_queue_object(item) or is_resource_quota(item)
 
 
 def _name_template(finding: Finding, file: str, text: str) -> Finding:
@@ -240,5 +249,5 @@ def _without_foreign_parts(
         findings = [_name_template(found, source.file, source.text) for found in findings]
     kept = [found for found in findings if not is_about_placeholder(found, item.doc)]
     if len(kept) < len(findings):
-        run.not_checked["document with placeholders: what depends on them"] += 1
+        run.not_checked[PLACEHOLDERS] += 1
     yield from kept

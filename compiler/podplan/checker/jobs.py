@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from podplan.checker.affected_findings import depends_on_any
@@ -10,7 +10,7 @@ from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
-from podplan.core.builtin_rules import QUEUE_OBJECT_RULE
+from podplan.core.builtin_rules import CONTRADICTION_RULE, QUEUE_OBJECT_RULE, QUOTA_KEY_RULE
 from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
@@ -23,11 +23,12 @@ from podplan.lint.rule_selection import find_enforced_level
 from podplan.lint.target import LoweredJob
 from podplan.pipeline import JobPlan, validate_object
 from podplan.redaction.hints import may_hold_secret
-from podplan.workspace.documents import ClassifiedDocument, identify_object
+from podplan.workspace.documents import ClassifiedDocument, identify_object, is_resource_quota
 
 if TYPE_CHECKING:
     from podplan.lint.suppressions import Suppression
     from podplan.redaction.redactor import Redactor
+    from podplan.workspace import Loader
 
 EXTENDS_LABEL = "this profile extends it"
 CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
@@ -193,19 +194,48 @@ def check_plain_object(
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
 
 
-def check_queue_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
-    """Return why the API server or the webhook of Kueue refuses an object of Kueue."""
-    from podplan.cluster.refusals import iter_refusals
-
+def check_cluster_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
+    """Return why an object of Kueue is refused, or which keys of a ResourceQuota count nothing."""
     count_objects(run, item.doc.name)
-    diagnostics = [
-        Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path).in_document("lowered", item.doc)
-        for one in iter_refusals(item.doc.data)
-    ]
+    diagnostics = [one.in_document("lowered", item.doc) for one in _diagnose_cluster_object(item)]
     findings = aggregate_findings(
         diagnostics, make_redactor_getter([item.doc]), identify_object(item.doc.data)
     )
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], findings)
+
+
+def _diagnose_cluster_object(item: ClassifiedDocument) -> Iterator[Diagnostic]:
+    if is_resource_quota(item):
+        from podplan.cluster.namespace_limits import is_counted
+
+        for key in get_mapping(item.doc.data.get("spec"), "hard"):
+            if not is_counted(str(key)):
+                message = f"{key} counts nothing: a ResourceQuota counts extended resources as requests.{key}"
+                path = ("spec", "hard", key)
+                yield Diagnostic(QUOTA_KEY_RULE, message, path, True, f"write requests.{key}")
+        return
+    from podplan.cluster.refusals import iter_refusals
+
+    for one in iter_refusals(item.doc.data):
+        yield Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path)
+
+
+def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[Diagnostic]:
+    """Return the values of an inventory that objects below its root state differently."""
+    from podplan.cluster.contradictions import COMPARED_KINDS, iter_contradictions
+
+    documents = reader.find_documents(inventory.name, COMPARED_KINDS)
+    return [
+        Diagnostic(
+            CONTRADICTION_RULE,
+            f"{'.'.join(map(str, one.path[1:]))} is {one.stated}, and the {one.kind} in git states"
+            f" {one.other}; podplan uses the inventory",
+            one.path,
+            help="correct the one that is wrong",
+            related_places=((one.place.document_path, f"the {one.kind}"),),
+        ).in_document("profile", inventory)
+        for one in iter_contradictions(inventory, documents)
+    ]
 
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
@@ -265,7 +295,7 @@ def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
         run.not_checked[_describe_missing_lowering(plan)] += 1
         run.unlowered_files.add(plan.item.doc.name)
         return None
-    return build_lowered_job(plan, run.settings, run.base_crs)
+    return build_lowered_job(plan, run.settings, run.base_crs, run.reader)
 
 
 def make_redactor_getter(

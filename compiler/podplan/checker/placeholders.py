@@ -10,6 +10,8 @@ from podplan.core.typing import Any
 from podplan.workspace.templates import find_placeholders
 from podplan.yaml.positions import LINE_BREAK
 
+# What is counted as not checked.
+PLACEHOLDERS = "document with placeholders: what depends on them"
 # $NAME in these is meant for a shell, and often a mistake.
 SHELL_FIELDS = frozenset(
     {

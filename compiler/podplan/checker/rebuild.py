@@ -15,7 +15,7 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.lint.target import LoweredJob
-from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
+from podplan.pipeline import JobPlan, PipelineSettings, build_references, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import build_changed_error
@@ -86,7 +86,7 @@ class JobRebuilder:
         with suppress(LimitExceeded):  # it was reported the first time
             for plan in iter_job_plans(item, settings, self._reader):
                 if plan.is_lowered:
-                    yield build_lowered_job(plan, settings, self._base_crs)
+                    yield build_lowered_job(plan, settings, self._base_crs, self._reader)
 
     def _read_items(self, job_source: JobSource) -> tuple[str, tuple[ClassifiedDocument, ...]]:
         """Return the text and the documents of a file; the last files are cached."""
@@ -103,8 +103,11 @@ class JobRebuilder:
         return there
 
 
-def build_lowered_job(plan: JobPlan, settings: PipelineSettings, base_crs: BaseCrs | None) -> LoweredJob:
-    """Build the view of policies on a plan, with its CR in the base revision."""
+def build_lowered_job(
+    plan: JobPlan, settings: PipelineSettings, base_crs: BaseCrs | None, reader: Loader | None = None
+) -> LoweredJob:
+    """Build the view of policies on a plan, with its CR in the base revision, and the cluster that
+    ``reader`` finds."""
     base_cr = find_base_cr(plan, base_crs) if base_crs is not None else None
     inventory, version, gitops = plan.inventory, settings.kubernetes_version, settings.gitops_tool
     return LoweredJob(
@@ -117,6 +120,9 @@ def build_lowered_job(plan: JobPlan, settings: PipelineSettings, base_crs: BaseC
         base_crs is not None,
         base_cr,
         plan.item.declared_kind,
+        reader.find_cluster(plan.item.doc.name, settings.cluster_paths) if reader is not None else None,
+        build_references(plan.references),
+        settings.lowering_options,
     )
 
 

@@ -10,7 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 import click
 
 from podplan.checker.check import CheckResult
-from podplan.cli import change_filter, check, check_run, diff, render
+from podplan.cli import change_filter, check, check_run, diff, plan, render
 from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR, NO_INPUT, USAGE_ERROR
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import RunSettings
@@ -29,7 +29,7 @@ from podplan.integrations.github.runner_files import (
     truncate_summary,
 )
 from podplan.integrations.github.step_report import build_outputs, render_comment, render_summary
-from podplan.report import concise, diff_text, github
+from podplan.report import concise, diff_text, github, plan_markdown
 from podplan.report.workflow_commands import format_annotation, format_log_line
 from podplan.tools.diff.model import Diff
 from podplan.workspace.files import OutsideRoot, PathNotFound, find_root
@@ -101,7 +101,8 @@ def _run_check(action_inputs: ActionInputs, environ: Mapping[str, str]) -> int:
     result, shown, run_settings = _check_paths(action_inputs, comparison.base)
     settings = run_settings.settings
     pictures = render_pictures(comparison.diff, settings) if comparison.diff and action_inputs.summary else ""
-    _write_outputs(action_inputs, environ, result, shown, comparison, pictures)
+    plan_text = _render_plan(action_inputs, comparison.base) if action_inputs.summary else ""
+    _write_outputs(action_inputs, environ, result, shown, comparison, pictures, plan_text)
     _print_log(result, shown, comparison)
     if comparison.error is not None:
         raise comparison.error
@@ -153,6 +154,23 @@ def _compare_with_base(action_inputs: ActionInputs, environ: Mapping[str, str]) 
     return BaseComparison()
 
 
+def _render_plan(action_inputs: ActionInputs, base: str) -> str:
+    """Render the plan of a repository that states queues, compared with the base if there is one, else "".
+
+    What cannot be planned is no error of the step: the check reports it.
+    """
+    flags = {"environments": action_inputs.environment or ("all",), "config": action_inputs.config}
+    try:
+        planned, _ = plan.plan_paths(action_inputs.paths, prints_findings=False, **flags)
+        if not any(job.queue and job.verdict != "unknown" for job in planned.jobs):
+            return ""
+        if base:
+            planned = plan.compare_with_base(planned, action_inputs.paths, base, flags)
+    except (UsageError, PathNotFound, LimitExceeded):
+        return ""
+    return plan_markdown.render(planned)
+
+
 def _write_outputs(
     action_inputs: ActionInputs,
     environ: Mapping[str, str],
@@ -160,6 +178,7 @@ def _write_outputs(
     shown: CheckResult | None,
     comparison: BaseComparison,
     pictures: str,
+    plan_text: str,
 ) -> None:
     """Write the files that the inputs request, and those of the runner."""
     values = build_outputs(result, comparison.diff)
@@ -172,7 +191,7 @@ def _write_outputs(
         values["comment-file"] = action_inputs.comment_file
     append_file(environ.get("GITHUB_OUTPUT", ""), format_outputs(values))
     if action_inputs.summary:
-        text = render_summary(result, shown, comparison.diff, comparison.notice, pictures)
+        text = render_summary(result, shown, comparison.diff, comparison.notice, pictures, plan_text)
         append_file(environ.get("GITHUB_STEP_SUMMARY", ""), truncate_summary(text))
 
 

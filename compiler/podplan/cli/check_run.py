@@ -24,6 +24,7 @@ from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.workspace import Loader
 from podplan.workspace.dependencies import FEWEST_FILES, record_dependencies
 from podplan.workspace.file_loader import read_standard_input
+from podplan.workspace.files import UNUSED_CONFIG
 
 if TYPE_CHECKING:
     from podplan.checker.base_revision import BaseCrs
@@ -127,7 +128,7 @@ def run_check(
         return check_sources([loader.load_build(kustomize)], run_settings.settings, loader)
     with show_progress() as progress_watch:
         reader = Loader(exclude=run_settings.exclude)
-        return check_files(
+        result = check_files(
             paths,
             run_settings.settings,
             reader,
@@ -137,6 +138,20 @@ def run_check(
             run_settings.jobs,
             changed_files,
         )
+    return _without_used_configs(result, run_settings)
+
+
+def _without_used_configs(result: CheckResult, run_settings: RunSettings) -> CheckResult:
+    """Return the result without naming configurations below a folder that are used after all, by --config."""
+    if not any(reason.startswith(UNUSED_CONFIG) for reason in result.summary.not_checked):
+        return result
+    used = " and ".join(setting.source for setting in run_settings.settings_by_key.values())
+    not_checked = {
+        reason: count
+        for reason, count in result.summary.not_checked.items()
+        if not reason.startswith(UNUSED_CONFIG) or f"{reason[len(UNUSED_CONFIG) + 2 : -1]}:" not in used
+    }
+    return result._replace(summary=result.summary._replace(not_checked=not_checked))
 
 
 def require_complete(result: CheckResult) -> None:

@@ -15,7 +15,7 @@ from podplan.cli.check_run import compute_exit_code, require_complete
 from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR, NO_INPUT, SIGNAL_BASE
 from podplan.cli.help import HelpGroup
 from podplan.cli.lint_config import rule_options
-from podplan.cli.options import FAIL_ON_CHOICES, RunSettings, resolve_run_settings
+from podplan.cli.options import FAIL_ON_CHOICES, RunSettings, kustomize_option, resolve_run_settings
 from podplan.cli.output import discard_stdout, print_message, write_all, write_escaped_stderr, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.config import load_config_for
@@ -126,6 +126,7 @@ def _require_cr_output(_: click.Context, __: click.Parameter, value: str) -> str
     default=None,
     help="Default for manifests beside the profiles [refused].",
 )
+@kustomize_option
 @click.option("--allow-empty", is_flag=True, help="Exit with 0 if there is nothing to apply.")
 @click.option(
     "--deadline",
@@ -178,6 +179,8 @@ def print_manifests(
 ) -> int:
     """Print the CRs of the profiles in this folder if all of them pass the check.
 
+    With -k, print everything that kustomize builds, with CRs in place of profiles.
+
     Parameters are read from the JSON in ARGOCD_APP_PARAMETERS only.
     """
     _install_deadline(deadline)
@@ -216,6 +219,7 @@ def _run_generator(
         run_settings.settings,
         reader,
         options,
+        flags["kustomize"],
     )
     require_complete(generated_set.result)
     return generated_set, run_settings.fail_on, warnings

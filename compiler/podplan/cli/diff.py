@@ -15,8 +15,9 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import (
     RunSettings,
-    default_paths,
     input_options,
+    kustomize_option,
+    require_no_paths,
     resolve_run_settings,
 )
 from podplan.cli.output import print_message, write_stdout
@@ -37,6 +38,7 @@ from podplan.tools.diff.model import LEVELS, Level
 from podplan.tools.diff.repository_state import Files, Place, demand_environments, path_from_top
 from podplan.workspace import Loader
 from podplan.workspace.files import PathNotFound, expand_paths, find_root
+from podplan.workspace.kustomize_build import has_kustomization
 
 
 class Side(NamedTuple):
@@ -91,6 +93,7 @@ class _Here(Exception):
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there are differences.")
 @color_options("Colour of text output [auto].")
 @input_options
+@kustomize_option
 def command(
     paths: Sequence[str],
     format_: str,
@@ -140,12 +143,13 @@ def _compared(
     level: Level = "lowered",
     **flags: Any,
 ) -> Comparison:
+    paths = require_no_paths(paths, flags.get("kustomize", ""))
     if not base_tree:
-        found = _revisions(default_paths(paths), base or "HEAD", head, level, flags)
+        found = _revisions(paths, base or "HEAD", head, level, flags)
     elif base or head or len(paths) > 1:
         raise UsageError("--base-tree DIR is compared with one PATH, without --base and --head")
     else:
-        names = base_tree, paths[0] if paths else "."
+        names = base_tree, paths[0]
         before, after = (_folder(path, flags) for path in names)
         found = _compare(before, after, level, names)
     demand_environments(found.request.settings, found.environments)
@@ -178,8 +182,12 @@ def _revisions(
     shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
     names = shown, f"{head} ({after_commit[:8]})" if head else "work tree"
     with ExitStack() as stack:
-        folder, place = _checked_out(stack, root, commit, () if head else revisions.find_sparse_files(root))
-        after_folder, after_place = _checked_out(stack, root, after_commit) if head else (root, nullcontext)
+        without = () if head else revisions.find_sparse_files(root)
+        all_files = bool(flags.get("kustomize"))
+        folder, place = _checked_out(stack, root, commit, without, all_files)
+        after_folder, after_place = (
+            _checked_out(stack, root, after_commit, (), all_files) if head else (root, nullcontext)
+        )
 
         def attempt() -> Comparison:
             before = _side_of_revision(as_there, root, folder, place)
@@ -191,6 +199,8 @@ def _revisions(
                 after = _side(paths, flags, root, here, lambda path: relative_to_root(root, path) in present)
             for path, was, is_now in zip(paths, before.there, after.there, strict=True):
                 if not was and not is_now:
+                    if flags.get("kustomize"):
+                        raise PathNotFound(f"{path}: no kustomization in this folder, before or after")
                     hint = f"; to compare with {path}, write --base {path}" if _is_commit(root, path) else ""
                     raise PathNotFound(f"{path}: no such file or folder, before or after{hint}")
             return _compare(before, after, level, names)
@@ -212,13 +222,13 @@ def _is_commit(root: str, name: str) -> bool:
 
 
 def _checked_out(
-    stack: ExitStack, root: str, commit: str, without: Collection[str] = ()
+    stack: ExitStack, root: str, commit: str, without: Collection[str], all_files: bool
 ) -> tuple[str, Place]:
     """Return the folder with the files of a commit, and a context that changes to it, so that typed paths
     are valid."""
     from podplan.workspace import revisions
 
-    folder = stack.enter_context(revisions.extract_tree(root, commit, without))
+    folder = stack.enter_context(revisions.extract_tree(root, commit, without, all_files))
     return folder, partial(change_folder, standing_place(root, folder))
 
 
@@ -254,6 +264,8 @@ def _side(
         asked = asked._replace(
             settings=asked.settings._replace(environments=asked.settings.environments or "all")
         )
+        if flags.get("kustomize"):
+            return _side_of_build(paths[0], asked, top, place)
         known = tuple(map(os.path.lexists, paths))
         present = [path for path, is_there in zip(paths, known, strict=True) if is_there]
         named = {os.path.abspath(path) for path in present}
@@ -262,6 +274,12 @@ def _side(
         kept = [path for path in files if os.path.abspath(path) in named or keep(path)]
         by_path = {path_from_top(top, name): name for name in kept}
     return Side(Files(by_path, top, place), asked, known, tuple(folders))
+
+
+def _side_of_build(folder: str, asked: RunSettings, top: str, place: Place) -> Side:
+    """Return what kustomize builds from a folder, which may have no kustomization on one side."""
+    by_path = {path_from_top(top, folder): folder} if has_kustomization(folder) else {}
+    return Side(Files(by_path, top, place, are_built=True), asked, (bool(by_path),), ())
 
 
 def _compare(before: Side, after: Side, level: Level, names: tuple[str, str]) -> Comparison:

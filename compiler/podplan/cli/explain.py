@@ -8,7 +8,7 @@ import re
 import click
 
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import list_custom_policies
+from podplan.cli.options import list_custom_policies, load_operator_versions
 from podplan.cli.output import write_stdout
 from podplan.cli.reporting import color_options, select_style
 from podplan.cli.shell_completion import complete_topics
@@ -34,7 +34,8 @@ def command(topic: str, examples: bool, format_: str, color: str) -> int:
 
     For a rule: what it detects, what happens on the cluster, what to write instead, examples, and how to
     configure and suppress it. For a field: its meaning, type and default, its effect on the lowered objects
-    with the basis of that knowledge, and the fields below it. A kind lists its fields.
+    with the basis of that knowledge, and the fields below it. A kind lists its fields. Fields are those of
+    the version of the operator that the nearest configuration states.
     """
     topic = topic[:MAX_TOPIC_LENGTH]
     style = select_style(color, os.environ)
@@ -79,7 +80,7 @@ def _explain_field(topic: str, format_: str, style: Style) -> str:
     from podplan.report.field_page import UnknownTopicError, explain_topic, render_json, render_page
 
     try:
-        data = explain_topic(topic)
+        data = explain_topic(topic, load_operator_versions())
     except UnknownTopicError as error:
         names = [name for policy in load_builtin_policies() for name in (policy.rule.code, policy.rule.name)]
         rules = [*names, *BUILTIN_RULES, *(rule.name for rule in BUILTIN_RULES.values())]

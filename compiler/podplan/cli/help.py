@@ -18,6 +18,7 @@ _OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
         "kustomize",
         "gitops",
         "k8s-version",
+        "instance",
         "uid",
         "resumed",
         "stdin-filename",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import click
 
 from podplan.checker.check import summarize_plans
+from podplan.checker.files import FOREIGN_REASONS, describe_unchecked_file, is_broken_template
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.output import print_message, replace_file, write_escaped_stderr, write_stdout
@@ -97,16 +99,23 @@ def _import_folder(folder: str, output: str) -> int:
     jobs: list[ImportedJob] = []
     names: set[str] = set()
     failed = 0
+    foreign: Counter[str] = Counter()
+    loader = Loader()
     for source in load_files(expand_paths([folder])):
         if isinstance(source, SkippedFile):
             write_escaped_stderr(f"{source.file}: {source.reason}; it is not imported\n")
             failed += 1
             continue
+        items = list(loader.classify(source))
+        if is_broken_template(source, items):
+            foreign[describe_unchecked_file(source)] += 1
+            continue
         if source.diagnostics and may_hold(source, ("cr",)):
             _print_syntax_errors(source)
             failed += 1
-        for item in classify_documents(source):
-            if item.category != "cr":
+        for item in items:
+            foreign[item.reason] += item.reason in FOREIGN_REASONS
+            if item.category != "cr" or item.declared_kind is not None:
                 continue
             job = decompile_cr(item.doc)
             errors = _list_cr_errors(item) or [
@@ -131,6 +140,8 @@ def _import_folder(folder: str, output: str) -> int:
     bases = len(imported.texts) - len(jobs)
     extended = f", which {format_count(imported.with_base, 'profile')} extend" if bases else ""
     refused = f"; {failed} not imported" if failed else ""
+    passed_over = ", ".join(f"{count} × {reason}" for reason, count in foreign.items() if count)
+    refused += f"; passed over: {passed_over}" if passed_over else ""
     print_message(
         f"{output}: {format_count(len(jobs), 'profile')} and {format_count(bases, 'base')}{extended};"
         f" all render to their CRs{refused}"

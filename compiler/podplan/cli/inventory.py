@@ -40,8 +40,10 @@ INVENTORY_KIND = "ClusterInventory"
 def command(path: str, dump: str, format_: str) -> int:
     """Show what the repository says about the cluster, and where.
 
-    Prints the facts of the ClusterInventory and of the objects of Kueue, Nodes, PriorityClasses and
-    LimitRanges below the root of PATH, each with its line.
+    Prints the facts of the ClusterInventory and of objects below the root of PATH, each with its line:
+    objects of Kueue, Namespaces, LimitRanges, ResourceQuotas, PriorityClasses and Nodes, queues of Volcano,
+    NodePools of Karpenter, StorageClasses and claims, names and keys of Secrets and ConfigMaps,
+    ServiceAccounts, and flags of operators that set lowering options.
 
     With --from, prints a ClusterInventory instead. DUMP is the output of kubectl get
     nodes,namespaces,pvc,secrets,configmaps -A -o yaml, or - for standard input. Values of Secrets are
@@ -52,17 +54,21 @@ def command(path: str, dump: str, format_: str) -> int:
             raise UsageError("--from prints YAML; leave out --format")
         write_stdout(_convert_dump(dump))
         return CLEAN
-    from podplan.cluster.reading import KINDS, read_cluster
+    from podplan.cluster.reading import read_cluster
     from podplan.report import inventory as report
     from podplan.tools.inventory.facts import iter_facts
+    from podplan.tools.inventory.object_facts import OBJECT_KINDS
 
-    loader = Loader(exclude=resolve_run_settings([path]).exclude)
-    kinds = [*(kind for names in KINDS.values() for kind in names), INVENTORY_KIND]
-    documents = loader.find_documents(path, kinds)
+    run_settings = resolve_run_settings([path])
+    loader = Loader(exclude=run_settings.exclude)
+    documents = loader.find_cluster_documents(path, run_settings.settings.cluster_paths)
     inventories = [
-        one for one in documents if isinstance(one.data, dict) and one.data.get("kind") == INVENTORY_KIND
+        one
+        for one in loader.find_documents(path, [INVENTORY_KIND])
+        if isinstance(one.data, dict) and one.data.get("kind") == INVENTORY_KIND
     ]
-    facts = list(iter_facts(read_cluster(documents), inventories))
+    objects = loader.find_documents(path, OBJECT_KINDS, run_settings.settings.cluster_paths)
+    facts = list(iter_facts(read_cluster(documents), inventories, objects))
     write_stdout((report.render_text if format_ == "text" else report.render_json)(facts))
     return CLEAN if facts else NO_INPUT
 

@@ -39,6 +39,14 @@ from podplan.yaml import SourceFile, parse_yaml
     "--check", is_flag=True, help="List the changes without writing files; exit with 1 if there are any."
 )
 @click.option("--diff", is_flag=True, help="Print the changes without writing files.")
+@click.option("--to", metavar="KIND", default="", help="Convert jobs to this kind, their successor.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    help="Format of the result of --to [text].",
+)
 @click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
 @exclude_option()
 @click.option(
@@ -46,15 +54,26 @@ from podplan.yaml import SourceFile, parse_yaml
 )
 @click.option("--isolated", is_flag=True, help="Ignore configuration files.")
 @color_options("Colour of --diff [auto].")
-def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: Any) -> int:
+def command(
+    paths: Sequence[str], check: bool, diff: bool, to: str, format_: str, color: str, **flags: Any
+) -> int:
     """Replace outdated kinds, fields and values in CRs and profiles, and prove that the Pods stay the same.
 
     A ColossalAIJob with launcher and worker becomes one with replicaSpecs. PATHS are files or folders
     (default: the current folder).
+
+    --to TrainJob turns PyTorchJobs into TrainJobs, with a runtime of the repository or a new one, and
+    TrainJobs for Trainer 2.1 into those for 2.3. It prints what differs for the processes of each job.
     """
     paths = default_paths(paths)
     if "-" in paths:
         raise UsageError("standard input cannot be migrated; name the file")
+    if to:
+        from podplan.cli.conversion import convert_paths
+
+        return convert_paths(paths, to, format_, check, diff, select_style(color, os.environ), flags)
+    if format_ != "text":
+        raise UsageError("--format goes with --to")
     run_settings = resolve_run_settings(paths, environments=("all",), **flags)
     before: dict[str, SourceFile] = {}
     migrations: dict[str, MigrationResult] = {}

@@ -135,7 +135,7 @@ def kustomize_option(command: Command) -> Command:
         metavar="DIR",
         shell_complete=complete_files,
         default="",
-        help="Kustomization to build, with kustomize or kubectl, and to read instead of PATHS.",
+        help="Kustomization to build, with kustomize or kubectl, and to read instead of files.",
     )(command)
 
 
@@ -191,6 +191,7 @@ def resolve_run_settings(
         ),
         inventory_path=settings_by_key["inventory"].value,
         runtime_folders=settings_by_key["runtimes"].value.get("paths", ()),
+        cluster_paths=settings_by_key["inventory-objects"].value,
         gitops_tool=settings_by_key["gitops"].value.get("tool", "none"),
         lint_config=lint_config,
     )
@@ -215,6 +216,15 @@ def list_custom_policies(config: str = "", isolated: bool = False) -> list[Polic
         policy for policy in run_settings.settings.lint_config.all_policies if policy.origin_doc is not None
     ]
     return list({policy.rule.code: policy for policy in custom_policies}.values())
+
+
+def load_operator_versions() -> Mapping[str, str]:
+    """Return the versions of operators that the nearest configuration states, by API group.
+
+    Raises UsageError: if the configuration is invalid.
+    """
+    config = load_configuration(default_paths(()), "", False)
+    return LoweringOptions(behavior_values=config.lowering).operator_versions
 
 
 def load_configuration(paths: Sequence[str], config_path: str, isolated: bool) -> Config:

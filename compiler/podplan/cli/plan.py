@@ -55,7 +55,7 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
 
     result, code = plan_paths(paths, **flags)
     if base:
-        result = _compare_with_base(result, paths, base, flags)
+        result = compare_with_base(result, paths, base, flags)
     if not result.jobs and not result.removed:
         print_message("no JobProfile and no training job here, so nothing to plan")
         return code or NO_INPUT
@@ -64,7 +64,7 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
     return FINDINGS if exit_code and waits else code
 
 
-def _compare_with_base(plan: Plan, paths: Sequence[str], base: str, flags: Mapping[str, Any]) -> Plan:
+def compare_with_base(plan: Plan, paths: Sequence[str], base: str, flags: Mapping[str, Any]) -> Plan:
     """Compare a plan with that of the merge base of HEAD and a revision.
 
     Raises UsageError: if there is no such revision.
@@ -100,7 +100,7 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
     Raises UsageError: for wrong flags. Raises PathNotFound: if a path does not exist. Raises LimitExceeded:
     if a limit is exceeded.
     """
-    from podplan.cluster.reading import KINDS, read_cluster
+    from podplan.cluster.model import Cluster
     from podplan.tools.plan.bare_pods import KIND, build_pod_plan
     from podplan.tools.plan.planning import Planner
 
@@ -109,15 +109,15 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
         raise UsageError("podplan plan reads the queues of a repository; give it a path, not standard input")
     flags = {**flags, "resumed": True}
     run_settings = resolve_run_settings(shown_paths, **flags)
-    kinds = [*(kind for names in KINDS.values() for kind in names), KIND]
-    documents = Loader(exclude=run_settings.exclude).find_documents(shown_paths[0], kinds)
+    loader = Loader(exclude=run_settings.exclude)
+    cluster = loader.find_cluster(shown_paths[0], run_settings.settings.cluster_paths)
     options = run_settings.settings.lowering_options._replace(resumed=True)
-    planner = Planner(read_cluster(documents), options)
+    planner = Planner(cluster or Cluster(), options)
     loaded = load_job_plans(
         paths, PLAN_CATEGORIES, lambda plan, _: planner.add(plan), prints_findings=prints_findings, **flags
     )
     files = {os.path.realpath(path) for path in expand_paths(shown_paths, run_settings.exclude, [])}
-    for document in documents:
+    for document in loader.find_documents(shown_paths[0], [KIND]):
         pod = build_pod_plan(document)
         if pod is not None and os.path.realpath(document.name) in files:
             planner.add(pod)

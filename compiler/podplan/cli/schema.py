@@ -6,6 +6,7 @@ import click
 
 from podplan import kubernetes
 from podplan.cli.help import HelpGroup
+from podplan.cli.options import load_operator_versions
 from podplan.cli.output import write_stdout
 from podplan.core.errors import UsageError
 
@@ -29,7 +30,10 @@ def command() -> None:
     help="Print the variant that gives editors better proposals; it accepts the same documents.",
 )
 def show(name: str | None, k8s_version: str, editors: bool) -> int:
-    """Print the self-contained JSON Schema (2020-12) of NAME, or the list of names."""
+    """Print the self-contained JSON Schema (2020-12) of NAME, or the list of names.
+
+    Schemas of CRs are those of the version of the operator that the nearest configuration states.
+    """
     import json
 
     from podplan.schema import catalog
@@ -43,7 +47,7 @@ def show(name: str | None, k8s_version: str, editors: bool) -> int:
         raise UsageError(
             f"Kubernetes {k8s_version} is not known; there are {', '.join(kubernetes.supported_versions())}"
         )
-    document = catalog.build_schema(name, k8s_version)
+    document = catalog.build_schema(name, k8s_version, load_operator_versions())
     if editors:
         from podplan.schema.editor_schema import to_editor_schema
 

@@ -15,6 +15,7 @@ DEFAULTS: Mapping[str, Any] = {
     "k8s-version": kubernetes.DEFAULT_VERSION,
     "fail-on": "error",
     "inventory": "",
+    "inventory-objects": (),
     "runtimes": {},
     "gitops": {"tool": "none"},
     "render": (),

@@ -117,7 +117,7 @@ def command(
         )
     options = loaded.run_settings.settings.lowering_options._replace(resumed=flags["resumed"])
     expected = list_replicas(plan.replica_groups, others.capitalize())
-    job_state = build_observed_job(plan.cr.data, expected, options, elapsed)
+    job_state = build_observed_job(plan.cr.data, expected, options, elapsed, plan.replica_groups)
     owner_label = job_state.kind_spec.owner_label
     replicas_seen = apply_declared_states(
         job_state.name, plan.replica_groups, expected, source, pod_flags, owner_label

@@ -10,6 +10,7 @@ from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
+from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 from podplan.pipeline import JobPlan, PipelineSettings
 
@@ -19,8 +20,15 @@ from podplan.pipeline import JobPlan, PipelineSettings
 @click.argument("path")
 @input_options
 @lowering_options
+@click.option(
+    "-i",
+    "--instance",
+    metavar="ID",
+    default="",
+    help="Only this instance of a matrix, such as lr-1 or prod/lr-1.",
+)
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
-def command(file: str, path: str, format_: str, **flags: Any) -> int:
+def command(file: str, path: str, instance: str, format_: str, **flags: Any) -> int:
     """Show the origin of a value: the line in your files, and each step from there.
 
     PATH is the name of a variable (RANK), a field of the CR (spec.replicaSpecs[worker].replicas), or a field
@@ -33,14 +41,22 @@ def command(file: str, path: str, format_: str, **flags: Any) -> int:
 
     search = ValueSearch(file, path)
     merger = AnswerMerger()
+    instances: dict[str, None] = {}
 
     def add(plan: JobPlan, settings: PipelineSettings) -> None:
+        variant = plan.variant_id or ""
+        instances[variant] = None
+        if instance and instance not in (variant, variant.rpartition("/")[2]):
+            return
         for answer in search.iter_answers(plan, settings):
             merger.add(answer, plan.variant_id or "")
 
     loaded = load_job_plans([file], frozenset({"profile", "cr"}), add, **{**flags, "fail_on": "never"})
     if loaded.code != CLEAN:
         return loaded.code
+    if instance and not any(instance in (one, one.rpartition("/")[2]) for one in instances):
+        known = ", ".join(filter(None, instances)) or "none, since it has no matrix"
+        raise UsageError(f'{file} has no instance "{instance}"; there are {known}')
     if merger.is_empty:
         raise search.build_error()
     if format_ == "json":

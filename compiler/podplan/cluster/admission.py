@@ -12,16 +12,37 @@ from podplan.cluster.amounts import format_amounts
 from podplan.cluster.assignment import PodSetDemand, assign_flavors
 from podplan.cluster.cohorts import QuotaTree
 from podplan.cluster.job_refusals import iter_label_refusals, iter_template_refusals
-from podplan.cluster.model import DEFAULT_QUEUE, KUEUE_GROUP, QUEUE_LABEL, Cluster, ClusterQueue, LocalQueue
+from podplan.cluster.kinds import KUEUE_GROUP
+from podplan.cluster.model import DEFAULT_QUEUE, QUEUE_LABEL, Cluster, ClusterQueue, LocalQueue
 from podplan.cluster.requests import compute_pod_resources, count_requests, explain_refusal
 from podplan.cluster.topology import read_topology_request
 from podplan.core.provenance import Cursor
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from podplan.kinds.spec import PodSet, QueueIntegration
+from podplan.kinds.spec import KindSpec, PodSet, QueueIntegration, References
 from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_selector
 
 if TYPE_CHECKING:
+    from podplan.core.replica_groups import LoweringOptions
+    from podplan.kinds.registry import GroupVersionKind
+
     VerdictName = Literal["admitted", "pending", "inadmissible", "rejected", "ignored", "unknown"]
+    Cause = Literal[
+        "",
+        "kind-off",
+        "namespace-off",
+        "no-queue",
+        "no-local-queue",
+        "stopped",
+        "missing",
+        "inactive",
+        "selector",
+        "priority",
+        "limits",
+        "uncovered",
+        "level",
+        "quota",
+        "placement",
+    ]
 
 PRIORITY_LABEL = f"{KUEUE_GROUP}/priority-class"
 PREBUILT_LABEL = f"{KUEUE_GROUP}/prebuilt-workload-name"
@@ -59,7 +80,9 @@ class Verdict(NamedTuple):
     """What happens to a job, in the words of Kueue where it has some.
 
     ``place`` is the field that decides, in the job or in an object of the cluster. ``usage`` is what it takes
-    of ``cluster_queue``, by flavor and resource.
+    of ``cluster_queue``, by flavor and resource. ``cause`` is the reason of a verdict that objects in git
+    prove, "" for any other; ``pod_set`` is the one that it is about, and ``missing_kind`` the kind of an
+    object that is not in git.
     """
 
     name: VerdictName
@@ -69,6 +92,24 @@ class Verdict(NamedTuple):
     pod_sets: tuple[PlannedPodSet, ...] = ()
     place: Cursor | None = None
     usage: Mapping[tuple[str, str], int] = {}
+    cause: Cause = ""
+    pod_set: str = ""
+    missing_kind: str = ""
+
+
+def build_queued_job(
+    cr: Cursor, spec: KindSpec, kind: GroupVersionKind, references: References, options: LoweringOptions
+) -> QueuedJob | None:
+    """Return the job of a CR as Kueue sees it; None if Kueue does not know its kind."""
+    if spec.load_queue_integration is None:
+        return None
+    integration = spec.load_queue_integration()
+    needed = {one.path for one in spec.list_references(cr.value)}
+    pod_sets = None
+    if needed <= references.keys():
+        pod_sets = integration.list_pod_sets(cr, references, options)
+    priority = cr.get(*spec.priority_path) if spec.priority_path else cr.get("")
+    return QueuedJob(cr, f"{kind.group}/{kind.kind.lower()}", integration, pod_sets, priority)
 
 
 def find_namespace(job: Cursor) -> str:
@@ -182,7 +223,7 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     label = find_queue_label(job)
     if configuration.frameworks is not None and job.framework not in configuration.frameworks:
         message = f"integrations.frameworks does not have {job.framework}, so Kueue ignores the job"
-        return Verdict("ignored", message, place=label if label.exists else None)
+        return Verdict("ignored", message, place=label if label.exists else None, cause="kind-off")
     selector = configuration.namespace_selector
     if selector is not None and any(_selects(selector, one, cluster) for one in _SYSTEM_NAMESPACES):
         message = "managedJobsNamespaceSelector should not match the namespaces of the system"
@@ -193,13 +234,15 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     if label.exists:
         if is_selected is False:
             message = "managedJobsNamespaceSelector does not match the namespace: the job stays suspended"
-            return Verdict("ignored", message, str(label.value), place=configuration.place)
+            return Verdict(
+                "ignored", message, str(label.value), place=configuration.place, cause="namespace-off"
+            )
         return str(label.value)
     if _find_local_queue(DEFAULT_QUEUE, namespace, cluster) is not None:
         return DEFAULT_QUEUE
     if configuration.manages_unlabelled and is_selected is not False:
         return ""
-    return Verdict("ignored", f"the job has no label {QUEUE_LABEL}")
+    return Verdict("ignored", f"the job has no label {QUEUE_LABEL}", cause="no-queue")
 
 
 def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
@@ -213,7 +256,8 @@ def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
             return None
         if not cluster.has_queues:
             return Verdict("unknown", f"WorkloadPriorityClass {name} is not in git", place=label)
-        return Verdict("inadmissible", f'WorkloadPriorityClass.{KUEUE_GROUP} "{name}" not found', place=label)
+        message = f'WorkloadPriorityClass.{KUEUE_GROUP} "{name}" not found'
+        return Verdict("inadmissible", message, place=label, cause="priority")
     classes = [
         job.priority_class,
         *(one.template.get("spec", "priorityClassName") for one in job.pod_sets or ()),
@@ -224,7 +268,7 @@ def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
     message = f'PriorityClass.scheduling.k8s.io "{place.value}" not found'
     if not cluster.priorities and str(place.value) not in cluster.workload_priorities:
         return Verdict("unknown", f"PriorityClass {place.value} is not in git", place=place)
-    return Verdict("inadmissible", message, place=place)
+    return Verdict("inadmissible", message, place=place, cause="priority")
 
 
 def _find_local_queue(name: str, namespace: str, cluster: Cluster) -> LocalQueue | None:
@@ -254,14 +298,15 @@ def _decide(
         if not namespace and any(name == queue_name for _, name in cluster.local_queues):
             message = f"several namespaces have a LocalQueue {queue_name}, and the job states no namespace"
             return Verdict("unknown", message, place=place)
-        return Verdict("inadmissible", f"LocalQueue {queue_name} doesn't exist", place=place)
+        message = f"LocalQueue {queue_name} doesn't exist"
+        return Verdict("inadmissible", message, place=place, cause="no-local-queue")
     if (doubt := _find_ambiguous("LocalQueue", local_queue.namespace, local_queue.name, cluster)) is not None:
         return doubt
     if ("LocalQueue", local_queue.name) in cluster.refused:
         return _refuse("LocalQueue", local_queue.name, cluster)
     if local_queue.stop_policy != "None":
         stop = local_queue.place.get("spec", "stopPolicy")
-        return Verdict("inadmissible", f"LocalQueue {queue_name} is inactive", place=stop)
+        return Verdict("inadmissible", f"LocalQueue {queue_name} is inactive", place=stop, cause="stopped")
     name = local_queue.cluster_queue
     queue = cluster.cluster_queues.get(name)
     if queue is None:
@@ -269,7 +314,8 @@ def _decide(
         place = written if written.exists else local_queue.place
         if not cluster.has_cluster_objects:
             return Verdict("unknown", f"ClusterQueue {name} is not in git", place=place)
-        return Verdict("inadmissible", f"ClusterQueue {name} doesn't exist", place=place)
+        message = f"ClusterQueue {name} doesn't exist"
+        return Verdict("inadmissible", message, place=place, cause="missing", missing_kind="ClusterQueue")
     inactive = _explain_inactive(queue, cluster)
     if inactive is not None:
         return inactive._replace(cluster_queue=name)
@@ -305,24 +351,30 @@ def _explain_inactive(queue: ClusterQueue, cluster: Cluster) -> Verdict | None:
             return _refuse(kind, name, cluster)
     message = f"ClusterQueue {queue.name} is inactive"
     if queue.stop_policy != "None":
-        return Verdict("inadmissible", message, place=queue.place.get("spec", "stopPolicy"))
+        stop = queue.place.get("spec", "stopPolicy")
+        return Verdict("inadmissible", message, place=stop, cause="stopped")
     missing = [name for name in flavors if name not in cluster.flavors]
     if missing:
-        return Verdict(
-            "inadmissible", f"{message}: ResourceFlavor {missing[0]} is missing", place=queue.place
-        )
+        return _lack("ResourceFlavor", missing[0], queue, queue.place)
     lost = next((one for one in known if one.topology and one.topology not in cluster.topologies), None)
     if lost is not None:
         written = lost.place.get("spec", "topologyName")
-        return Verdict("inadmissible", f"{message}: Topology {lost.topology} is missing", place=written)
+        return _lack("Topology", lost.topology, queue, written)
     states = {name: cluster.admission_checks.get(name, False) for name in queue.admission_checks}
     absent = next((name for name in states if name not in cluster.admission_checks), None)
     if absent is not None:
-        return Verdict("inadmissible", f"{message}: AdmissionCheck {absent} is missing", place=queue.place)
+        return _lack("AdmissionCheck", absent, queue, queue.place)
     failed = next((name for name, state in states.items() if state is False), None)
     if failed is not None:
-        return Verdict("inadmissible", f"{message}: AdmissionCheck {failed} is inactive", place=queue.place)
+        message = f"{message}: AdmissionCheck {failed} is inactive"
+        return Verdict("inadmissible", message, place=queue.place, cause="inactive")
     return None
+
+
+def _lack(kind: str, name: str, queue: ClusterQueue, place: Cursor) -> Verdict:
+    """Return the verdict for a ClusterQueue that needs an object which does not exist."""
+    message = f"ClusterQueue {queue.name} is inactive: {kind} {name} is missing"
+    return Verdict("inadmissible", message, place=place, cause="missing", missing_kind=kind)
 
 
 def _schedule(
@@ -336,7 +388,8 @@ def _schedule(
     """Decide about a job in an active ClusterQueue."""
     answer = Verdict("pending", cluster_queue=queue.name, place=queue.place)
     if tree.is_in_cycle(queue.name):
-        return answer._replace(message=f"ClusterQueue {queue.name} is inactive: its cohorts form a cycle")
+        message = f"ClusterQueue {queue.name} is inactive: its cohorts form a cycle"
+        return answer._replace(message=message, cause="inactive")
     selector = queue.namespace_selector
     asks_for_labels = selector is not None and any(selector.values())
     if asks_for_labels and (doubt := _find_ambiguous("Namespace", "", namespace, cluster)) is not None:
@@ -349,6 +402,7 @@ def _schedule(
         written = queue.place.get("spec", "namespaceSelector")
         return answer._replace(
             message="workload namespace doesn't match ClusterQueue selector",
+            cause="selector",
             place=written if written.exists else queue.place,
         )
     ranges = cluster.limit_ranges.get(namespace, ())
@@ -356,7 +410,9 @@ def _schedule(
         resources = compute_pod_resources(pod_set.template.get("spec").value_or({}), namespace, cluster)
         refusal = explain_refusal(resources, ranges, index)
         if refusal:
-            return answer._replace(message=refusal, place=pod_set.template)
+            return answer._replace(
+                message=refusal, place=pod_set.template, cause="limits", pod_set=pod_set.name
+            )
     assignment = assign_flavors(demands, queue, cluster, tree)
     if assignment.needs_nodes:
         message = "the flavor needs a topology of Nodes, and git holds no Nodes"
@@ -365,6 +421,8 @@ def _schedule(
         return answer._replace(
             message=assignment.message,
             place=assignment.place if assignment.place is not None else queue.place,
+            cause=assignment.cause,
+            pod_set=assignment.pod_set,
         )
     pod_sets = tuple(
         PlannedPodSet(one.name, one.size, {}, assignment.flavors[one.name], assignment.sizes[one.name])
@@ -386,4 +444,5 @@ def _selects(selector: Mapping[str, Any], namespace: str, cluster: Cluster) -> b
     known = cluster.namespaces.get(namespace)
     if known is None and (keys - {NAMESPACE_NAME_LABEL} or (keys and not namespace)):
         return None
-    return matches_selector(selector, {**(known or {}), NAMESPACE_NAME_LABEL: namespace})
+    labels = known.labels if known is not None else {}
+    return matches_selector(selector, {**labels, NAMESPACE_NAME_LABEL: namespace})

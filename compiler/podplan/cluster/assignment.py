@@ -13,10 +13,14 @@ from podplan.cluster.model import Amounts, Cluster, ClusterQueue, FlavorQuotas, 
 from podplan.cluster.node_selection import find_untolerated_taint, matches_nodes
 from podplan.cluster.topology import PODS, Share, TopologyPlacement, TopologyRequest
 from podplan.core.provenance import Cursor
-from podplan.core.typing import Any, NamedTuple
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries
 
+if TYPE_CHECKING:
+    from podplan.cluster.admission import Cause
+
 Usage = dict[tuple[str, str], int]
+_NO_LEVEL = "does not contain the requested level"
 
 
 class PodSetDemand(NamedTuple):
@@ -34,7 +38,7 @@ class Assignment(NamedTuple):
     """The flavor of each resource by pod set, or why there is none.
 
     ``usage`` is what the job takes by flavor and resource. ``needs_nodes`` if the answer depends on nodes,
-    and git holds none. ``place`` is the quota that is short.
+    and git holds none. ``place`` is the quota that is short, and ``pod_set`` the one without flavors.
     """
 
     flavors: Mapping[str, Mapping[str, str]]
@@ -43,6 +47,8 @@ class Assignment(NamedTuple):
     usage: Mapping[tuple[str, str], int] = {}
     needs_nodes: bool = False
     place: Cursor | None = None
+    cause: Cause = ""
+    pod_set: str = ""
 
 
 class _Found(NamedTuple):
@@ -51,6 +57,7 @@ class _Found(NamedTuple):
     flavor: str
     reasons: tuple[str, ...] = ()
     place: Cursor | None = None
+    cause: Cause = "quota"
 
 
 def assign_flavors(
@@ -93,7 +100,7 @@ def _assign(
             if found.reasons:
                 reasons = ", ".join(sorted(found.reasons))
                 message = f"couldn't assign flavors to pod set {demand.name}: {reasons}"
-                return Assignment({}, message, place=found.place)
+                return Assignment({}, message, place=found.place, cause=found.cause, pod_set=demand.name)
             covering = _find_group(queue, resource)
             assert covering is not None
             chosen.update((name, found.flavor) for name in requests if name in covering.covered_resources)
@@ -151,7 +158,7 @@ def _find_flavor(
     if covering is None:
         if not requests[resource] or cluster.configuration.ignores_undeclared:
             return None
-        return _Found("", (f"resource {resource} unavailable in ClusterQueue",))
+        return _Found("", (f"resource {resource} unavailable in ClusterQueue",), cause="uncovered")
     wanted = {name: amount for name, amount in requests.items() if name in covering.covered_resources}
     reasons: list[str] = []
     best: tuple[int, str] | None = None
@@ -176,7 +183,10 @@ def _find_flavor(
             return _Found(quotas.name if best is None or level < best[0] else best[1])
         if best is None or level < best[0]:
             best = level, quotas.name
-    return _Found(best[1]) if best is not None else _Found("", tuple(reasons), place)
+    if best is not None:
+        return _Found(best[1])
+    has_level = any(_NO_LEVEL not in one for one in reasons)
+    return _Found("", tuple(reasons), place, "quota" if has_level else "level")
 
 
 def _iter_mismatches(
@@ -189,7 +199,7 @@ def _iter_mismatches(
                 yield f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
                 return
             if not _has_levels(cluster.topologies[flavor.topology], one.topology):
-                yield f'Flavor "{flavor.name}" does not contain the requested level'
+                yield f'Flavor "{flavor.name}" {_NO_LEVEL}'
                 return
         elif flavor.topology:
             yield f'Flavor "{flavor.name}" supports only TopologyAwareScheduling'
@@ -277,5 +287,7 @@ def _place(
             ]
             reason = placements[name].place(shares, demand.topology)
             if reason:
-                return assignment._replace(flavors={}, message=f"couldn't {prefix} {reason}")
+                return assignment._replace(
+                    flavors={}, message=f"couldn't {prefix} {reason}", cause="placement", pod_set=demand.name
+                )
     return assignment

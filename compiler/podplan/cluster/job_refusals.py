@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from podplan.cluster.model import KUEUE_GROUP, QUEUE_LABEL
+from podplan.cluster.kinds import KUEUE_GROUP
+from podplan.cluster.model import QUEUE_LABEL
 from podplan.cluster.topology import (
     GROUP_NAME,
     PREFERRED,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from podplan.cluster.kinds import KUEUE_GROUP
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any, NamedTuple
 
-KUEUE_GROUP = "kueue.x-k8s.io"
 QUEUE_LABEL = f"{KUEUE_GROUP}/queue-name"
 DEFAULT_QUEUE = "default"  # the LocalQueue that jobs without a label use, if it exists
 
@@ -108,6 +108,23 @@ class LimitRange(NamedTuple):
     default_request: Mapping[str, int]
 
 
+class Namespace(NamedTuple):
+    """A Namespace."""
+
+    name: str
+    place: Cursor
+    labels: Mapping[str, str]
+
+
+class NamespaceQuota(NamedTuple):
+    """A ResourceQuota; amounts in units of 10⁻⁹. ``is_scoped`` if it counts some Pods only."""
+
+    name: str
+    place: Cursor
+    hard: Mapping[str, int]
+    is_scoped: bool
+
+
 class Transformation(NamedTuple):
     """How the configuration of Kueue counts a resource as others."""
 
@@ -143,11 +160,14 @@ class Cluster(NamedTuple):
     cohorts: Mapping[str, Cohort] = {}
     flavors: Mapping[str, ResourceFlavor] = {}
     topologies: Mapping[str, tuple[str, ...]] = {}
+    topology_places: Mapping[str, Cursor] = {}
     admission_checks: Mapping[str, bool | None] = {}
+    check_places: Mapping[str, Cursor] = {}
     workload_priorities: Mapping[str, Cursor] = {}
     priorities: Mapping[str, Cursor] = {}
-    namespaces: Mapping[str, Mapping[str, str]] = {}
+    namespaces: Mapping[str, Namespace] = {}
     limit_ranges: Mapping[str, Sequence[LimitRange]] = {}
+    namespace_quotas: Mapping[str, Sequence[NamespaceQuota]] = {}
     overheads: Mapping[str, Mapping[str, int]] = {}
     nodes: Sequence[Node] = ()
     workloads: Mapping[tuple[str, str], Cursor] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from podplan.cluster.amounts import parse_quantities, round_amounts, round_up
+from podplan.cluster.kinds import CONFIGURATION_GROUP, KINDS, KUEUE_GROUP
 from podplan.cluster.model import (
-    KUEUE_GROUP,
     Cluster,
     ClusterQueue,
     Cohort,
@@ -14,6 +14,8 @@ from podplan.cluster.model import (
     KueueConfiguration,
     LimitRange,
     LocalQueue,
+    Namespace,
+    NamespaceQuota,
     Node,
     ResourceFlavor,
     ResourceGroup,
@@ -27,37 +29,19 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.kubernetes.quantities import parse_quantity
 from podplan.yaml import parse_yaml
 
-CONFIGURATION_GROUP = "config.kueue.x-k8s.io"
 _V1BETA1 = f"{KUEUE_GROUP}/v1beta1"
 # Checks of these controllers, which are part of Kueue, need parameters to become active.
 _CONTROLLERS_WITH_PARAMETERS = ("multikueue", "provisioning-request")
-
-# The kinds that describe a cluster, by API group.
-KINDS: dict[str, tuple[str, ...]] = {
-    KUEUE_GROUP: (
-        "ClusterQueue",
-        "LocalQueue",
-        "Cohort",
-        "ResourceFlavor",
-        "Topology",
-        "AdmissionCheck",
-        "WorkloadPriorityClass",
-        "Workload",
-    ),
-    CONFIGURATION_GROUP: ("Configuration",),
-    "": ("Namespace", "LimitRange", "Node", "ConfigMap"),
-    "scheduling.k8s.io": ("PriorityClass",),
-    "node.k8s.io": ("RuntimeClass",),
-}
 
 
 def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
     """Build the cluster that documents describe."""
     by_kind: dict[tuple[str, str], dict[tuple[str, str], Cursor]] = {}
-    configuration: KueueConfiguration | None = None
+    configurations: list[tuple[Cursor, Any]] = []
     refused: dict[tuple[str, str], str] = {}
     ambiguous: dict[tuple[str, str, str], str] = {}
     limit_ranges: dict[str, list[LimitRange]] = {}
+    namespace_quotas: dict[str, list[NamespaceQuota]] = {}
     for document in documents:
         data = document.data
         if not isinstance(data, dict):
@@ -69,10 +53,9 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
             continue
         name, namespace = get_text(metadata, "name"), get_text(metadata, "namespace")
         if kind == "Configuration":
-            configuration = configuration or read_configuration(place, data)
+            configurations.append((place, data))
         elif kind == "ConfigMap":
-            for written, text in _iter_configurations(place):
-                configuration = configuration or read_configuration(written, text)
+            configurations += _iter_configurations(place)
         else:
             first = by_kind.setdefault((group, kind), {}).setdefault((namespace, name), place)
             if first.value != data:
@@ -82,6 +65,8 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
                 refused.setdefault((kind, name), refusal.message)
             if kind == "LimitRange":
                 limit_ranges.setdefault(namespace, []).extend(_iter_limits(place))
+            elif kind == "ResourceQuota":
+                namespace_quotas.setdefault(namespace, []).append(_read_namespace_quota(name, place))
 
     def read(group: str, kind: str, build: Callable[[str, Cursor], Any]) -> dict[str, Any]:
         named = by_kind.get((group, kind), {})
@@ -109,13 +94,14 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
                 get_text(one, "nodeLabel") for _, one in get_entries(place.get("spec").value, "levels")
             ),
         ),
+        topology_places=read(KUEUE_GROUP, "Topology", lambda _, place: place),
         admission_checks=read(KUEUE_GROUP, "AdmissionCheck", _read_check),
+        check_places=read(KUEUE_GROUP, "AdmissionCheck", lambda _, place: place),
         workload_priorities=read(KUEUE_GROUP, "WorkloadPriorityClass", lambda _, place: place),
         priorities=read("scheduling.k8s.io", "PriorityClass", lambda _, place: place),
-        namespaces=read(
-            "", "Namespace", lambda _, place: _read_labels(place.get("metadata", "labels").value)
-        ),
+        namespaces=read("", "Namespace", _read_namespace),
         limit_ranges=limit_ranges,
+        namespace_quotas=namespace_quotas,
         overheads=read(
             "node.k8s.io",
             "RuntimeClass",
@@ -123,10 +109,17 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
         ),
         nodes=tuple(read("", "Node", _read_node).values()),
         workloads=by_kind.get((KUEUE_GROUP, "Workload"), {}),
-        configuration=configuration or KueueConfiguration(),
+        configuration=_choose_configuration(configurations),
         refused=refused,
         ambiguous=ambiguous,
     )
+
+
+def _choose_configuration(configurations: list[tuple[Cursor, Any]]) -> KueueConfiguration:
+    """Return the configuration; where several differ, none is known."""
+    if not configurations or any(data != configurations[0][1] for _, data in configurations):
+        return KueueConfiguration()
+    return read_configuration(*configurations[0])
 
 
 def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:
@@ -253,6 +246,16 @@ def _read_node(name: str, place: Cursor) -> Node:
         round_amounts(parse_quantities(place.get("status", "allocatable").value)),
         is_ready and place.get("spec", "unschedulable").value is not True,
     )
+
+
+def _read_namespace(name: str, place: Cursor) -> Namespace:
+    return Namespace(name, place, _read_labels(place.get("metadata", "labels").value))
+
+
+def _read_namespace_quota(name: str, place: Cursor) -> NamespaceQuota:
+    spec = place.get("spec")
+    is_scoped = bool(spec.get("scopes").value or spec.get("scopeSelector").value)
+    return NamespaceQuota(name, place, parse_quantities(spec.get("hard").value), is_scoped)
 
 
 def _iter_limits(place: Cursor) -> Iterator[LimitRange]:

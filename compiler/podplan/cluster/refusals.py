@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from podplan.cluster.model import KUEUE_GROUP
+from podplan.cluster.kinds import KUEUE_GROUP
 from podplan.core.provenance import Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_size, get_text, get_texts

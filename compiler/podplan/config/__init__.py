@@ -52,15 +52,16 @@ class RenderSettings(NamedTuple):
 class Config(NamedTuple):
     """The configuration of a run; see schemas/Config.json for the meaning of each key.
 
-    ``lowering`` replaces values of behaviors by id; ``inventory``, ``baseline``, ``policies`` and the
-    ``paths`` of ``runtimes`` are paths relative to the current folder of the user. ``locations`` has the
-    file and line of each key that is set.
+    ``lowering`` replaces values of behaviors by id; ``inventory``, ``inventory_objects``, ``baseline``,
+    ``policies`` and the ``paths`` of ``runtimes`` are paths relative to the current folder of the user.
+    ``locations`` has the file and line of each key that is set.
     """
 
     file: str = ""
     k8s_version: str = ""
     fail_on: str = ""
     inventory: str = ""
+    inventory_objects: tuple[str, ...] = ()
     runtimes: Mapping[str, Any] = {}
     gitops: Mapping[str, Any] = {}
     render: tuple[RenderSettings, ...] = ()
@@ -103,7 +104,7 @@ def _build_config(files: Sequence[ConfigFile]) -> Config:
         _validate_values(file)
         for key, value in _collect_settings(file).items():
             settings[key] = _merge_setting(settings.get(key), value) if key in MERGED_SETTINGS else value
-            locations[key] = file.locate(key, 0)
+            locations[key] = file.locate(key if key in file.data else "inventory", 0)
     fields = {key.replace("-", "_"): value for key, value in settings.items()}
     return Config(file=files[0].display_path, locations=locations, **fields)
 
@@ -112,9 +113,17 @@ def _collect_settings(file: ConfigFile) -> dict[str, Any]:
     """Return the settings of a file, by the field names of Config."""
     settings: dict[str, Any] = {}
     for key, value in file.data.items():
-        if key in ("inventory", "baseline"):
+        if key == "inventory" and isinstance(value, dict):
+            if "file" in value:
+                settings[key] = os.path.relpath(resolve_inside_root(file, key, value["file"], "file"))
+            if "objects" in value:
+                settings["inventory-objects"] = tuple(
+                    _resolve_folder(file, key, path, "objects", number)
+                    for number, path in enumerate(value["objects"])
+                )
+        elif key in ("inventory", "baseline"):
             settings[key] = os.path.relpath(resolve_inside_root(file, key, value))
-        elif key == "policies":
+        elif key in ("policies", "inventory-objects"):
             settings[key] = tuple(
                 _resolve_folder(file, key, path, number) for number, path in enumerate(value)
             )

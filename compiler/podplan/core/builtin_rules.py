@@ -28,6 +28,8 @@ class Rule(NamedTuple):
 
 
 QUEUE_OBJECT_RULE = "SCHEMA013"
+QUOTA_KEY_RULE = "SCHEMA014"
+CONTRADICTION_RULE = "PROF030"
 MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
 LIMIT_RULE = "PROF017"  # its findings make the exit code 4
 
@@ -98,41 +100,6 @@ BUILTIN_RULES: dict[str, Rule] = {
             _ERROR,
             "Rejects WorkloadMappings that do not fit their CRs.",
         ),
-        Rule(
-            "CR904",
-            "variables-without-trainer",
-            _WARNING,
-            "Detects nodes that get no variables to find each other, because spec.trainer is missing.",
-            "verified",
-        ),
-        Rule(
-            "CR905",
-            "lone-python",
-            _WARNING,
-            "Detects nodes whose python reads none of the variables that the runtime sets for torchrun.",
-        ),
-        Rule(
-            "CR906",
-            "coordinator-outside-subdomain",
-            _WARNING,
-            "Detects runtimes whose subdomain makes the host of the coordinator unknown.",
-            "verified",
-        ),
-        Rule(
-            "CR907",
-            "runtime-gpus-not-counted",
-            _WARNING,
-            "Detects resources of a job that hide the GPUs of its runtime.",
-            "verified",
-        ),
-        Rule(
-            "CR908",
-            "unexpected-node-count",
-            _WARNING,
-            "Detects runtimes for MPI that make more nodes or launchers than the job asks for.",
-            "verified",
-        ),
-        Rule("CR909", "deprecated-runtime", _INFO, "Detects jobs whose runtime is labelled as deprecated."),
         Rule("POLICY001", "policy-failed", _ERROR, "Rejects policies that cannot be read or evaluated."),
         Rule(
             "POLICY002",
@@ -196,6 +163,12 @@ BUILTIN_RULES: dict[str, Rule] = {
             _ERROR,
             "Rejects objects of Kueue that the API server or the webhook of Kueue refuses.",
         ),
+        Rule(
+            QUOTA_KEY_RULE,
+            "uncounted-quota-key",
+            _WARNING,
+            "Detects keys of a ResourceQuota that count nothing: extended resources need requests.",
+        ),
         Rule("PROF001", "profile-form", _ERROR, "Rejects profiles that do not satisfy the profile schema."),
         Rule(
             "PROF002",
@@ -254,6 +227,12 @@ BUILTIN_RULES: dict[str, Rule] = {
         Rule("PROF024", "other-kinds-value", _ERROR, "Rejects values that the kind of job does not support."),
         Rule("PROF025", "no-job", _ERROR, "Requires the kind of job in a profile."),
         Rule("PROF026", "import", _WARNING, "Detects parts of an imported CR that a profile cannot express."),
+        Rule(
+            CONTRADICTION_RULE,
+            "inventory-contradiction",
+            _INFO,
+            "Detects values of a ClusterInventory that an object of the repository states differently.",
+        ),
         Rule(
             "LINT001",
             "malformed-suppression",

@@ -11,8 +11,9 @@ from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from podplan.core.replica_groups import LoweringOptions
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.conversion import ConversionTarget
     from podplan.kinds.job_names import JobNames
-    from podplan.kinds.status_rules import EndingRules, StatusRules
+    from podplan.kinds.status_rules import AnyStatusRules
 
 
 UNKNOWN_FIELD_RULE = "SCHEMA001"
@@ -198,8 +199,11 @@ class KindSpec(NamedTuple):
 
     # Status and changes. A kind without status rules has no ``podplan status``; without change rules every
     # change of the spec is a re-run.
-    load_status_rules: Callable[[], StatusRules | EndingRules] | None = None
+    load_status_rules: Callable[[], AnyStatusRules] | None = None
     load_change_rules: Callable[[], ChangeRules] | None = None
+
+    # What podplan migrate --to converts to this kind; None for a kind that nothing becomes.
+    load_conversion_target: Callable[[], ConversionTarget] | None = None
 
     # Queues: how Kueue sees the jobs; None for a kind that it does not know.
     load_queue_integration: Callable[[], QueueIntegration] | None = None

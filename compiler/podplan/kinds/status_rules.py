@@ -116,3 +116,61 @@ class EndingRules(NamedTuple):
     tolerant_field: str = ""
     failed_reason: str = "Failed"
     counts_others_after_main: bool = True
+
+
+class JobBehaviors(NamedTuple):
+    """The behaviors of the Job controller of Kubernetes; ``messages`` are those of conditions, by reason."""
+
+    messages: Mapping[str, str]
+    conditions: Behavior
+    success: Behavior
+    failure: Behavior
+    restarts: Behavior
+    deadline: Behavior
+    clean_up: Behavior
+    time_to_live: Behavior
+    suspend: Behavior
+
+
+class JobSetBehaviors(NamedTuple):
+    """The behaviors of a controller that decides over a set of Jobs; ``messages`` are those of conditions, by
+    reason."""
+
+    messages: Mapping[str, str]
+    conditions: Behavior
+    success: Behavior
+    failure: Behavior
+    order: Behavior
+    deadline: Behavior
+    clean_up: Behavior
+    time_to_live: Behavior
+    suspend: Behavior
+
+
+class JobsRules(NamedTuple):
+    """How the status of a job follows from its Jobs.
+
+    Without ``job_set`` the CR is the one Job. ``complete_type`` is the condition after success,
+    ``suspended`` the reason and the message of the condition Suspended. With ``has_own_deadline`` the
+    deadline is one of the CR, else of each Job. ``statuses_field`` has the counts of the Jobs.
+    """
+
+    job: JobBehaviors
+    job_set: JobSetBehaviors | None = None
+    complete_type: str = "Complete"
+    suspended: tuple[str, str] = ("JobSuspended", "Job suspended")
+    has_own_deadline: bool = False
+    statuses_field: str = ""
+
+
+class LauncherRules(NamedTuple):
+    """How the status of a job follows from the Job of its launcher; ``behaviors`` are about its workers."""
+
+    job: JobBehaviors
+    behaviors: EndingBehaviors
+    launcher: str
+    worker: str
+    messages: Mapping[str, str]
+
+
+AnyStatusRules = StatusRules | EndingRules | JobsRules | LauncherRules

@@ -29,6 +29,9 @@ TRAITS: Mapping[str, str] = {
     "unchecked-policies": "Nothing refuses values of cleanPodPolicy and successPolicy that do not exist",
     "unchecked-replica-types": "Nothing refuses replica types that do not exist",
     "manager-unchecked": "A controller leaves jobs alone that runPolicy.managedBy gives to an unknown one",
+    "runtime": "The CR refers to a runtime, which has the Pod templates and says how nodes find each other",
+    "conditional-torch-env": "Which variables of torch the controller sets depends on the job",
+    "host-by-index": "Pods are named by their index as hosts, which resolve only with a headless Service",
     "time-to-live": "The CR can state when a finished job is deleted (ttlSecondsAfterFinished)",
     "kueue": "Kueue can queue the jobs, as its integration for the kind does",
     # Traits of the launch.

@@ -23,10 +23,21 @@ OPTIONAL_CAPABILITIES = {
 _SSHD_COMMAND_PATTERN = compile_lazily(
     r"(?:^|[\s;&|(\"'/])sshd(?=$|[\s;&|)\"'])|(?:\bservice\s+|/init\.d/)sshd?\s+(?:re)?start\b"
 )
+# A port, or a file of settings, which may have one.
+_PORT_PATTERN = compile_lazily(r"\bsshd\s(?:[^;&|\n]*?\s)?-(?:f|(?:p\s*|o\s*Port[= ])(?!22\b)[0-9])")
 
 
 def starts_sshd(container: Mapping[str, Any]) -> bool:
     """Whether the command of a container, a word of it or of a shell string in it, starts sshd."""
-    lists = [value for key in ("command", "args") if isinstance(value := container.get(key), list)]
-    words = [word for value in lists for word in value if isinstance(word, str)]
+    words = _list_words(container)
     return any(_SSHD_COMMAND_PATTERN.search(text) for text in (*words, " ".join(words)))
+
+
+def may_use_other_port(container: Mapping[str, Any]) -> bool:
+    """Whether the command of a container gives sshd another port than 22, or a file of settings."""
+    return _PORT_PATTERN.search(" ".join(_list_words(container))) is not None
+
+
+def _list_words(container: Mapping[str, Any]) -> list[str]:
+    lists = [value for key in ("command", "args") if isinstance(value := container.get(key), list)]
+    return [word for value in lists for word in value if isinstance(word, str)]

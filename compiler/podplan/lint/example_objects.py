@@ -40,10 +40,11 @@ class ExampleBases:
         result = dict(example)
         if "object" in example:
             result["object"] = self._resolve_at(example["object"], ("object",))
-        if "objects" in example:
-            result["objects"] = [
-                self._resolve_at(data, ("objects", index)) for index, data in enumerate(example["objects"])
-            ]
+        for key in ("objects", "cluster"):
+            if key in example:
+                result[key] = [
+                    self._resolve_at(data, (key, index)) for index, data in enumerate(example[key])
+                ]
         if "files" in example:
             result["files"] = {
                 name: self._resolve_at(data, ("files", name)) for name, data in example["files"].items()

@@ -9,7 +9,7 @@ from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import get_mapping
+from podplan.lint.namespaces import find_pod_security
 from podplan.lint.policy import Policy
 from podplan.lint.target import LoweredJob
 
@@ -118,12 +118,9 @@ def relax_for_privileged(policies: Iterable[Policy]) -> tuple[Policy, ...]:
 
 
 def find_enforced_level(job: LoweredJob) -> str:
-    """The level of Pod Security that the namespace of a job enforces by the inventory; "" for unknown."""
-    metadata = get_mapping(job.cr.data, "metadata") if job.cr is not None else {}
-    namespaces = (
-        get_mapping(job.inventory.data.get("spec"), "namespaces") if job.inventory is not None else {}
-    )
-    level = get_mapping(namespaces, str(metadata.get("namespace"))).get("podSecurity")
+    """The level of Pod Security that the namespace of a job enforces; "" for unknown."""
+    stated = find_pod_security(job)
+    level = stated.value if stated is not None else None
     return level if level in (*POD_SECURITY_STANDARDS, PRIVILEGED_LEVEL) else ""
 
 

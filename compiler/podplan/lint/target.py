@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from podplan.core.provenance import Path, TracedDocument
-from podplan.core.replica_groups import ReplicaGroup
-from podplan.core.typing import Any, NamedTuple, TypeVar, cast
-from podplan.kinds.spec import KindSpec
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from podplan.kinds.spec import KindSpec, References
 from podplan.kubernetes import DEFAULT_VERSION
+
+if TYPE_CHECKING:
+    from podplan.cluster.model import Cluster
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -23,7 +27,9 @@ class LoweredJob(NamedTuple):
     ClusterInventory, None where there is none. ``version`` is the Kubernetes version that is checked against.
     A plain Kubernetes object has no ``cr``. ``gitops`` is the tool that applies it: none, argocd or flux.
     ``compared`` tells that there is a revision to compare with, and ``before`` is the CR as it was there,
-    None for a new one. ``declared_kind`` is the kind of a CR that a WorkloadMapping declares.
+    None for a new one. ``declared_kind`` is the kind of a CR that a WorkloadMapping declares. ``cluster`` is
+    what objects of the repository say about the cluster, None if there are none. ``references`` are the
+    documents that the CR refers to, and ``options`` those that it was lowered with.
     """
 
     cr: TracedDocument | None
@@ -35,6 +41,9 @@ class LoweredJob(NamedTuple):
     has_base: bool = False
     base_cr: TracedDocument | None = None
     declared_kind: KindSpec | None = None
+    cluster: Cluster | None = None
+    references: References = MappingProxyType({})
+    options: LoweringOptions = LoweringOptions()
 
     @property
     def pods(self) -> list[ReplicaGroup]:

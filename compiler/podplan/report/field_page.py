@@ -25,6 +25,8 @@ from podplan.schema.fields import (
     find_schemas_at,
 )
 
+Versions = Mapping[str, str]  # of operators, by API group
+_NO_VERSIONS: Versions = {}
 MAX_LOWERED_FIELDS = 12
 MAX_PATH_STEPS = 40
 _PREFERRED_KINDS = ("JobProfile", *KIND_NAMES)
@@ -36,23 +38,27 @@ class UnknownTopicError(Exception):
     """A topic that is neither a rule nor a field; the message lists alternatives."""
 
 
-def explain_topic(topic: str) -> dict[str, Any]:
+def explain_topic(topic: str, operator_versions: Versions = _NO_VERSIONS) -> dict[str, Any]:
     """Describe ``Kind.path.to.field``, ``spec.field`` or a kind, as plain data.
 
-    Entries of lists need no brackets. Raises UnknownTopicError: if there is no such field.
+    Entries of lists need no brackets. ``operator_versions`` are those of the configuration, by API group.
+    Raises UnknownTopicError: if there is no such field.
     """
     api_version, slash, field = _BRACKETS.sub("", topic).rpartition("/")  # of group/version/Kind.path
     first, *steps = field.split(".")
     first = f"{api_version}{slash}{first}"
     if first in catalog.list_schema_names():
-        return _build_field_entry(first, steps)
+        return _build_field_entry(first, steps, operator_versions)
     for path in ([first, *steps], ["spec", first, *steps]):
-        kind = next((kind for kind in _list_kinds() if _find_schemas(kind, path)), None)
+        kind = next((kind for kind in _list_kinds() if _find_schemas(kind, path, operator_versions)), None)
         if kind is not None:
-            return _build_field_entry(kind, path)
+            return _build_field_entry(kind, path, operator_versions)
     if steps and first in ("spec", "metadata"):
         explanations = "; ".join(
-            dict.fromkeys(_explain_missing_field(kind, [first, *steps]) for kind in _PREFERRED_KINDS[:2])
+            dict.fromkeys(
+                _explain_missing_field(kind, [first, *steps], operator_versions)
+                for kind in _PREFERRED_KINDS[:2]
+            )
         )
         raise UnknownTopicError(explanations)
     known_topics = [
@@ -141,10 +147,10 @@ def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _build_field_entry(kind: str, steps: list[str]) -> dict[str, Any]:
-    kind_schema, schemas = _load_schema(kind), _find_schemas(kind, steps)
+def _build_field_entry(kind: str, steps: list[str], versions: Versions) -> dict[str, Any]:
+    kind_schema, schemas = _load_schema(kind, versions), _find_schemas(kind, steps, versions)
     if not schemas:
-        raise UnknownTopicError(_explain_missing_field(kind, steps))
+        raise UnknownTopicError(_explain_missing_field(kind, steps, versions))
     path = ".".join(steps)
     lowering = find_field_lowering(kind, path) if path else FieldLowering()
     lowered_fields = _sort_lowered_fields(kind, lowering.lowered_fields)
@@ -160,7 +166,9 @@ def _build_field_entry(kind: str, steps: list[str]) -> dict[str, Any]:
         "orOneOf": collect_extra_words(schemas, kind_schema),
         **limits,
         "alsoIn": [
-            other for other in _list_kinds() if other != kind and path and _find_schemas(other, steps)
+            other
+            for other in _list_kinds()
+            if other != kind and path and _find_schemas(other, steps, versions)
         ],
         "becomes": [
             {
@@ -172,7 +180,7 @@ def _build_field_entry(kind: str, steps: list[str]) -> dict[str, Any]:
         ],
         "otherwise": [_build_behavior_entry(fact) for fact in lowering.default_behaviors],
         "facts": [_build_behavior_entry(fact) for fact in lowering.mentioning_behaviors],
-        "fields": _list_subfields(kind, steps),
+        "fields": _list_subfields(kind, steps, versions),
     }
 
 
@@ -199,24 +207,26 @@ def _build_behavior_entry(behavior: Behavior) -> dict[str, Any]:
     return {**entry, "value": behavior.value} if behavior.value is not None else entry
 
 
-def _list_subfields(kind: str, steps: list[str]) -> list[dict[str, str]]:
+def _list_subfields(kind: str, steps: list[str], versions: Versions) -> list[dict[str, str]]:
     """Return the fields of a mapping; for a kind, also those of its spec."""
-    kind_schema = _load_schema(kind)
-    subfields = collect_fields(_find_schemas(kind, steps), kind_schema)
+    kind_schema = _load_schema(kind, versions)
+    subfields = collect_fields(_find_schemas(kind, steps, versions), kind_schema)
     descriptions = {name: find_description([entry], kind_schema) for name, entry in subfields.items()}
     if not steps and "spec" in subfields:
-        spec_fields = collect_fields(_find_schemas(kind, ["spec"]), kind_schema)
+        spec_fields = collect_fields(_find_schemas(kind, ["spec"], versions), kind_schema)
         descriptions |= {
             f"spec.{name}": find_description([entry], kind_schema) for name, entry in spec_fields.items()
         }
     return [{"name": name, "description": said} for name, said in descriptions.items()]
 
 
-def _explain_missing_field(kind: str, steps: list[str]) -> str:
+def _explain_missing_field(kind: str, steps: list[str], versions: Versions) -> str:
     """Return which step of a path does not exist, with a suggestion."""
     for number, step in enumerate(steps):
-        if not _find_schemas(kind, steps[: number + 1]):
-            siblings = collect_fields(_find_schemas(kind, steps[:number]), _load_schema(kind))
+        if not _find_schemas(kind, steps[: number + 1], versions):
+            siblings = collect_fields(
+                _find_schemas(kind, steps[:number], versions), _load_schema(kind, versions)
+            )
             parent = ".".join([kind, *steps[:number]])
             suggestion = suggest_or_list(step, siblings) or "; there are none in it"
             return f'{parent} has no field "{step[:100]}"{suggestion}'
@@ -235,9 +245,9 @@ def _list_kinds() -> list[str]:
     )
 
 
-def _find_schemas(kind: str, steps: list[str]) -> list[Mapping[str, Any]]:
-    return find_schemas_at(_load_schema(kind), steps) if len(steps) <= MAX_PATH_STEPS else []
+def _find_schemas(kind: str, steps: list[str], versions: Versions = _NO_VERSIONS) -> list[Mapping[str, Any]]:
+    return find_schemas_at(_load_schema(kind, versions), steps) if len(steps) <= MAX_PATH_STEPS else []
 
 
-def _load_schema(kind: str) -> dict[str, Any]:
-    return catalog.build_schema(kind, kubernetes.DEFAULT_VERSION)
+def _load_schema(kind: str, versions: Versions = _NO_VERSIONS) -> dict[str, Any]:
+    return catalog.build_schema(kind, kubernetes.DEFAULT_VERSION, versions)

@@ -160,7 +160,7 @@ def _format_conditions(result: StatusResult) -> list[str]:
     rows += [
         (one.type, str(one.status), one.reason, one.behavior.basis, one.message) for one in result.conditions
     ]
-    return _align_columns(rows, "<<<<<")
+    return _align_columns(rows, "<<<<<") if result.conditions else []
 
 
 def _align_columns(rows: Sequence[Sequence[str]], alignments: str) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from podplan.core.typing import Any
-from podplan.kinds.registry import KINDS_BY_NAME
+from podplan.kinds.registry import KINDS_BY_NAME, GroupVersionKind, load_spec
 from podplan.kubernetes import schemas
 from podplan.schema.bundling import (
     PARTIAL_TEMPLATE,
@@ -12,6 +14,8 @@ from podplan.schema.bundling import (
     bundle_schema,
     load_kind_schema,
     load_schema_file,
+    load_version_schema,
+    schema_name_of,
 )
 from podplan.schema.identity import LIST_KINDS
 
@@ -25,6 +29,7 @@ _OWN_FILES = (
     "ExampleBases",
     "Findings",
     "Diff",
+    "Plan",
 )
 
 
@@ -33,8 +38,10 @@ def list_schema_names() -> list[str]:
     return sorted([*KINDS_BY_NAME, *LIST_KINDS, *_OWN_FILES])
 
 
-def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
+def build_schema(name: str, k8s_version: str, operator_versions: Mapping[str, str] = {}) -> dict[str, Any]:
     """Return the self-contained JSON Schema (2020-12) of a kind, of its List or of podplan's own files.
+
+    ``operator_versions`` are those that the configuration states, by API group.
 
     Raises LookupError: for a name that is not in ``list_schema_names``. Raises ValueError: for a Kubernetes
     version without schemas.
@@ -44,10 +51,16 @@ def build_schema(name: str, k8s_version: str) -> dict[str, Any]:
     if name in LIST_KINDS:
         schema = build_list_schema(LIST_KINDS[name], with_items=True)
     elif name in KINDS_BY_NAME:
-        schema = load_kind_schema(KINDS_BY_NAME[name])
+        schema = _load_kind_schema(KINDS_BY_NAME[name], operator_versions)
     else:
         schema = load_schema_file(name)
     return bundle_schema(schema, lambda definition: _load_kubernetes_definition(definition, k8s_version))
+
+
+def _load_kind_schema(kind: GroupVersionKind, operator_versions: Mapping[str, str]) -> dict[str, Any]:
+    """The schema of a kind, with what differs in the version of its operator."""
+    changes = load_spec(kind).version_schemas.get(operator_versions.get(kind.group, ""))
+    return load_version_schema(schema_name_of(kind), changes) if changes else load_kind_schema(kind)
 
 
 def _load_kubernetes_definition(name: str, k8s_version: str) -> dict[str, Any]:

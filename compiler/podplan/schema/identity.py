@@ -41,8 +41,12 @@ def validate_api_version(data: Mapping[str, Any]) -> list[Diagnostic]:
         candidates = [one.api_version for one in list_families_with(data.get("kind"))]
         help = f"write apiVersion: {' or '.join(candidates or [family.api_version])}"
         return [Diagnostic("SCHEMA003", 'required field "apiVersion" is missing', help=help)]
-    message = f'the job kinds are in {family.api_version}, not in "{declared_version}"'
-    help = f"write apiVersion: {family.api_version}"
+    families = list_families_with(data.get("kind"))
+    versions = [one.api_version for one in families if one.group == family.group]
+    subject = f"{data.get('kind')} is" if len(versions) > 1 else "the job kinds are"
+    versions = versions if len(versions) > 1 else [family.api_version]
+    message = f'{subject} in {" and ".join(versions)}, not in "{declared_version}"'
+    help = f"write apiVersion: {' or '.join(versions)}"
     return [Diagnostic("SCHEMA010", message, ("apiVersion",), help=help)]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from sys import intern
 
+from podplan.cluster.kinds import MENTION as CLUSTER_MENTION
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Severity
@@ -41,6 +42,7 @@ from podplan.workspace.templates import is_chart_template
 from podplan.yaml import SourceFile, parse_yaml
 
 if TYPE_CHECKING:
+    from podplan.cluster.model import Cluster
     from podplan.kinds.registry import GroupVersionKind
     from podplan.kinds.spec import KindSpec, Reference
     from podplan.workspace.references import DocumentIndex, NamedDocument
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 # Cached referenced files: base profiles serve many profiles, the source of a rendered CR serves one.
 MAX_CACHED_SOURCES = 1_000
 INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
+CLUSTER_OBJECTS = b""  # the key of files that mention a kind of podplan.cluster.kinds
 
 
 class SearchedFolder(NamedTuple):
@@ -102,6 +105,7 @@ class Loader:
         self.unsaved_texts = unsaved_texts
         self._sources: dict[str, SourceFile] = {}
         self._inventories: dict[str, TracedDocument | None] = {}
+        self.clusters: dict[tuple[str, tuple[str, ...]], Cluster | None] = {}
         self._references = FileReferences({}, set(), set(), {}, {}, set())
         self._first_files: dict[str, str] = {}
         self._files: Iterator[str] = iter(())
@@ -344,11 +348,60 @@ class Loader:
         if referenced != file:
             self.record_reference(file, referenced)
 
-    def find_documents(self, path: str, kinds: Iterable[str]) -> list[TracedDocument]:
-        """Return the documents below the root of a path, of all files that mention one of the kinds."""
-        index, root = self._get_index(path), self._find_root(path)
-        files = sorted({file for kind in kinds for file in index.find_files(kind)})
-        return [document for file in files for document in self._load_documents(root, file)]
+    def find_documents(
+        self, path: str, kinds: Iterable[str], folders: tuple[str, ...] = ()
+    ) -> list[TracedDocument]:
+        """Return the documents below the root of a path, or in ``folders``, of all files that mention one of
+        the kinds, without templates and patches."""
+        index, root = self._get_index(path, folders), self._find_root(path)
+        return self._load_whole_documents(
+            root, sorted({file for kind in kinds for file in index.find_files(kind)})
+        )
+
+    def find_cluster(self, file: str, paths: tuple[str, ...] = ()) -> Cluster | None:
+        """Return the cluster that objects describe, those below the root of a file or in ``paths``; None if
+        there are none.
+
+        It is read once; files of templates and patches describe nothing by themselves.
+        """
+        root = self._find_root(file)
+        if (root, paths) not in self.clusters:
+            documents = self.find_cluster_documents(file, paths)
+            cluster = None
+            if documents:
+                from podplan.cluster.reading import read_cluster
+
+                cluster = read_cluster(documents)
+            self.clusters[root, paths] = cluster
+        return self.clusters[root, paths]
+
+    def find_cluster_documents(self, file: str, paths: tuple[str, ...] = ()) -> list[TracedDocument]:
+        """Return the documents of the files with objects that describe the cluster."""
+        root, files = self._find_root(file), self.find_cluster_files(file, paths)
+        self._references.inventory_files.update(files)
+        return self._load_whole_documents(root, files)
+
+    def _load_whole_documents(self, root: str, files: Iterable[str]) -> list[TracedDocument]:
+        """Return the documents of files, and of the text that is no file, without templates and patches."""
+        sources = [self._stream, *(self._try_load(root, one) for one in files)]
+        return [
+            item.doc
+            for source in sources
+            if source is not None and not self.explain_foreign_file(source)
+            for item in classify_documents(source)
+            if not find_directive(item.doc.data)
+        ]
+
+    def find_cluster_files(self, file: str, paths: tuple[str, ...] = ()) -> list[str]:
+        """Return the files with objects that describe the cluster, below the root of a file or in
+        ``paths``."""
+        root = self._find_root(file)
+        if not paths:
+            return self._find_mentions(root, file)[CLUSTER_OBJECTS]
+        shown = self._find_first_below(root) or file
+        folders = [to_user_path(os.path.realpath(one), shown) for one in paths]
+        contents = (one for folder in folders for one in _iter_contents(root, folder, (), self.unsaved_texts))
+        return [path for path, content in contents if _describes_cluster(content)]
 
     def find_referrers(self, file: str) -> list[str]:
         """Return the files below the root with CRs that refer to documents of a file, or whose kind it
@@ -393,11 +446,13 @@ class Loader:
         """
         if root not in self._mentions:
             shown = to_user_path(root, self._find_first_below(root) or file)
-            mentions: dict[bytes, list[str]] = {INVENTORY_WORD: [], MAPPING_WORD: []}
+            mentions: dict[bytes, list[str]] = {INVENTORY_WORD: [], MAPPING_WORD: [], CLUSTER_OBJECTS: []}
             for path, content in _iter_contents(root, shown, self._exclude, self.unsaved_texts):
-                for word, files in mentions.items():
+                for word in (INVENTORY_WORD, MAPPING_WORD):
                     if word in content:
-                        files.append(path)
+                        mentions[word].append(path)
+                if _describes_cluster(content):
+                    mentions[CLUSTER_OBJECTS].append(path)
             self._mentions[root] = mentions
         return self._mentions[root]
 
@@ -514,6 +569,10 @@ class Loader:
         if len(docs) != 1:
             raise UsageError(f"{path}: wants one ClusterInventory, and has {len(docs) or 'none'}")
         return docs[0]
+
+
+def _describes_cluster(content: bytes) -> bool:
+    return CLUSTER_MENTION.search(content.decode("latin-1")) is not None
 
 
 def _place_of(doc: TracedDocument) -> tuple[str, int]:

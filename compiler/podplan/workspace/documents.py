@@ -175,6 +175,12 @@ def is_queue_object(item: ClassifiedDocument) -> bool:
     return isinstance(api_version, str) and api_version.startswith(f"{QUEUE_GROUP}/")
 
 
+def is_resource_quota(item: ClassifiedDocument) -> bool:
+    """Whether a document is a ResourceQuota."""
+    data = item.doc.data
+    return isinstance(data, dict) and (data.get("apiVersion"), data.get("kind")) == ("v1", "ResourceQuota")
+
+
 def find_declarable_kind(item: ClassifiedDocument) -> GroupVersionKind | None:
     """Return the kind of a document that podplan does not know and a WorkloadMapping may declare.
 

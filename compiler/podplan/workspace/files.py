@@ -29,6 +29,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 GOLDEN_SUFFIX = ".golden"  # before the suffix: a.golden.yaml has the render of a.yaml
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 CONFIG_NAMES = ("podplan.toml", ".podplan.toml")
+UNUSED_CONFIG = "configuration in a folder below, which is not used"
 PYPROJECT = "pyproject.toml"
 # O_NONBLOCK: opening a FIFO must not block until there is a writer.
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -236,6 +237,8 @@ def files_below(
                     open_folders.append((path, iter(below)))
         elif entry.name.endswith(YAML_SUFFIXES) and not is_golden(path):
             yield path
+        elif entry.name in CONFIG_NAMES and folder != top:
+            skipped[f"{UNUSED_CONFIG} ({path})"] += 1
 
 
 class _IgnoredPaths:

@@ -51,7 +51,7 @@ def build_kustomization(folder: str, loader: Loader) -> KustomizeBuild:
 
     Raises UsageError: if there is none, if neither kustomize nor kubectl is installed, or if the build fails.
     """
-    if not any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATION_NAMES):
+    if not has_kustomization(folder):
         raise UsageError(f"{folder}: there is no {KUSTOMIZATION_NAMES[0]} in this folder")
     content, base_folder = _run_kustomize(folder)
     source = parse_yaml(content, f"kustomize build {folder}")
@@ -63,6 +63,11 @@ def build_kustomization(folder: str, loader: Loader) -> KustomizeBuild:
             for item in classify_documents(source)
         ],
     )
+
+
+def has_kustomization(folder: str) -> bool:
+    """Whether there is a kustomization in a folder."""
+    return any(os.path.isfile(os.path.join(folder, name)) for name in KUSTOMIZATION_NAMES)
 
 
 def _run_kustomize(folder: str) -> tuple[bytes, str]:

@@ -65,17 +65,17 @@ class Application(NamedTuple):
     broken_sources: list[SourceFile]
 
 
-def read_application(folder: str, exclude: Sequence[str], reader: Loader) -> Application:
-    """Read all files of an Application.
+def read_application(folder: str, exclude: Sequence[str], reader: Loader, kustomize: str = "") -> Application:
+    """Read all files of an Application, or what kustomize builds from the folder ``kustomize``.
 
     Raises UsageError: for a folder or a possible profile that cannot be read. Raises LimitExceeded: for a
     profile that is too big. Raises PathNotFound: if the folder is missing.
     """
-    loaded_sources = list(_iter_sources(folder, exclude))
+    loaded_sources = [reader.load_build(kustomize)] if kustomize else list(_iter_sources(folder, exclude))
     listed = [
         (source, item, JobSource(source.file, number))
         for source in loaded_sources
-        for number, item in enumerate(classify_documents(source))
+        for number, item in enumerate(reader.classify(source) if kustomize else classify_documents(source))
     ]
     _refuse_foreign_profiles(item for _, item, _ in listed)
     profiles = [(item, place) for _, item, place in listed if item.category in _PROFILE_CATEGORIES]

@@ -102,17 +102,19 @@ def generate_manifests(
     settings: PipelineSettings,
     reader: Loader,
     options: Sequence[str] = (),
+    kustomize: str = "",
 ) -> GeneratedManifests:
     """Return the CRs of the selected profiles, and other manifests if they are included.
 
     ``manifests`` is how other manifests are treated: include, ignore, or "" for an error if there are any.
-    ``options`` are sync options for the CRs.
+    ``options`` are sync options for the CRs. What kustomize builds from the folder ``kustomize`` replaces the
+    files, and is included.
 
     Raises UsageError: for wrong parameters or objects. Raises what ``read_application`` raises. No message
     contains a secret of the parameters.
     """
-    application = read_application(folder, exclude, reader)
-    included_manifests = _select_manifests(application, manifests)
+    application = read_application(folder, exclude, reader, kustomize)
+    included_manifests = _select_manifests(application, "include" if kustomize else manifests)
     selected = select_profiles(application.profiles, parameters)
     output = _Output(options)
 

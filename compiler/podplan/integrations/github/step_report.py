@@ -14,13 +14,19 @@ COUNT_OUTPUTS = ("errors", "warnings", "infos")
 
 
 def render_summary(
-    result: CheckResult | None, shown: CheckResult | None, diff: Diff | None, notice: str, pictures: str = ""
+    result: CheckResult | None,
+    shown: CheckResult | None,
+    diff: Diff | None,
+    notice: str,
+    pictures: str = "",
+    plan: str = "",
 ) -> str:
-    """Render Markdown: findings with those to show first, diff, pictures of changed jobs and notice.
+    """Render Markdown: plan, findings with those to show first, diff, pictures of changed jobs and notice.
 
     None and "" are omitted.
     """
     parts = [
+        plan,
         result and shown and markdown.render_selected(result, shown.findings),
         diff and diff_markdown.render(diff),
         pictures,

@@ -8,7 +8,12 @@ from podplan.core.errors import UsageError
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
 from podplan.integrations.lsp.cursor import CursorContext
-from podplan.integrations.lsp.hover import find_schema_name, load_kind_schema
+from podplan.integrations.lsp.hover import (
+    SchemaVersions,
+    find_schema_name,
+    find_schema_versions,
+    load_kind_schema,
+)
 from podplan.integrations.lsp.name_references import (
     find_inventory_section,
     find_open_expression,
@@ -59,7 +64,7 @@ def _iter_key_items(
     context: CursorContext, cursor: OutlineCursor, workspace: Workspace, encoding: Encoding
 ) -> Iterator[CompletionItem]:
     existing_keys = set(context.outline.keys.get(cursor.path, ()))
-    kind_schema = load_kind_schema(find_schema_name(context), _resolve_version(context, workspace))
+    kind_schema = load_kind_schema(find_schema_name(context), _find_versions(context, workspace))
     colon = "" if context.lines[context.line][context.column :].startswith(cursor.suffix + ":") else ":"
     if not kind_schema:
         if not cursor.path and existing_keys <= set(TOP_LEVEL_KEYS):
@@ -117,7 +122,7 @@ def _iter_value_items(
     if cursor.path == ("kind",) and context.api_version:
         yield from (item(kind, _ENUM_KIND) for kind in _list_kinds(context.api_version))
         return
-    kind_schema = load_kind_schema(find_schema_name(context), _resolve_version(context, workspace))
+    kind_schema = load_kind_schema(find_schema_name(context), _find_versions(context, workspace))
     schemas = fields.find_schemas_at(kind_schema, cursor.path)
     choices = [
         *fields.collect_choices(schemas, kind_schema),
@@ -173,13 +178,13 @@ def _in_flow(context: CursorContext) -> bool:
     return before.count("{") > before.count("}")
 
 
-def _resolve_version(context: CursorContext, workspace: Workspace) -> str:
+def _find_versions(context: CursorContext, workspace: Workspace) -> SchemaVersions:
     try:
-        return workspace.find_settings(context.document.path).settings.kubernetes_version
+        return find_schema_versions(workspace.find_settings(context.document.path).settings)
     except (UsageError, LimitExceeded, OutsideRoot):
         from podplan import kubernetes
 
-        return kubernetes.DEFAULT_VERSION
+        return SchemaVersions(kubernetes.DEFAULT_VERSION)
 
 
 def _add_details(item: CompletionItem, detail: str, documentation: str) -> CompletionItem:

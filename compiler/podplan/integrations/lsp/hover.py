@@ -11,12 +11,12 @@ from podplan.core.errors import UsageError
 from podplan.core.findings import Path
 from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import Behavior
-from podplan.core.typing import Any
+from podplan.core.typing import Any, NamedTuple
 from podplan.integrations.lsp.cursor import CursorContext
 from podplan.integrations.lsp.field_effects import MAX_PLANS, DerivedValue, describe_pods, iter_derived_values
 from podplan.integrations.lsp.workspace import Workspace
 from podplan.kinds.registry import KIND_NAMES, find_kind, name_of
-from podplan.pipeline import JobPlan
+from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.report.lowering_map import find_field_lowering
 from podplan.schema import catalog, fields
 from podplan.workspace.files import OutsideRoot
@@ -51,10 +51,25 @@ def find_schema_name(context: CursorContext) -> str:
     return _SCHEMA_KINDS.get(context.kind, context.kind)
 
 
+class SchemaVersions(NamedTuple):
+    """The versions that schemas depend on: of Kubernetes, and of operators by API group."""
+
+    kubernetes: str
+    operators: tuple[tuple[str, str], ...] = ()
+
+
+def find_schema_versions(settings: PipelineSettings) -> SchemaVersions:
+    """Return the versions of a configuration."""
+    operators = settings.lowering_options.operator_versions
+    return SchemaVersions(settings.kubernetes_version, tuple(sorted(operators.items())))
+
+
 @cache
-def load_kind_schema(name: str, k8s_version: str) -> dict[str, Any]:
+def load_kind_schema(name: str, versions: SchemaVersions) -> dict[str, Any]:
     """Return the schema with a name, or {}."""
-    return catalog.build_schema(name, k8s_version) if name in catalog.list_schema_names() else {}
+    if name not in catalog.list_schema_names():
+        return {}
+    return catalog.build_schema(name, versions.kubernetes, dict(versions.operators))
 
 
 def render_hover(context: CursorContext, workspace: Workspace) -> str | None:
@@ -64,7 +79,7 @@ def render_hover(context: CursorContext, workspace: Workspace) -> str | None:
         return None
     hover_lines = list(
         _iter_meaning_lines(
-            context, path, workspace.find_settings(context.document.path).settings.kubernetes_version
+            context, path, find_schema_versions(workspace.find_settings(context.document.path).settings)
         )
     )
     traced_effects: list[DerivedValue] = []
@@ -96,8 +111,8 @@ def _iter_behaviors(context: CursorContext, path: Path, has_traced: bool) -> Ite
     yield from lowering.mentioning_behaviors
 
 
-def _iter_meaning_lines(context: CursorContext, path: Path, version: str) -> Iterator[str]:
-    kind_schema = load_kind_schema(find_schema_name(context), version)
+def _iter_meaning_lines(context: CursorContext, path: Path, versions: SchemaVersions) -> Iterator[str]:
+    kind_schema = load_kind_schema(find_schema_name(context), versions)
     schemas = fields.find_schemas_at(kind_schema, path)
     if not schemas:
         return

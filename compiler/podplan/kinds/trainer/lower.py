@@ -49,8 +49,18 @@ def lower_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> li
         *([_build_snapshot(train_job)] if train_job.version.has_snapshot else []),
         *others,
         jobset,
-        *lower_job_set(root_cursor(jobset.doc), _choose_job_set_version(train_job)),
+        *map(
+            _find_training_container,
+            lower_job_set(root_cursor(jobset.doc), _choose_job_set_version(train_job)),
+        ),
     ]
+
+
+def _find_training_container(group: ReplicaGroup) -> ReplicaGroup:
+    """A group of Pods with the index of the container node, also if others come before it."""
+    pod = group.doc.data["spec"] if group.training_container_index is not None else {}
+    names = [one.get("name") for one in pod.get("containers", ())]
+    return group._replace(training_container_index=names.index(NODE)) if NODE in names else group
 
 
 def _choose_job_set_version(train_job: TrainJob) -> LoweringOptions:

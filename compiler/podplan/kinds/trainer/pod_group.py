@@ -12,7 +12,7 @@ from podplan.kinds.trainer.job import TrainJob, build_metadata
 from podplan.kinds.trainer.job_set_template import Job
 
 _DEFAULT_TIMEOUT = 60
-_QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
+QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 
 def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[ReplicaGroup]]:
@@ -30,7 +30,7 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[
         jobs = [one._replace(annotations=annotation) for one in jobs]
         classes = [one.entry.get("template", "spec", "template", "spec", "priorityClassName") for one in jobs]
         fields = {
-            "queue": train_job.template.get("metadata", "annotations", _QUEUE_ANNOTATION),
+            "queue": train_job.template.get("metadata", "annotations", QUEUE_ANNOTATION),
             "priorityClassName": next((one for one in reversed(classes) if one.value), None),
             "networkTopology": policy.get("volcano", "networkTopology"),
         }

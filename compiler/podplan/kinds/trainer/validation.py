@@ -25,7 +25,6 @@ from podplan.kinds.trainer.job_set_template import (
     parse_jobs,
 )
 from podplan.kinds.trainer.lower import count_nodes
-from podplan.kinds.trainer.pitfalls import iter_pitfalls
 from podplan.kinds.trainer.torchtune import is_torchtune, validate_torchtune
 from podplan.kinds.trainer.versions import DEFAULT_VERSION, VERSIONS, Version
 from podplan.kubernetes import names
@@ -207,7 +206,6 @@ def validate_references(cr: Cursor, references: References, options: LoweringOpt
     train_job = build_train_job(cr, runtime, options._replace(group=_GROUP))
     jobs = count_nodes(train_job, parse_jobs(train_job.template))
     yield from _validate_torchtune(train_job, jobs)
-    yield from iter_pitfalls(train_job, jobs)
     if not version.has_patches:
         yield from _validate_overrides(cr, runtime)
     if version.has_process_words:

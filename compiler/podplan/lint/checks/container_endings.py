@@ -23,7 +23,8 @@ _AS_SIDECAR = (
     "move it to initContainers with restartPolicy: Always, which makes it a sidecar that ends with the Pod"
 )
 _IN_FRONT = "start it in the background with &, and the training in the foreground"
-_NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"
+_NOTHING_BEHIND = "remove it"
+_DEBUG_MODE = "; spec.runMode.debug keeps Pods for debugging"
 
 
 @check()
@@ -39,7 +40,7 @@ def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
             _ends_job(job, group)
             and get_mapping(group.doc.data, "spec").get("shareProcessNamespace") is not True
         ):
-            yield from _endless_app(group)
+            yield from _endless_app(job, group)
 
 
 def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
@@ -79,7 +80,7 @@ def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
             yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 
 
-def _endless_app(group: ReplicaGroup) -> Iterator[Violation]:
+def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
     """The containers that go on when the training has ended, or that end it with an endless command."""
     main = find_training_container(group)
     found = {
@@ -97,6 +98,7 @@ def _endless_app(group: ReplicaGroup) -> Iterator[Violation]:
             what, instead = f'"{endless.text}" never ends, and the training in the background does', _IN_FRONT
         elif endless is of_main:
             what, instead = f'"{endless.text}" after the training never ends', _NOTHING_BEHIND
+            instead += _DEBUG_MODE if has_trait(job, "debug-mode") else ""
         what += ": the Pod does not complete after its training and keeps its GPUs"
         values = {"what": what, "instead": instead}
         yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)

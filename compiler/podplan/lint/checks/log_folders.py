@@ -51,6 +51,8 @@ def tensorboard_reads_other_path(subject: Target, _: Mapping[str, Any]) -> Itera
         return
     written = list(_written(job))
     mounted = {claim for group in job.pods for claim in _claims(group)}
+    if any("$(" in claim for claim in (*mounted, *(source.claim for source in sources))):
+        return  # a workflow fills in the name of the claim
     for source in sources:
         if written and any(_is_read(logs, sources) for logs in written):
             return

@@ -18,6 +18,7 @@ from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.checks.unmounted_volumes import list_texts
 from podplan.lint.target import Target, Violation
 
@@ -165,6 +166,8 @@ def volume_never_mounted(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
         name = get_text(volume, "name")
         field = next((field for field in _CONTENT if field in volume), "")
         if not field or not name or name in used or name in annotations:
+            continue
+        if is_set_by_controller(group, ("spec", "volumes", at)):
             continue
         source = get_text(get_mapping(volume, field), _CONTENT[field])
         path = _find_missing_path(containers, (name, source))

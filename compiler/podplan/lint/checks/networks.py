@@ -10,7 +10,8 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes import accessors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.lint.analysis.inventory import get_entry, get_section
+from podplan.launchers.sshd import may_use_other_port, starts_sshd
+from podplan.lint.analysis.inventory import get_section
 from podplan.lint.analysis.jobs import (
     count_pods,
     format_list,
@@ -23,6 +24,7 @@ from podplan.lint.analysis.resources import count_accelerators, list_containers,
 from podplan.lint.analysis.resources import find_resource_path as place_of
 from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
 from podplan.lint.checks.registration import check
+from podplan.lint.namespaces import find_labels
 from podplan.lint.target import LoweredJob, Target, Violation
 
 RDMA_RESOURCE = compile_lazily(
@@ -56,7 +58,8 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
     if group is None or spec.get("hostNetwork") is not True or job.cr is None:
         return
     declared_ports = _list_declared_ports(spec)
-    if has_trait(job, "ssh"):
+    needs_port_22 = _needs_port_22(job, group)
+    if needs_port_22:
         reason = "the sshd of each Pod needs port 22, which the sshd of the node uses"
     elif (
         count_pods(job) < 2
@@ -76,8 +79,18 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
             f"the containers declare no port, so two of the {count_pods(job)} Pods may share a node and"
             " open the same port, such as that of the rendezvous"
         )
-    instead = SECOND_NETWORK_ADVICE if has_trait(job, "ssh") else ANTI_AFFINITY_ADVICE
+    instead = SECOND_NETWORK_ADVICE if needs_port_22 else ANTI_AFFINITY_ADVICE
     yield Violation(("spec", "hostNetwork"), {"why": reason, "instead": instead})
+
+
+def _needs_port_22(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether a Pod runs sshd at its default port, which the command of a user may change."""
+    if not has_trait(job, "ssh") or not has_trait(job, "mpirun-by-user"):
+        return has_trait(job, "ssh")
+    return any(
+        starts_sshd(container) and not may_use_other_port(container)
+        for _, container in list_containers(group)
+    )
 
 
 def _list_declared_ports(spec: Mapping[str, Any]) -> list[str]:
@@ -198,17 +211,19 @@ def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violati
             values = {"why": f"{section_name} of the template request it", "pods": count_pods(job)}
             yield Violation(("metadata", section_name, ISTIO_INJECT_KEY), values)
             return
-    job_namespace = namespace_of(job)
-    labels = get_mapping(get_entry(job, "namespaces", job_namespace), "labels")
+    stated = find_labels(job)
+    if stated is None:
+        return
+    labels = stated.value
     label = "istio-injection=enabled" if labels.get("istio-injection") == "enabled" else ""
     label = label or (f"istio.io/rev={labels['istio.io/rev']}" if labels.get("istio.io/rev") else "")
-    if label and job.inventory is not None:
-        key = label.partition("=")[0]
-        label_path: Path = ("spec", "namespaces", job_namespace, "labels", key)
-        values = {"why": f'the namespace "{job_namespace}" has the label {label}', "pods": count_pods(job)}
-        yield Violation(
-            ("metadata",), values, related=[(job.inventory, label_path, "the label of the namespace")]
-        )
+    if label:
+        values = {
+            "why": f'the namespace "{namespace_of(job)}" has the label {label}',
+            "pods": count_pods(job),
+        }
+        related = [(stated.doc, (*stated.path, label.partition("=")[0]), "the label of the namespace")]
+        yield Violation(("metadata",), values, related=related)
 
 
 @check()

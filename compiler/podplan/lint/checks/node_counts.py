@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.indexed_text import Indexed
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.accelerate import AccelerateCommand
@@ -18,6 +19,7 @@ from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_option_path, pluralize
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -45,10 +47,12 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     job = target.job
     launch_counts = _find_launch_node_counts(job)
     pod_count = sum(launch.group.replicas for launch, _ in launch_counts)
+    most_pods = pod_count + sum(group.replicas for group in job.pods if _starts_program_of_image(group))
     for launch, node_count in launch_counts:
         # Types may train apart from each other, each with as many nodes as it has replicas.
         if node_count.maximum < 2 or any(
-            node_count.minimum <= pods <= node_count.maximum for pods in (pod_count, launch.group.replicas)
+            node_count.minimum <= pods <= node_count.maximum
+            for pods in (pod_count, launch.group.replicas, most_pods)
         ):
             continue
         values = {
@@ -63,6 +67,12 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
             doc=launch.group.doc,
             group=launch.group,
         )
+
+
+def _starts_program_of_image(group: ReplicaGroup) -> bool:
+    """Whether the training container has no command, so that its image decides whether it is a node."""
+    training_container = find_training_container(group)
+    return training_container is not None and not training_container[1].get("command")
 
 
 def _locate_node_count(launch: ContainerLaunch, node_count: NodeCountRange) -> Path:

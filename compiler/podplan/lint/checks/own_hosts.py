@@ -37,9 +37,7 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     if name_pattern is None or is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
     bare_pattern = re.sub(r"\?P<\w+>", "", name_pattern.pattern)
-    host_pattern = re.compile(
-        rf"(?<![\w./-])(?P<before>{_HOST_PREFIX})?(?P<host>{bare_pattern}){_DOMAIN}(?P<port>:\d{{2,5}})?(?![\w.-])"
-    )
+    host_pattern = _build_host_pattern(bare_pattern)
     for group, path, value, is_host in strings:
         for match in host_pattern.finditer(value):
             if not (is_host or match["before"] or match["port"]):
@@ -48,6 +46,34 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             if reason:
                 yield Violation(path, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
                 break
+
+
+@check()
+def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A Pod of the job as a host, where Pods have no subdomain; value ``host``."""
+    groups = {
+        hostname.rstrip("0123456789"): group
+        for group in target.job.pods
+        if (hostname := get_text(get_mapping(group.doc.data, "spec"), "hostname"))
+        and not get_text(get_mapping(group.doc.data, "spec"), "subdomain")
+    }
+    for stem, named_group in groups.items():
+        host_pattern = _build_host_pattern(rf"{re.escape(stem)}\d+")
+        for group in target.job.pods:
+            for path, value, is_host in _iter_strings(group, stem):
+                for match in host_pattern.finditer(value):
+                    if is_host or match["before"] or match["port"]:
+                        related = [(named_group.doc, ("spec",), "the Pods")]
+                        values = {"host": match["host"]}
+                        yield Violation(path, values, related, doc=group.doc, group=group)
+                        break
+
+
+def _build_host_pattern(names: str) -> re.Pattern[str]:
+    """The pattern of a host with one of these names, and of what shows that it is one."""
+    return re.compile(
+        rf"(?<![\w./-])(?P<before>{_HOST_PREFIX})?(?P<host>{names}){_DOMAIN}(?P<port>:\d{{2,5}})?(?![\w.-])"
+    )
 
 
 def _iter_candidate_strings(

@@ -142,7 +142,7 @@ def _iter_containers(pod: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 
 def is_set_by_controller(group: ReplicaGroup, path: Path) -> bool:
-    """Whether an entry of env comes from a fact about the controller, and not from what somebody wrote."""
+    """Whether an entry with a name comes from a controller behaviour, and from no file."""
     return any(
         step.origin is not None and step.origin.behavior is not None
         for step in trace_to_source(group.doc, (*path, "name"))

@@ -11,6 +11,7 @@ from functools import reduce
 from podplan.core.findings import Path, value_at
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
+from podplan.kinds.change_effects import has_generated_name
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -176,7 +177,8 @@ def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     kind_spec = find_kind_spec(target.job)
     path = kind_spec.run_policy_path if kind_spec is not None else ()
     policy = reduce(get_mapping, map(str, path), target.data)
-    if policy.get("suspend") is True and _QUEUE_LABEL in labels:
+    is_applied_again = not has_generated_name(target.data)
+    if policy.get("suspend") is True and _QUEUE_LABEL in labels and is_applied_again:
         yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]})
 
 

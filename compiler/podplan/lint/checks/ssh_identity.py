@@ -11,7 +11,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import find_kind_spec, has_trait, is_mode_enabled, namespace_of, spec_of
 from podplan.lint.checks.registration import check
-from podplan.lint.rule_selection import find_enforced_level
+from podplan.lint.namespaces import find_pod_security
 from podplan.lint.target import Target, Violation
 
 _SYSTEM_SSHD = "/usr/sbin/sshd"
@@ -60,14 +60,14 @@ def ssh_keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A namespace that refuses root, which the ssh keys are for; values ``namespace`` and ``keys``."""
     job = target.job
-    if job.inventory is None or find_enforced_level(job) != "restricted":
+    level = find_pod_security(job)
+    if level is None or level.value != "restricted":
         return
     pods = (target._replace(data=group.doc.data, group=group) for group in job.pods)
     training_container = next((pod for pod in map(_find_container_with_keys, pods) if pod is not None), None)
     if training_container is not None:
         job_namespace = namespace_of(job)
-        path: Path = ("spec", "namespaces", job_namespace, "podSecurity")
-        related = [(job.inventory, path, "it enforces the level restricted")]
+        related = [(level.doc, level.path, "it enforces the level restricted")]
         yield Violation(
             ("metadata", "namespace"), {"namespace": job_namespace, "keys": training_container[2]}, related
         )

@@ -14,6 +14,7 @@ from sys import intern
 from typing import NamedTuple
 
 from podplan.checker.check import summarize_plans
+from podplan.checker.files import is_broken_template
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Finding, Severity
@@ -60,12 +61,14 @@ class Files(NamedTuple):
     """The files of one revision: their names, by their paths from ``top``, which are the same in both.
 
     ``top`` is the real path of the repository, or of the compared folder. The files are read inside
-    ``place()``, which changes to the folder that their names are relative to.
+    ``place()``, which changes to the folder that their names are relative to. ``are_built``: the names are
+    folders with a kustomization, and the file of each is what kustomize builds.
     """
 
     names: Mapping[str, str]
     top: str
     place: Place
+    are_built: bool = False
 
 
 class Ref(NamedTuple):
@@ -199,6 +202,7 @@ class Tree:
         self._rendered: list[_Rendered] = []
         self._given_up: list[str] = []
         self._texts: dict[str, int] = {}
+        self._builds: dict[str, SourceFile] = {}
         self._kept: dict[Ref, Whole] = {}
         self._room = MOST_KEPT
         self._replay = Replay(self._wholes, MOST_OPEN)
@@ -213,7 +217,7 @@ class Tree:
             return []
         with self.files.place():
             try:
-                source = load_file(self.files.names[path])
+                source = self._load(self.files.names[path])
             except LimitExceeded as error:
                 self._given_up.append(str(error))
                 return []
@@ -221,6 +225,16 @@ class Tree:
                 self.denied += [source.file] if source.reason == DENIED else []
                 return []
             return self._add(path, source)
+
+    def _load(self, name: str) -> SourceFile | SkippedFile:
+        if not self.files.are_built:
+            return load_file(name)
+        source = self._reader.load_build(name)
+        self._builds[source.file] = source
+        return source
+
+    def _reload(self, file: str) -> SourceFile:
+        return self._builds[file] if file in self._builds else reload_file(file)
 
     def adopt(self, jobs: Sequence[Job]) -> None:
         """Add jobs of the other revision, for a file that is the same in this one."""
@@ -276,7 +290,7 @@ class Tree:
 
     def _add(self, path: str, source: SourceFile) -> list[Job]:
         first, broken = len(self.jobs), len(self.broken)
-        if may_hold(source, ALL_SORTS):
+        if may_hold(source, ALL_SORTS) and not is_broken_template(source, list(classify_documents(source))):
             self.broken += _unreadable(source, self.settings, self._reader)
         self._texts[source.file] = hash(source.text)
         for number, item in enumerate(self._reader.classify(source)):
@@ -351,7 +365,7 @@ class Tree:
 
     def _wholes(self, ref: Ref) -> Iterator[Whole]:
         """Yield the jobs of a document, rebuilt."""
-        source = reload_file(ref.file)
+        source = self._reload(ref.file)
         if hash(source.text) != self._texts[ref.file]:
             raise build_changed_error(ref.file)
         for plan in _plans(list(self._reader.classify(source))[ref.item], self.settings, self._reader):
@@ -403,7 +417,7 @@ class Tree:
         return tuple(found)
 
     def _is_stale(self, one: _Rendered) -> bool:
-        item = list(classify_documents(reload_file(one.ref.file)))[one.ref.item]
+        item = list(classify_documents(self._reload(one.ref.file)))[one.ref.item]
         return diagnose_stale_cr(item, one.said, self.settings, self._reader) is not None
 
 

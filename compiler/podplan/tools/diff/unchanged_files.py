@@ -22,6 +22,8 @@ class Unchanged:
         """
         if not self._has_same_settings or not jobs or path in self._after.incomplete:
             return False
+        if path not in self._before.files.names:  # two files with different names are compared
+            return False
         return all(map(self._is_same, (path, *jobs[0].depends_on))) and (
             self._before.inventory(path) == self._after.inventory(path)
         )

@@ -48,7 +48,7 @@ def build_field(name: str, value: CstNode) -> CstEntry:
 
 def rewrite_document(text: str, old: CstNode, new: CstNode, start: int, end: int) -> str:
     """Return the text of a document, which is ``old`` between two offsets, changed to ``new``."""
-    list_indent = "  " if _indents_lists(old) else ""
+    list_indent = "  " if indents_lists(old) else ""
     style = FormatStyle(list_indent, normalizes_scalars=False, width=len(text))
     line_break = LINE_BREAK.search(text)
     break_text = line_break[0] if line_break else "\n"
@@ -66,7 +66,7 @@ def _is_equivalent(spliced: str, formatted: str) -> bool:
     return data[0] == data[1] and count_comments(spliced_source) >= count_comments(formatted_source)
 
 
-def _indents_lists(tree: CstNode) -> bool:
+def indents_lists(tree: CstNode) -> bool:
     """Whether the first list of a document is indented below its key."""
     for leaf in tree.entries:
         value = leaf.value

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from podplan.cluster.amounts import format_amount
-from podplan.cluster.model import Cluster, FlavorQuotas, ResourceGroup
+from podplan.cluster.model import Cluster, FlavorQuotas, LimitRange, ResourceGroup
+from podplan.cluster.namespace_limits import is_counted
 from podplan.core.findings import Location
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.location import find_source_location
+from podplan.tools.inventory.object_facts import iter_object_facts
 
 
 class Fact(NamedTuple):
@@ -22,8 +24,10 @@ class Fact(NamedTuple):
     location: Location | None
 
 
-def iter_facts(cluster: Cluster, inventories: Sequence[TracedDocument]) -> Iterator[Fact]:
-    """Yield what is known, by kind; the sections of ClusterInventories first."""
+def iter_facts(
+    cluster: Cluster, inventories: Sequence[TracedDocument], objects: Sequence[TracedDocument] = ()
+) -> Iterator[Fact]:
+    """Yield what is known, by kind; the sections of ClusterInventories first, ``objects`` last."""
     for document in inventories:
         for section, cursor in root_cursor(document).get("spec").fields().items():
             entries = list(get_mapping(get_mapping(document.data, "spec"), section))
@@ -58,15 +62,47 @@ def iter_facts(cluster: Cluster, inventories: Sequence[TracedDocument]) -> Itera
     ):
         for name, place in named.items():
             yield _build(kind, name, f"value {place.get('value').value}", place)
-    for namespace, ranges in cluster.limit_ranges.items():
-        for one in ranges:
-            yield _build("LimitRange", namespace, f"limits of each {one.type}", one.place)
+    for name, levels in cluster.topologies.items():
+        yield _build("Topology", name, f"levels {', '.join(levels)}", cluster.topology_places[name])
+    for name, is_active in cluster.admission_checks.items():
+        text = "git does not say whether it is active"
+        if is_active is not None:
+            text = "active" if is_active else "inactive"
+        yield _build("AdmissionCheck", name, text, cluster.check_places[name])
+    for one in cluster.namespaces.values():
+        labels = ", ".join(f"{key}={value}" for key, value in one.labels.items())
+        text = f"labels {labels}" if labels else "no labels"
+        yield _build("Namespace", one.name, text, one.place)
+    for name, ranges in cluster.limit_ranges.items():
+        for limits in ranges:
+            yield _build("LimitRange", name, _describe_range(limits), limits.place)
+    for name, quotas in cluster.namespace_quotas.items():
+        for quota in quotas:
+            for key in quota.hard:
+                place = quota.place.get("spec", "hard", key)
+                text = f"at most {place.value} {key}" + ("" if is_counted(key) else ", which counts nothing")
+                yield _build("ResourceQuota", f"{name}/{quota.name}", text, place)
     if cluster.configuration.place is not None:
         frameworks = cluster.configuration.frameworks
         text = (
             f"integrations {', '.join(sorted(frameworks))}" if frameworks is not None else "no integrations"
         )
         yield _build("Configuration", "Kueue", text, cluster.configuration.place)
+    for (kind, namespace, name), files in cluster.ambiguous.items():
+        shown = f"{namespace}/{name}" if namespace else name
+        yield Fact(kind, shown, f"is in {files}, so it is unclear which one counts", None)
+    for kind, name, text, place in iter_object_facts(objects):
+        yield _build(kind, name, text, place)
+
+
+def _describe_range(range_: LimitRange) -> str:
+    """Return what a LimitRange states of containers or Pods, as written."""
+    parts = []
+    for field in ("max", "min", "default", "defaultRequest"):
+        amounts = range_.place.get(field).value
+        if isinstance(amounts, dict) and amounts:
+            parts.append(f"{field} " + ", ".join(f"{name} {value}" for name, value in amounts.items()))
+    return f"each {range_.type}: {'; '.join(parts) or 'no limits'}"
 
 
 def _iter_quotas(kind: str, name: str, groups: Sequence[ResourceGroup]) -> Iterator[Fact]:

@@ -103,7 +103,7 @@ def _iter_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Lowe
     """Yield the differences, object by object; one without steps is about a whole object."""
     for name in (*old, *(name for name in new if name not in old)):
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
-        for change in iter_changes(before, after, _DIFF_RULES):
+        for change in iter_changes(before, after, DIFF_RULES):
             data, path = (before, change.old_path) if change.new is ABSENT else (after, change.new_path)
             yield LoweringDifference(name, tuple(split_path(format_path(data, path))), change)
 
@@ -119,4 +119,4 @@ def _index_entries(_: Path, before: list[Any], after: list[Any]) -> tuple[EntryI
     return None
 
 
-_DIFF_RULES = DiffRules(_index_entries, is_ordered=lambda _: True)
+DIFF_RULES = DiffRules(_index_entries, is_ordered=lambda _: True)

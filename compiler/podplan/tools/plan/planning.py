@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.cluster.admission import QueuedJob, Verdict, decide_admission
+from podplan.cluster.admission import Verdict, build_queued_job, decide_admission
 from podplan.cluster.cohorts import QuotaTree
 from podplan.cluster.model import QUEUE_LABEL, Cluster
 from podplan.core.builtin_rules import BUILTIN_RULES
@@ -13,7 +13,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec
-from podplan.kinds.spec import KindSpec, QueueIntegration
+from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import count_pods_and_gpus
 from podplan.lint.analysis.resources import ACCELERATOR
@@ -99,28 +99,10 @@ class Planner:
             is_type_only = all(one.rule == _TYPE_RULE for one in errors)
             message, queue = errors[0].message, _find_written_queue(cr)
             return Verdict("unknown" if is_type_only else "rejected", message, queue)
-        integration = spec.load_queue_integration() if spec.load_queue_integration is not None else None
-        if integration is None:
+        job = build_queued_job(root_cursor(cr), spec, kind, build_references(plan.references), self._options)
+        if job is None:
             return decide_by_inventory(plan)
-        return decide_admission(self._build_job(plan, cr, kind, spec, integration), self._cluster, self._tree)
-
-    def _build_job(
-        self,
-        plan: JobPlan,
-        cr: TracedDocument,
-        kind: GroupVersionKind,
-        spec: KindSpec,
-        integration: QueueIntegration,
-    ) -> QueuedJob:
-        cursor = root_cursor(cr)
-        references = build_references(plan.references)
-        needed = {one.path for one in spec.list_references(cr.data)}
-        pod_sets = None
-        if needed <= references.keys():
-            pod_sets = integration.list_pod_sets(cursor, references, self._options)
-        framework = f"{kind.group}/{kind.kind.lower()}"
-        priority = cursor.get(*spec.priority_path) if spec.priority_path else cursor.get("")
-        return QueuedJob(cursor, framework, integration, pod_sets, priority)
+        return decide_admission(job, self._cluster, self._tree)
 
 
 def find_location(cursor: Cursor) -> Location | None:

@@ -19,6 +19,7 @@ from podplan.lint.policy import Policy
 from podplan.pipeline import PipelineSettings
 from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome
 from podplan.workspace import Loader
+from podplan.workspace.documents import classify_documents
 from podplan.yaml import SourceFile, parse_yaml
 from podplan.yaml.writer import emit_documents
 
@@ -59,7 +60,8 @@ def find_violations(
     objects = example.get("objects") or [example["object"]]
     source = parse_yaml(emit_documents(objects).encode(), "example.yaml")
     inventory_doc = build_inventory(example["inventory"]) if "inventory" in example else None
-    reader = ExampleReader(inventory_doc, example.get("files", {}))
+    reader = ExampleReader(inventory_doc, example.get("files", {}), example.get("cluster", ()))
+    reader.add_stream(source)
     version = example.get("kubernetes", version)
     if version not in kubernetes.supported_versions():
         raise UsageError(f"kubernetes: there are no schemas of Kubernetes {version}")
@@ -83,15 +85,24 @@ def _load_base_crs(objects: Any, patch: Any, settings: PipelineSettings, reader:
 
 
 class ExampleReader(Loader):
-    """Loads the files of an example instead of those on disk."""
+    """Loads the files of an example instead of those on disk; ``cluster`` are the objects of the cluster."""
 
-    def __init__(self, inventory_doc: TracedDocument | None, files: Mapping[str, Any]) -> None:
+    def __init__(
+        self, inventory_doc: TracedDocument | None, files: Mapping[str, Any], cluster: Sequence[Any] = ()
+    ) -> None:
         super().__init__(inventory_doc)
         self.inventory_doc = inventory_doc
         self.files = files
+        self._cluster = cluster
 
     def find_inventory(self, _doc: TracedDocument, _named: str = "") -> TracedDocument | None:
         return self.inventory_doc
+
+    def find_cluster_documents(self, _file: str, _paths: tuple[str, ...] = ()) -> list[TracedDocument]:
+        if not self._cluster:
+            return []
+        source = parse_yaml(emit_documents(self._cluster).encode(), "cluster.yaml")
+        return [item.doc for item in classify_documents(source)]
 
     def load_source(self, _root: str, path: str) -> SourceFile:
         if path not in self.files:

@@ -9,13 +9,21 @@ from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.tools.status.declared_state import DeclaredState, format_value, parse_phase
-from podplan.tools.status.replica_matcher import ReplicaNames, explain_unknown_name, find_pod_position
+from podplan.tools.status.replica_matcher import (
+    ReplicaNames,
+    explain_unknown_name,
+    find_generated,
+    find_pod_position,
+)
 from podplan.tools.status.replicas import ENDED_PHASES, ContainerState
 from podplan.yaml import Document
 
 POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 _ORDINARY_REASONS = ("Error", "Completed")  # reasons that add nothing to the exit code
 _STARTING_REASONS = ("ContainerCreating", "PodInitializing")  # of containers that wait for nothing special
+
+
+_TRY_ORDER = {"Succeeded": 1, "Failed": 2, "Deleted": 3}  # after Pods that wait or run
 
 
 def parse_pods(
@@ -32,17 +40,39 @@ def parse_pods(
 
     Raises UsageError: for an invalid Pod.
     """
+    tries: dict[tuple[int, ...], list[tuple[str, DeclaredState]]] = {}
     for path, data in _iter_pods(document.data, ()):
-        position = find_pod_position(replica_names, get_text(get_mapping(data, "metadata"), "name"))
+        name = get_text(get_mapping(data, "metadata"), "name")
+        position = find_pod_position(replica_names, name)
         if position is not None:
-            yield _build_declared_state(document, path, data, position, training_names[position])
+            state = _build_declared_state(document, path, data, position, training_names[position])
+            if positions := find_generated(replica_names, name):
+                created = get_text(get_mapping(data, "metadata"), "creationTimestamp")
+                tries.setdefault(tuple(positions), []).append((created, state))
+            else:
+                yield state
         elif not _is_foreign(get_mapping(data, "metadata"), job_name, owner_label):
-            name = get_text(get_mapping(data, "metadata"), "name")
             name_location = _format_location(document, (*path, "metadata", "name"))
             raise UsageError(
                 f"{name_location}:"
                 f" {explain_unknown_name(replica_names, name) if name else 'this Pod has no name'}"
             )
+    for positions, states in tries.items():
+        yield from _merge_tries(positions, states)
+
+
+def _merge_tries(
+    positions: Sequence[int], tries: Sequence[tuple[str, DeclaredState]]
+) -> Iterator[DeclaredState]:
+    """Yield the states of replicas of a Job: failed Pods stay beside those that take their places.
+
+    Pods that have not failed count, the latest first; each other one was a restart.
+    """
+    latest_first = sorted(tries, key=lambda one: one[0], reverse=True)
+    ordered = [one for _, one in sorted(latest_first, key=lambda one: _TRY_ORDER.get(one[1].phase, 0))]
+    earlier = sum(one.phase == "Failed" for one in ordered[len(positions) :])
+    for number, (position, state) in enumerate(zip(positions, ordered, strict=False)):
+        yield state._replace(positions=[position], restarts=0 if number else earlier)
 
 
 def _format_location(document: Document, path: Path) -> str:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from podplan.core.errors import UsageError
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
-from podplan.core.replica_groups import LoweringOptions
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.registry import find_kind, load_spec, name_of
 from podplan.kinds.spec import KindSpec, iter_replica_types
-from podplan.kinds.status_rules import ANY_TYPE, EndingRules, StatusRules
+from podplan.kinds.status_rules import ANY_TYPE, AnyStatusRules, EndingRules, StatusRules
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
 from podplan.tools.status.replicas import ObservedReplica
 
 
 class ObservedJob(NamedTuple):
-    """A job with all its replicas, those of rank 0 first. ``elapsed`` are the seconds since its start."""
+    """A job with all its replicas, those of rank 0 first. ``elapsed`` are the seconds since its start.
+
+    ``groups`` are the objects that it is lowered to, for jobs whose Jobs decide.
+    """
 
     cr: dict[str, Any]
-    status_rules: StatusRules | EndingRules
+    status_rules: AnyStatusRules
     kind_spec: KindSpec
     replicas: tuple[ObservedReplica, ...]
     options: LoweringOptions
     elapsed: int | None = None
+    groups: tuple[ReplicaGroup, ...] = ()
 
     @property
     def rules(self) -> StatusRules:
@@ -57,7 +63,11 @@ class Decision(NamedTuple):
 
 
 def build_observed_job(
-    cr: dict[str, Any], replicas: list[ObservedReplica], options: LoweringOptions, elapsed: int | None = None
+    cr: dict[str, Any],
+    replicas: list[ObservedReplica],
+    options: LoweringOptions,
+    elapsed: int | None = None,
+    groups: Sequence[ReplicaGroup] = (),
 ) -> ObservedJob:
     """Build a job that can be lowered. Raises UsageError: for a kind without status rules."""
     kind = find_kind(cr["apiVersion"], cr["kind"])
@@ -66,7 +76,8 @@ def build_observed_job(
     if spec.load_status_rules is None:
         raise UsageError(f"podplan does not know what the controller of a {kind.kind} reports of it")
     options = options._replace(kind=name_of(kind))
-    return ObservedJob(cr, spec.load_status_rules(), spec, tuple(replicas), options, elapsed)
+    rules = spec.load_status_rules()
+    return ObservedJob(cr, rules, spec, tuple(replicas), options, elapsed, tuple(groups))
 
 
 def get_at(data: Any, path: Path) -> Any:

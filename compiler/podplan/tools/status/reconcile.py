@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from podplan.kinds.status_rules import EndingRules
+from podplan.kinds.status_rules import EndingRules, JobsRules, LauncherRules
 from podplan.tools.status import reason
 from podplan.tools.status.clean_up import decide_clean_up
 from podplan.tools.status.completion import decide_outcome
 from podplan.tools.status.conditions import build_conditions
 from podplan.tools.status.endings import reconcile_by_endings
+from podplan.tools.status.job_sets import reconcile_by_jobs
+from podplan.tools.status.launcher_jobs import reconcile_by_launcher
 from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts
 from podplan.tools.status.outcome import JobOutcome, build_undecided
 from podplan.tools.status.phase import determine_phase, find_pause_path, is_paused
@@ -22,6 +24,10 @@ def reconcile_job(job: ObservedJob) -> StatusResult:
     """Return the status that the controller reports, and its decisions with their reasons."""
     if isinstance(job.status_rules, EndingRules):
         return reconcile_by_endings(job)
+    if isinstance(job.status_rules, JobsRules):
+        return reconcile_by_jobs(job, job.status_rules)
+    if isinstance(job.status_rules, LauncherRules):
+        return reconcile_by_launcher(job, job.status_rules)
     if is_paused(job):
         return _pause_job(job)
     ended_replicas = decide_restarts(job)

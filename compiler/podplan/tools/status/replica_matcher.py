@@ -10,16 +10,19 @@ from podplan.core.typing import NamedTuple
 from podplan.tools.status.replicas import ObservedReplica
 
 _INDEX_RANGE = re.compile(r"(.+-)\{([0-9]{1,9})\.\.([0-9]{1,9})\}")
+GENERATED_LENGTH = 5  # characters that the API server adds to generateName
 _NUMBERED_NAME = re.compile(r"(.+)-([0-9]{1,9})")
 
 
 class ReplicaNames(NamedTuple):
     """The positions of replicas by the names of their Pods, by their short names and by their types.
 
-    ``job_prefix_pattern`` matches the prefix of Pod names with any name suffix.
+    ``generated`` are those whose Pods get a name with random characters, by the rest of the name; several
+    Pods of a Job may be alike. ``job_prefix_pattern`` matches the prefix of Pod names with any name suffix.
     """
 
     pods: Mapping[str, int]
+    generated: Mapping[str, Sequence[int]]
     short: Mapping[str, int]
     types: Mapping[str, Sequence[int]]
     job_prefix_pattern: re.Pattern[str]
@@ -28,10 +31,14 @@ class ReplicaNames(NamedTuple):
 def index_replica_names(job: str, replicas: Sequence[ObservedReplica]) -> ReplicaNames:
     """Index the names of the replicas of a job."""
     types: dict[str, list[int]] = {}
+    generated: dict[str, list[int]] = {}
     for position, replica in enumerate(replicas):
         types.setdefault(replica.type.lower(), []).append(position)
+        if replica.job_name:
+            generated.setdefault(replica.name, []).append(position)
     return ReplicaNames(
         {one.name: position for position, one in enumerate(replicas)},
+        generated,
         {one.short_name: position for position, one in enumerate(replicas)},
         types,
         re.compile(rf"{re.escape(job)}-(?:[0-9a-f]{{5}}-)?(.+)"),
@@ -43,8 +50,15 @@ def find_pod_position(replica_names: ReplicaNames, name: str) -> int | None:
     None."""
     if name in replica_names.pods:
         return replica_names.pods[name]
+    if positions := find_generated(replica_names, name):
+        return positions[0]
     match = replica_names.job_prefix_pattern.fullmatch(name)
     return replica_names.short.get(match[1]) if match else None
+
+
+def find_generated(replica_names: ReplicaNames, name: str) -> Sequence[int]:
+    """Return the positions of the replicas that a Pod with random characters in its name may be."""
+    return replica_names.generated.get(name[:-GENERATED_LENGTH], ())
 
 
 def find_positions(replica_names: ReplicaNames, name: str) -> list[int] | None:

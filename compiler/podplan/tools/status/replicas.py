@@ -16,6 +16,8 @@ REPLICA_PHASES = ("Creating", "Pending", "Running", "Succeeded", "Failed", "Unkn
 ENDED_PHASES = ("Succeeded", "Failed")
 NOT_STARTED_PHASES = ("Creating", "Pending")
 
+# Labels of the Pods of a Job.
+_JOB_LABEL, _INDEX_LABEL = "batch.kubernetes.io/job-name", "batch.kubernetes.io/job-completion-index"
 MAX_NAMED_RUNS = 6  # runs of replicas in one sentence
 _SIGNAL_BY_EXIT_CODE = {
     129: "SIGHUP",
@@ -43,6 +45,7 @@ class ObservedReplica(NamedTuple):
     ``name`` is that of the Pod, and ``short_name`` the one in the job, such as worker-3 or launcher.
     ``exit_code`` is that of a failed Pod, None if it is unknown, and ``reason`` a word for it such as
     OOMKilled. ``restarts`` are its declared past restarts. ``is_declared`` is false if its state is assumed.
+    ``job_name`` is the Job that the Pod belongs to, if any, and ``completion_index`` its index there.
     """
 
     type: str
@@ -56,6 +59,8 @@ class ObservedReplica(NamedTuple):
     uid: str = ""
     restarts: int = 0
     is_declared: bool = False
+    job_name: str = ""
+    completion_index: int = 0
 
     @property
     def has_ended(self) -> bool:
@@ -73,7 +78,32 @@ def list_replicas(groups: Iterable[ReplicaGroup], phase: str) -> list[ObservedRe
         most = MAX_EXPANDED_REPLICAS
         message = f"the job has {replica_count} replicas, and a status lists at most {most}"
         raise LimitExceeded(limit_exceeded("replicas", message))
-    return [replica for group in pods for replica in _expand_group(group, phase)]
+    replicas = [replica for group in pods for replica in _expand_group(group, phase)]
+    return _renumber_replicas(replicas) if any(one.job_name for one in replicas) else replicas
+
+
+def _renumber_replicas(replicas: list[ObservedReplica]) -> list[ObservedReplica]:
+    """The replicas of Jobs by Job and index: a type may have several groups, each counted from 0."""
+    count_by_type: dict[str, int] = {}
+    types = list(dict.fromkeys(one.type for one in replicas))
+    result = []
+    for one in sorted(
+        replicas, key=lambda one: (types.index(one.type), _split_number(one.job_name), one.completion_index)
+    ):
+        rank = count_by_type.get(one.type, 0)
+        count_by_type[one.type] = rank + 1
+        name = f"{one.type.lower()}-{rank}" if one.job_name else one.short_name
+        result.append(one._replace(rank=rank if one.job_name else one.rank, short_name=name))
+    return [
+        one._replace(short_name=one.type.lower()) if one.job_name and count_by_type[one.type] == 1 else one
+        for one in result
+    ]
+
+
+def _split_number(name: str) -> tuple[str, int]:
+    """A name without the number at its end, and the number."""
+    stem = name.rstrip("0123456789")
+    return stem, int(name[len(stem) :] or 0)
 
 
 def _expand_group(group: ReplicaGroup, phase: str) -> list[ObservedReplica]:
@@ -81,17 +111,23 @@ def _expand_group(group: ReplicaGroup, phase: str) -> list[ObservedReplica]:
     name_key = find_name_path(group.doc)[-1]
     indexes = range(group.start, group.start + group.replicas)
     label = group.replica_type.lower()  # as in the names of Pods
-    return [
-        ObservedReplica(
-            group.replica_type,
-            index,
-            build_at_index(group.doc, index)["metadata"][name_key],
-            f"{label}-{index}" if varies else label,
-            phase,
-            containers=build_container_states(group, phase),
+    replicas = []
+    for index in indexes:
+        metadata = build_at_index(group.doc, index)["metadata"]
+        labels = get_mapping(metadata, "labels")
+        replicas.append(
+            ObservedReplica(
+                group.replica_type,
+                index,
+                metadata[name_key],
+                f"{label}-{index}" if varies else label,
+                phase,
+                containers=build_container_states(group, phase),
+                job_name=get_text(labels, _JOB_LABEL),
+                completion_index=int(get_text(labels, _INDEX_LABEL) or 0),
+            )
         )
-        for index in indexes
-    ]
+    return replicas
 
 
 def find_training_name(group: ReplicaGroup) -> str:

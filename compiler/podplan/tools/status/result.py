@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podplan.core.provenance import Behavior
-from podplan.core.typing import NamedTuple
+from podplan.core.typing import Any, NamedTuple
 from podplan.tools.status.conditions import Condition
 from podplan.tools.status.observed_job import Decision, ObservedJob
 from podplan.tools.status.replicas import REPLICA_PHASES, ObservedReplica
@@ -22,7 +22,8 @@ class StatusResult(NamedTuple):
     """The predicted status. ``headline`` is the reason for the phase; ``phase_behavior`` is what it is based
     on.
 
-    ``restarts`` are those of each type, including the current ones.
+    ``restarts`` are those of each type, including the current ones. ``reported`` is the status itself, of
+    kinds that report Jobs.
     """
 
     job: ObservedJob
@@ -33,6 +34,7 @@ class StatusResult(NamedTuple):
     conditions: tuple[Condition, ...]
     decisions: tuple[Decision, ...]
     restarts: dict[str, int]
+    reported: dict[str, Any] | None = None
 
     @property
     def by_type(self) -> dict[str, list[ReplicaTransition]]:

@@ -11,6 +11,9 @@ from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 def build_status(result: StatusResult) -> dict[str, Any]:
     """Build the status. Restart counts of 0 are omitted, as in the status of real jobs."""
+    if result.reported is not None:
+        conditions = [_build_condition(one) for one in result.conditions]
+        return {**({"conditions": conditions} if conditions else {}), **result.reported}
     if isinstance(result.job.status_rules, EndingRules):
         return {
             "conditions": [_build_condition(one) for one in result.conditions],

@@ -7,7 +7,13 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from podplan.core.errors import UsageError
-from podplan.core.limits import MAX_REVISION_BYTES, MAX_REVISION_FILES, LimitExceeded, limit_exceeded
+from podplan.core.limits import (
+    MAX_FILE_BYTES,
+    MAX_REVISION_BYTES,
+    MAX_REVISION_FILES,
+    LimitExceeded,
+    limit_exceeded,
+)
 from podplan.core.typing import IO, NamedTuple
 from podplan.workspace.revisions.git import GitError, run_git
 
@@ -27,18 +33,20 @@ class TreeEntry(NamedTuple):
 
 
 @contextmanager
-def extract_tree(root: str, commit: str, excluded: Collection[str] = ()) -> Iterator[str]:
+def extract_tree(
+    root: str, commit: str, excluded: Collection[str] = (), all_files: bool = False
+) -> Iterator[str]:
     """Yield a temporary folder with the files of a commit that podplan may read, usable as a root.
 
     Symbolic links stay links, so that readers decide whether they lead outside. Submodules are skipped.
     ``commit`` is a full hash, as ``resolve_commit`` and ``resolve_base`` return it; ``excluded`` are paths to
-    skip.
+    skip. ``all_files`` extracts what other tools may read, too, such as the files of a ConfigMap.
 
     Raises UsageError: if git fails. Raises LimitExceeded: if the revision is too big.
     """
     import tempfile
 
-    entries = [entry for entry in _list_entries(root, commit) if entry.path not in excluded]
+    entries = [entry for entry in _list_entries(root, commit, all_files) if entry.path not in excluded]
     with tempfile.TemporaryDirectory(prefix="podplan-") as folder, tempfile.TemporaryFile() as objects:
         top = os.path.join(os.path.realpath(folder), "tree")
         os.makedirs(os.path.join(top, ".git"))
@@ -53,7 +61,7 @@ def extract_tree(root: str, commit: str, excluded: Collection[str] = ()) -> Iter
         yield top
 
 
-def _list_entries(root: str, commit: str) -> list[TreeEntry]:
+def _list_entries(root: str, commit: str, all_files: bool) -> list[TreeEntry]:
     try:
         output = os.fsdecode(run_git(root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit))
     except GitError as error:
@@ -63,7 +71,10 @@ def _list_entries(root: str, commit: str) -> list[TreeEntry]:
     for line in filter(None, output.split("\0")):
         attributes, _, path = line.partition("\t")
         mode, _, blob, size = attributes.split()
-        if mode != LINK_MODE and not (mode in FILE_MODES and path.endswith(READABLE_SUFFIXES)):
+        is_readable = path.endswith(READABLE_SUFFIXES)
+        if all_files and not is_readable:
+            is_readable = size.isdigit() and int(size) <= MAX_FILE_BYTES
+        if mode != LINK_MODE and not (mode in FILE_MODES and is_readable):
             continue
         if any(part.lower() in ("", ".", "..", ".git") for part in path.split("/")):
             raise UsageError(f"{commit[:12]} holds the path {path!a}, which no checkout would make")

@@ -8,6 +8,13 @@ from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.status_rules import JobsRules
+
+
+def load_status_rules() -> JobsRules:
+    from podplan.kinds.batch.status import STATUS_RULES
+
+    return STATUS_RULES
 
 
 def load_change_rules() -> ChangeRules:
@@ -27,7 +34,8 @@ def load_queue_integration() -> QueueIntegration:
 SPEC = KindSpec(
     plural="jobs",
     load_change_rules=load_change_rules,
-    traits=frozenset(("suspend", "kueue")),
+    load_status_rules=load_status_rules,
+    traits=frozenset(("suspend", "kueue", "time-to-live", "host-by-index")),
     run_policy_path=("spec",),
     option_prefix="job",
     profile_fields=frozenset(("launcher", "processes", "torchrun", "restart", "deadline", "retries")),

@@ -20,6 +20,7 @@ KIND = TrainingKind(
         (
             "torch-env",
             "address-of-main-replica",
+            "conditional-torch-env",
             "exit-code-restarts",
             "exit-code-unlimited",
         )

@@ -13,12 +13,19 @@ from podplan.kinds.spec import CleanUp, KindSpec, ProposedOptions, ReplicaTypesF
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
     from podplan.kinds.spec import QueueIntegration
+    from podplan.kinds.status_rules import LauncherRules
 
 
 def _validate(dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
     from podplan.kinds.mpi_operator.validation import validate_job
 
     return validate_job(dialect, cr)
+
+
+def _load_status_rules() -> LauncherRules:
+    from podplan.kinds.mpi_operator.status import STATUS_RULES
+
+    return STATUS_RULES
 
 
 def _load_change_rules() -> ChangeRules:
@@ -47,6 +54,7 @@ SPEC = KindSpec(
     role_fields=frozenset(("restart",)),
     owner_label="training.kubeflow.org/job-name",
     load_change_rules=_load_change_rules,
+    load_status_rules=_load_status_rules,
     load_queue_integration=_load_queue_integration,
     traits=frozenset(
         (

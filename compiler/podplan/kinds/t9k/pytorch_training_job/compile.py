@@ -120,7 +120,9 @@ def _resolve_processes(
         message = (
             "processes has an effect only with launcher: torchrun; without it, each replica is one process"
         )
-        diagnostics.append(Diagnostic("PROF021", message, processes_field.path, on_key=True))
+        launcher = spec.get("launcher")
+        related = ((launcher.path, "the launcher of this profile"),) if launcher.exists else ()
+        diagnostics.append(Diagnostic("PROF021", message, processes_field.path, on_key=True, related=related))
         return None
     if processes_field.exists and proc_per_node.exists:
         message = "processes and torchrun.procPerNode both say how many processes there are; keep one"

@@ -10,6 +10,8 @@ from podplan.kinds.trainer.validation import validate_references, validate_train
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
+    from podplan.kinds.conversion import ConversionTarget
+    from podplan.kinds.status_rules import JobsRules
 
 
 _GROUP = "trainer.kubeflow.org"
@@ -28,10 +30,23 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
     return (Reference(group, str(kind), namespace, name, path, is_runtime=True, other_kinds=others),)
 
 
+def load_status_rules() -> JobsRules:
+    from podplan.kinds.trainer.status import STATUS_RULES
+
+    return STATUS_RULES
+
+
 def load_change_rules() -> ChangeRules:
     from podplan.kinds.trainer.change_effects import CHANGE_RULES
 
     return CHANGE_RULES
+
+
+def load_conversion_target() -> ConversionTarget:
+    """What becomes a TrainJob."""
+    from podplan.kinds.trainer.migration.target import TARGET
+
+    return TARGET
 
 
 def load_queue_integration() -> QueueIntegration:
@@ -44,6 +59,7 @@ def load_queue_integration() -> QueueIntegration:
 SPEC = KindSpec(
     plural="trainjobs",
     load_change_rules=load_change_rules,
+    load_status_rules=load_status_rules,
     option_prefix="trainer",
     profile_fields=frozenset(("runtime", "launcher", "processes", "torchrun", "deadline")),
     starter_fields={"cleanUp": "", "runtime": "{kind: TrainingRuntime, name: torch}"},
@@ -53,9 +69,10 @@ SPEC = KindSpec(
     validate_cr=validate_train_job,
     validate_references=validate_references,
     unknown_field_rule="SCHEMA012",
-    traits=frozenset(("training", "suspend", "kueue")),
+    traits=frozenset(("training", "suspend", "kueue", "runtime", "conditional-torch-env")),
     run_policy_path=("spec",),
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
     load_queue_integration=load_queue_integration,
+    load_conversion_target=load_conversion_target,
 )

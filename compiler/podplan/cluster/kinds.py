@@ -1,0 +1,31 @@
+"""The kinds of objects that describe a cluster, by API group."""
+
+from __future__ import annotations
+
+from podplan.core.lazy_regex import compile_lazily
+
+KUEUE_GROUP = "kueue.x-k8s.io"
+CONFIGURATION_GROUP = "config.kueue.x-k8s.io"
+
+# Objects that decide about jobs.
+KINDS: dict[str, tuple[str, ...]] = {
+    KUEUE_GROUP: (
+        "ClusterQueue",
+        "LocalQueue",
+        "Cohort",
+        "ResourceFlavor",
+        "Topology",
+        "AdmissionCheck",
+        "WorkloadPriorityClass",
+        "Workload",
+    ),
+    CONFIGURATION_GROUP: ("Configuration",),
+    "": ("Namespace", "LimitRange", "ResourceQuota", "Node", "ConfigMap"),
+    "scheduling.k8s.io": ("PriorityClass",),
+    "node.k8s.io": ("RuntimeClass",),
+}
+# A ConfigMap counts only with a configuration of Kueue, whose API group it then mentions.
+_NAMES = "|".join(name for names in KINDS.values() for name in names if name != "ConfigMap")
+MENTION = compile_lazily(
+    rf"kind[\"']?[ \t]*:[ \t]*[\"']?(?:{_NAMES})(?:List)?\b|{CONFIGURATION_GROUP.replace('.', '[.]')}"
+)

@@ -1,0 +1,1 @@
+"""What becomes a TrainJob: jobs of the training operator, and TrainJobs of earlier versions of Trainer."""

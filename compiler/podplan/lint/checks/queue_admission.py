@@ -1,0 +1,355 @@
+"""What Kueue does with a job by the objects of the repository: the job never starts, or not in its queue.
+
+A finding needs an object in git that decides; what git does not say is unknown. Source:
+docs/evidence/kueue.md.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from podplan.core.findings import Path
+from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.core.suggestions import suggest_phrase
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
+from podplan.kinds.registry import find_kind
+from podplan.kinds.spec import PodSet
+from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, format_list, kind_of, namespace_of
+from podplan.lint.checks.kueue_labels import queue_name_ignored
+from podplan.lint.checks.registration import check
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
+
+if TYPE_CHECKING:
+    from podplan.cluster.admission import QueuedJob, Verdict
+    from podplan.cluster.cohorts import QuotaTree
+    from podplan.cluster.model import Cluster, ClusterQueue
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_TOPOLOGY_REQUESTS = tuple(
+    f"kueue.x-k8s.io/podset-{name}-topology" for name in ("required", "preferred", "slice-required")
+)
+_GROUP_NAME = "kueue.x-k8s.io/podset-group-name"
+_COMMON_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
+_LEADER_AND_WORKERS = 2
+# Jobs are written there for clusters of others, with other queues.
+_DEFAULT_NAMESPACE = "default"
+
+
+class _Decision(NamedTuple):
+    job: QueuedJob
+    verdict: Verdict
+    cluster: Cluster
+
+
+@check()
+def queue_name_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A job without a queue in a namespace with queues. Values: ``effect``, ``queues``."""
+    decision, namespace = _decide(target.job), namespace_of(target.job)
+    if decision is None or not namespace or not _is_one_cluster(decision.cluster):
+        return
+    if next(queue_name_ignored(target, {}), None) is not None:
+        return
+    cluster, verdict = decision.cluster, decision.verdict
+    queues = sorted(name for place, name in cluster.local_queues if place == namespace)
+    if verdict.queue == "" and verdict.cause == "no-local-queue":
+        effect = "Kueue manages jobs without a queue, so it stays suspended"
+    elif verdict.cause == "no-queue":
+        resource = _find_covered_resource(decision, namespace)
+        if not resource:
+            return
+        effect = f"it takes {resource} beside the quotas of the namespace"
+    else:
+        return
+    if queues:
+        path = find_written_path(target.data, "metadata", "labels")
+        values = {"effect": effect, "queues": format_list(queues), "queue": queues[0]}
+        place = cluster.local_queues[namespace, queues[0]].place
+        yield Violation(path, values, at_key=True, related=[_relate(place, "a queue of the namespace")])
+
+
+@check()
+def queue_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A queue in a job that the configuration of Kueue leaves out. Values: ``why``."""
+    decision = _decide(target.job)
+    label = _find_label(target.job)
+    if decision is None or label is None:
+        return
+    place = decision.cluster.configuration.place
+    related = [_relate(place, "the configuration of Kueue")] if place is not None else []
+    if decision.verdict.cause == "kind-off":
+        why = f"integrations.frameworks does not list {decision.job.framework}: the job starts at once"
+    elif decision.verdict.cause == "namespace-off":
+        why = "managedJobsNamespaceSelector does not match its namespace: the job stays suspended for ever"
+    else:
+        return
+    yield Violation(label, {"why": why}, related=related)
+
+
+@check()
+def unknown_local_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A LocalQueue that is not in the namespace. Values: ``queue``, ``why``."""
+    decision, label = _decide(target.job), _find_label(target.job)
+    if decision is None or label is None or decision.verdict.cause != "no-local-queue":
+        return
+    queues, namespace = decision.cluster.local_queues, namespace_of(target.job)
+    queue, is_whole = str(decision.verdict.queue), _is_one_cluster(decision.cluster)
+    here = [name for place, name in queues if place == namespace]
+    elsewhere = sorted(place for place, name in queues if name == queue)
+    meant = suggest_phrase(queue, here)
+    if not namespace or not (is_whole or meant):
+        return
+    if elsewhere:
+        why = f'is in the namespace {format_list(elsewhere)}, not in "{namespace}"'
+        place = queues[elsewhere[0], queue].place
+    elif meant or (here and namespace != _DEFAULT_NAMESPACE):
+        hint = meant or f", which has {format_list(sorted(here))}"
+        why, place = f'is not in the namespace "{namespace}"{hint}', queues[namespace, here[0]].place
+    else:
+        return
+    yield Violation(label, {"queue": queue, "why": why}, related=[_relate(place, "a LocalQueue")])
+
+
+@check()
+def unusable_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A queue that admits no job of the namespace. Values: ``reason``."""
+    decision = _decide(target.job)
+    if decision is None or decision.verdict.cause not in ("inactive", "missing", "selector"):
+        return
+    verdict = decision.verdict
+    if verdict.cause == "missing" and not _keeps(decision.cluster, verdict.missing_kind):
+        return  # it may be kept elsewhere
+    reason = str(verdict.message)
+    if verdict.cause == "selector":
+        selector = decision.cluster.cluster_queues[str(verdict.cluster_queue)].namespace_selector
+        subject = f"namespaceSelector of ClusterQueue {verdict.cluster_queue}"
+        reason = f"{subject} does not match the namespace"
+        if selector is None:
+            reason = f"{subject} is missing, which matches no namespace"
+    yield _report(target, decision, {"reason": reason}, "the object that decides")
+
+
+@check()
+def stopped_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A queue with a stopPolicy. Values: ``reason``."""
+    decision = _decide(target.job)
+    if decision is not None and decision.verdict.cause == "stopped":
+        yield _report(target, decision, {"reason": decision.verdict.message}, "its stopPolicy")
+
+
+@check()
+def unknown_priority_class(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A class of priority that is not among those in git. Values: ``kind``, ``name``, ``why``."""
+    decision = _decide(target.job)
+    if decision is None or decision.verdict.cause != "priority" or decision.verdict.place is None:
+        return
+    place, cluster = decision.verdict.place, decision.cluster
+    is_label = "labels" in place.path
+    kind = "WorkloadPriorityClass" if is_label else "PriorityClass"
+    known = cluster.workload_priorities if is_label else cluster.priorities
+    if known:
+        name = str(place.value)
+        why = suggest_phrase(name, known) or f"; git has {format_list(sorted(known))}"
+        related = [_relate(next(iter(known.values())), f"a {kind}")]
+        values = {"kind": kind, "name": name, "why": why}
+        yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+@check()
+def resource_not_covered(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A resource that no group of the ClusterQueue covers. Values: ``resource``, ``queue``, ``covered``."""
+    decision = _decide(target.job)
+    if decision is None or decision.verdict.cause != "uncovered":
+        return
+    resource = str(decision.verdict.message).partition(": resource ")[2].partition(" ")[0]
+    queue = decision.cluster.cluster_queues[str(decision.verdict.cluster_queue)]
+    covered = [name for group in queue.groups for name in group.covered_resources]
+    values = {"resource": resource, "queue": queue.name, "covered": format_list(covered, 8) or "nothing"}
+    place = _find_request(_find_pod_set(decision), resource)
+    related = [_relate(queue.place.get("spec", "resourceGroups"), "the resources of the queue")]
+    yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+@check()
+def never_admitted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A job that no flavor of its queue has room for, even if it is empty.
+
+    Values: ``pod_set``, ``reason``, ``queue``.
+    """
+    decision = _decide(target.job)
+    if decision is None or decision.verdict.cause != "quota":
+        return
+    queue = decision.cluster.cluster_queues[str(decision.verdict.cluster_queue)]
+    if not _has_whole_cohort(queue, decision.cluster):
+        return
+    pod_set = _find_pod_set(decision)
+    reason = str(decision.verdict.message).partition(": ")[2]
+    place = pod_set.count_place if "insufficient quota" in reason else pod_set.template
+    values = {"pod_set": pod_set.name, "reason": reason, "queue": queue.name}
+    related = [_relate(decision.verdict.place, "the quota")] if decision.verdict.place is not None else []
+    yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+@check()
+def unknown_topology_level(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A topology level that no flavor of the queue has. Values: ``level``, ``queue``, ``levels``."""
+    decision = _decide(target.job)
+    if decision is None or decision.verdict.cause != "level":
+        return
+    cluster = decision.cluster
+    queue = cluster.cluster_queues[str(decision.verdict.cluster_queue)]
+    flavors = [cluster.flavors[flavor.name] for group in queue.groups for flavor in group.flavors]
+    topologies = dict.fromkeys(one.topology for one in flavors if one.topology)
+    levels = list(dict.fromkeys(level for name in topologies for level in cluster.topologies[name]))
+    annotations = _find_pod_set(decision).template.get("metadata", "annotations")
+    for key in _TOPOLOGY_REQUESTS:
+        level = annotations.get(key)
+        if level.exists and level.value not in levels:
+            values = {"level": level.value, "queue": queue.name, "levels": format_list(levels, 8)}
+            related = [_relate(queue.place, "the queue")]
+            yield Violation(level.path, values, doc=level.doc, related=related)
+            return
+
+
+@check()
+def pod_sets_apart(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A leader and its workers that ask for one domain each. Values: ``leader``, ``workers``, ``level``."""
+    spec, cr = find_kind_spec(target.job), target.job.cr
+    if cr is None or spec is None or spec.load_queue_integration is None or _find_label(target.job) is None:
+        return
+    if not _mentions_topology(target.job):
+        return
+    pod_sets = spec.load_queue_integration().list_pod_sets(
+        root_cursor(cr), target.job.references, target.job.options
+    )
+    if len(pod_sets) != _LEADER_AND_WORKERS or all(one.size != 1 for one in pod_sets):
+        return
+    leader, workers = sorted(pod_sets, key=lambda one: one.size)
+    for key in _TOPOLOGY_REQUESTS[:2]:
+        written = [one.template.get("metadata", "annotations", key) for one in (leader, workers)]
+        grouped = [one.template.get("metadata", "annotations", _GROUP_NAME).exists for one in pod_sets]
+        if all(one.exists for one in written) and written[0].value == written[1].value and not any(grouped):
+            values = {"leader": leader.name, "workers": workers.name, "level": written[1].value}
+            yield Violation(written[1].path, values, doc=written[1].doc)
+
+
+@cache_latest
+def _decide(job: LoweredJob) -> _Decision | None:
+    """Decide about a job; None if git holds no queues, or Kueue does not know the kind."""
+    cluster, spec = job.cluster, find_kind_spec(job)
+    if cluster is None or job.cr is None or spec is None or spec.load_queue_integration is None:
+        return None
+    if not cluster.has_queues and cluster.configuration.place is None:
+        return None
+    kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job))
+    if kind is None or not set(_list_references(job)) <= job.references.keys():
+        return None
+    from podplan.cluster.admission import build_queued_job, decide_admission
+
+    options = job.options._replace(resumed=True)
+    queued = build_queued_job(root_cursor(job.cr), spec, kind, job.references, options)
+    if queued is None:
+        return None
+    return _Decision(queued, decide_admission(queued, cluster, _build_tree(cluster)), cluster)
+
+
+def _list_references(job: LoweredJob) -> list[Path]:
+    spec = find_kind_spec(job)
+    return [one.path for one in spec.list_references(job.cr.data)] if spec is not None and job.cr else []
+
+
+@cache_latest
+def _build_tree(cluster: Cluster) -> QuotaTree:
+    from podplan.cluster.cohorts import QuotaTree
+
+    return QuotaTree(cluster)
+
+
+def _find_label(job: LoweredJob) -> Path | None:
+    """Return the path of the label with the queue, which the Pod template may have for the job."""
+    decision = _decide(job)
+    if decision is not None:
+        from podplan.cluster.admission import find_queue_label
+
+        label = find_queue_label(decision.job)
+        return label.path if label.exists else None
+    labels = root_cursor(job.cr).get("metadata", "labels", _QUEUE) if job.cr is not None else None
+    return labels.path if labels is not None and labels.exists else None
+
+
+def _report(target: Target, decision: _Decision, values: Mapping[str, Any], label: str) -> Violation:
+    """Build the violation at the queue of a job, with the place that decides beside it."""
+    path = _find_label(target.job) or ("metadata", "name")
+    place = decision.verdict.place
+    return Violation(path, values, related=[_relate(place, label)] if place is not None else [])
+
+
+def _relate(place: Cursor, label: str) -> tuple[TracedDocument, Path, str]:
+    return place.doc, place.path, label
+
+
+def _keeps(cluster: Cluster, kind: str) -> bool:
+    """Whether git holds objects of a kind, so that one that is missing is missing in the cluster."""
+    return bool(
+        {
+            "ClusterQueue": cluster.cluster_queues,
+            "ResourceFlavor": cluster.flavors,
+            "Topology": cluster.topologies,
+            "AdmissionCheck": cluster.admission_checks,
+        }[kind]
+    )
+
+
+def _is_one_cluster(cluster: Cluster) -> bool:
+    """Whether git seems to describe one cluster: its ClusterQueues are in one folder.
+
+    Where each of several folders has some, as in collections of examples, a job may be for any of them.
+    """
+    return len({posixpath.dirname(one.place.doc.name) for one in cluster.cluster_queues.values()}) == 1
+
+
+def _has_whole_cohort(queue: ClusterQueue, cluster: Cluster) -> bool:
+    """Whether git seems to hold the cohort of a queue: another member, or the object."""
+    if not queue.cohort or queue.cohort in cluster.cohorts:
+        return True
+    return any(one.cohort == queue.cohort and one is not queue for one in cluster.cluster_queues.values())
+
+
+def _find_pod_set(decision: _Decision) -> PodSet:
+    pod_sets = decision.job.pod_sets or ()
+    return next((one for one in pod_sets if one.name == decision.verdict.pod_set), pod_sets[0])
+
+
+def _find_request(pod_set: PodSet, resource: str) -> Cursor:
+    """Return where a pod set requests a resource, else its containers."""
+    spec = pod_set.template.get("spec")
+    for field in ("containers", "initContainers"):
+        for container in spec.get(field).entries():
+            for amounts in ("requests", "limits"):
+                written = container.get("resources", amounts, resource)
+                if written.exists:
+                    return written
+    return spec.get("containers") if spec.get("containers").exists else pod_set.template
+
+
+def _find_covered_resource(decision: _Decision, namespace: str) -> str:
+    """Return a device that a job takes and a queue of its namespace has quota for, else ""."""
+    cluster = decision.cluster
+    covered = {
+        name
+        for (place, _), local in cluster.local_queues.items()
+        if place == namespace and local.cluster_queue in cluster.cluster_queues
+        for group in cluster.cluster_queues[local.cluster_queue].groups
+        for name in group.covered_resources
+        if name not in _COMMON_RESOURCES
+    }
+    for pod_set in decision.job.pod_sets or ():
+        for name in sorted(covered):
+            if _find_request(pod_set, name).path[-1:] == (name,):
+                return name
+    return ""
+
+
+def _mentions_topology(job: LoweredJob) -> bool:
+    sources = [job.cr, *(one.doc for one in job.references.values())]
+    return any(one is not None and (one.source is None or "-topology" in one.source.text) for one in sources)

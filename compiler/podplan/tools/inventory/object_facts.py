@@ -1,0 +1,152 @@
+"""Facts of objects that decide nothing by themselves: names, sizes, capacities and flags of operators.
+
+Values of Secrets are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
+
+# What a flag of an operator sets: the lowering option of its API group.
+OPERATOR_FLAGS = {
+    "training-operator": {
+        "--gang-scheduler-name": "gang-scheduler",
+        "--pytorch-init-container-image": "training-operator.init-image",
+        "--pytorch-init-container-max-tries": "training-operator.init-tries",
+        "--mpi-kubectl-delivery-image": "training-operator.kubectl-delivery-image",
+    },
+    "mpi-operator": {"--gang-scheduling": "gang-scheduler"},
+}
+_OPERATOR_GROUP = "kubeflow.org"
+_ENCRYPTED = "encryptedData"
+Facts = Iterator[tuple[str, Cursor]]
+
+
+def iter_object_facts(documents: Iterable[TracedDocument]) -> Iterator[tuple[str, str, str, Cursor]]:
+    """Yield kind, name, text and place of each fact, by kind."""
+    found: list[tuple[int, str, str, str, Cursor]] = []
+    order = {key: number for number, key in enumerate(_READERS)}
+    for document in documents:
+        if not isinstance(document.data, dict):
+            continue
+        group = get_text(document.data, "apiVersion").rpartition("/")[0]
+        kind = get_text(document.data, "kind")
+        read = _READERS.get((group, kind))
+        if read is None:
+            continue
+        metadata = get_mapping(document.data, "metadata")
+        name, namespace = get_text(metadata, "name"), get_text(metadata, "namespace")
+        shown = f"{namespace}/{name}" if namespace else name
+        found += (
+            (order[group, kind], kind, shown, text, place) for text, place in read(root_cursor(document))
+        )
+    for one in sorted(found, key=lambda one: one[0]):
+        yield one[1:]
+
+
+def _read_claim(claim: Cursor) -> Facts:
+    spec = claim.get("spec").value
+    modes = ", ".join(text for _, text in get_texts(spec, "accessModes")) or "no access mode"
+    size = get_mapping(get_mapping(spec, "resources"), "requests").get("storage")
+    storage_class = get_text(spec, "storageClassName")
+    parts = [modes, str(size) if size is not None else "", f"class {storage_class}" if storage_class else ""]
+    yield "; ".join(filter(None, parts)), claim
+
+
+def _read_storage_class(storage_class: Cursor) -> Facts:
+    mode = storage_class.get("volumeBindingMode").value_or("Immediate")
+    yield f"provisioner {storage_class.get('provisioner').value}; binds {mode}", storage_class
+
+
+def _read_keys(*fields: str) -> Callable[[Cursor], Facts]:
+    def read(one: Cursor) -> Facts:
+        keys = sorted({str(key) for field in fields for key in get_mapping(one.value, field)})
+        yield (f"keys {', '.join(keys)}" if keys else "no keys"), one
+
+    return read
+
+
+def _read_sealed_secret(sealed: Cursor) -> Facts:
+    keys = sorted(map(str, get_mapping(sealed.get("spec").value, _ENCRYPTED)))
+    yield f"makes a Secret with the keys {', '.join(keys) or 'that git does not state'}", sealed
+
+
+def _read_external_secret(external: Cursor) -> Facts:
+    target = external.get("spec", "target", "name")
+    name = target.value or external.get("metadata", "name").value
+    keys = sorted(str(one.get("secretKey").value) for one in external.get("spec", "data").entries())
+    text = f"makes the Secret {name}"
+    yield (f"{text} with the keys {', '.join(keys)}" if keys else text), external
+
+
+def _read_account(account: Cursor) -> Facts:
+    secrets = [str(one.get("name").value) for one in account.get("imagePullSecrets").entries()]
+    yield (f"pulls images with {', '.join(secrets)}" if secrets else "exists"), account
+
+
+def _read_volcano_queue(queue: Cursor) -> Facts:
+    spec = queue.get("spec")
+    for field in ("capability", "deserved", "guarantee"):
+        amounts = spec.get(field)
+        if field == "guarantee":
+            amounts = amounts.get("resource")
+        if isinstance(amounts.value, dict) and amounts.value:
+            yield f"{field} {_format_amounts(amounts.value)}", amounts
+    parent, state = spec.get("parent").value, queue.get("status", "state").value
+    if parent or state not in (None, "Open"):
+        yield "; ".join(filter(None, (parent and f"parent {parent}", state and f"state {state}"))), queue
+    if not spec.value:
+        yield "no limits", queue
+
+
+def _read_node_pool(pool: Cursor) -> Facts:
+    limits = pool.get("spec", "limits")
+    if isinstance(limits.value, dict):
+        yield f"at most {_format_amounts(limits.value)}", limits
+    template = pool.get("spec", "template", "spec")
+    for one in template.get("requirements").entries():
+        values = ", ".join(text for _, text in get_texts(one.value, "values"))
+        yield f"nodes with {one.get('key').value} {one.get('operator').value} {values}".rstrip(), one
+    for one in template.get("taints").entries():
+        taint = one.value if isinstance(one.value, dict) else {}
+        yield f"taint {taint.get('key')}={taint.get('value', '')}:{taint.get('effect')}", one
+
+
+def _read_operator(deployment: Cursor) -> Facts:
+    """The flags of an operator that set lowering options, and the options."""
+    for container in deployment.get("spec", "template", "spec", "containers").entries():
+        words = [word for field in ("command", "args") for word in container.get(field).entries()]
+        image = str(container.get("image").value)
+        program = next((name for name in OPERATOR_FLAGS if name in image), "")
+        for number, word in enumerate(words):
+            flag, separator, value = str(word.value).partition("=")
+            option = OPERATOR_FLAGS.get(program, {}).get(flag)
+            if option is None:
+                continue
+            if not separator and number + 1 < len(words):
+                value = str(words[number + 1].value)
+            yield f'{flag}={value}: set [lowering."{_OPERATOR_GROUP}"] {option}', word
+
+
+def _format_amounts(amounts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {amount}" for name, amount in amounts.items())
+
+
+# Readers by group and kind, in the order of the output.
+_READERS: dict[tuple[str, str], Callable[[Cursor], Facts]] = {
+    ("scheduling.volcano.sh", "Queue"): _read_volcano_queue,
+    ("karpenter.sh", "NodePool"): _read_node_pool,
+    ("storage.k8s.io", "StorageClass"): _read_storage_class,
+    ("", "PersistentVolumeClaim"): _read_claim,
+    ("", "Secret"): _read_keys("data", "stringData"),
+    ("bitnami.com", "SealedSecret"): _read_sealed_secret,
+    ("external-secrets.io", "ExternalSecret"): _read_external_secret,
+    ("", "ConfigMap"): _read_keys("data", "binaryData"),
+    ("", "ServiceAccount"): _read_account,
+    ("apps", "Deployment"): _read_operator,
+}
+OBJECT_KINDS = tuple(kind for _, kind in _READERS)

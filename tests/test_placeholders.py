@@ -1,0 +1,71 @@
+"""Values with placeholders do not keep other commands than check from working, and are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import podplan
+from tests.git import commit, git_in
+from tests.test_documents_of_other_tools import JOB, write
+
+TEMPLATE = JOB.replace("{name: train}", '{name: "${NAME}"}').replace("train:1", "train:${TAG}")
+NOTE = "podplan: not checked: 1 × document with placeholders: what depends on them\n"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    write(tmp_path, {"job.yaml": TEMPLATE, "count.yaml": JOB.replace("replicas: 1", "replicas: ${COUNT}")})
+    return tmp_path
+
+
+def test_lower_and_why_keep_them(top: Path) -> None:
+    lowered = podplan("lower", "job.yaml", cwd=top)
+    assert (lowered.code, lowered.err) == (0, NOTE)
+    assert 'name: "${NAME}-master-0"' in lowered.out
+    assert "image: registry.example.com/train:${TAG}" in lowered.out.replace('"', "")
+    why = podplan("why", "job.yaml", "PET_NNODES", cwd=top)
+    assert (why.code, why.err) == (0, NOTE)
+
+
+def test_a_number_of_replicas_must_be_filled_in_first(top: Path) -> None:
+    run = podplan("lower", "count.yaml", cwd=top)
+    assert (run.code, run.out) == (1, "")
+    assert "this looks like a placeholder" in run.err
+
+
+def test_diff_does_not_call_them_broken(top: Path) -> None:
+    (top / "later.yaml").write_text(TEMPLATE.replace("gpu: 8", "gpu: 4"))
+    run = podplan("diff", "--base-tree", "job.yaml", "later.yaml", cwd=top)
+    assert run.code == 0, run.out + run.err
+    assert "8 → 4 GPUs" in run.out
+
+
+def test_other_commands_pass_over_templates_and_patches(top: Path) -> None:
+    write(
+        top,
+        {
+            "chart/Chart.yaml": "name: jobs\n",
+            "chart/templates/job.yaml": JOB.replace("train:1", "{{ .Values.image }}").replace(
+                "{name: train}", "\n  name: {{ .Release.Name }}"
+            ),
+            "prod/kustomization.yaml": "resources: [../plain.yaml]\npatches: [{path: more.yaml}]\n",
+            "prod/more.yaml": "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\n",
+            "plain.yaml": JOB,
+        },
+    )
+    (top / "count.yaml").unlink()
+    (top / "job.yaml").unlink()
+    lowered = podplan("lower", ".", cwd=top)
+    assert (lowered.code, "name: train-master-0" in lowered.out) == (0, True), lowered.err
+    imported = podplan("import", ".", "-o", "profiles", cwd=top)
+    assert (imported.code, imported.err) == (
+        0,
+        "podplan: profiles: 1 profile and 0 bases; all render to their CRs; passed over: 1 × Helm template,"
+        " 1 × kustomize patch\n",
+    )
+    git = git_in(top)
+    git("init", "-q")
+    commit(git, "jobs")
+    assert "broken" not in podplan("diff", cwd=top).out

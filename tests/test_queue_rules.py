@@ -1,0 +1,90 @@
+"""What check says of queues and namespaces, by objects of the repository: one situation in each file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from podplan.cli.plan import plan_paths
+from tests.command import podplan
+from tests.work_counts import work
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "kueue" / "rules"
+RULES = "SCHED07,SCHED08,SCHED09,SEC,NET002,GIT070,SCHEMA"
+
+
+def list_findings(file: Path) -> list[str]:
+    """Check one file in a repository of its own; return its findings as lines."""
+    shown = podplan(
+        "check", "--isolated", "--no-cache", "--preset", "default", "--select", RULES, "--format", "json", "."
+    )
+    lines = [
+        f"{file.name}:{one['line']}: {one['severity']} {one['rule']}: {one['message']}"
+        for one in json.loads(shown.out)["findings"]
+        if one["severity"] != "info" or one["rule"].startswith("SCHED")
+    ]
+    return lines or [f"{file.name}: nothing"]
+
+
+def test_golden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    lines: list[str] = []
+    files = sorted(FIXTURES.glob("*.yaml"))
+    assert len(files) >= 40
+    for file in files:
+        folder = tmp_path / file.stem
+        (folder / ".git").mkdir(parents=True)
+        shutil.copy(file, folder)
+        monkeypatch.chdir(folder)
+        lines += list_findings(file)
+    golden = FIXTURES.parent / "rules.txt"
+    file_regression.check("\n".join(lines) + "\n", fullpath=golden, encoding="utf-8", newline="")
+
+
+def write_repository(folder: Path, jobs: int, queues: int) -> None:
+    """A file with queues of one cohort, and a file for each job, which are spread over the queues."""
+    (folder / ".git").mkdir(parents=True)
+    flavor, cluster_queue, _, local_queue, job = (
+        (FIXTURES / "quota-by-borrowing.yaml").read_text().split("---\n")
+    )
+    parts = [flavor]
+    for number in range(queues):
+        parts += [
+            cluster_queue.replace("name: research", f"name: research-{number}"),
+            local_queue.replace("name: training", f"name: training-{number}").replace(
+                "clusterQueue: research", f"clusterQueue: research-{number}"
+            ),
+        ]
+    (folder / "queues.yaml").write_text("---\n".join(parts))
+    for number in range(jobs):
+        text = job.replace("name: convert", f"name: convert-{number}")
+        text = text.replace("queue-name: training", f"queue-name: training-{number % queues}")
+        (folder / f"job-{number}.yaml").write_text(text)
+
+
+@pytest.mark.parametrize("grows", ["jobs", "queues"])
+def test_work_is_in_proportion_to_jobs_and_queues(
+    grows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checking and planning: as much more work from 10 to 20 as from 20 to 30."""
+    counts: list[int] = []
+    for number in (5, 10, 20, 30):  # the first loads modules and policies
+        folder = tmp_path / str(number)
+        write_repository(folder, **{"jobs": 10, "queues": 10, grows: number})
+        monkeypatch.chdir(folder)
+
+        def run() -> None:
+            plan, _ = plan_paths((".",), isolated=True)
+            assert {job.verdict for job in plan.jobs} == {"admitted"}
+            shown = podplan("check", "--isolated", "--no-cache", "--jobs", "1", "--select", "SCHED08", ".")
+            assert shown.code == 0
+
+        counts.append(work(run))
+    first, second = counts[2] - counts[1], counts[3] - counts[2]
+    assert first > 0
+    assert second < 1.2 * first, counts
