@@ -9,6 +9,7 @@ import pytest
 from podplan.core.provenance import Behavior
 from podplan.kinds.change_effects import compute_change_effect, iter_changed_paths
 from podplan.kinds.t9k.behaviors import change_effects
+from tests.rows import each_row
 
 
 def cr(**spec: Any) -> dict[str, Any]:
@@ -115,3 +116,27 @@ def test_every_fact_has_a_source_of_its_kind() -> None:
     for fact in known.values():
         assert fact.basis in ("documented", "anchored", "assumed")
         assert fact.source.startswith(("docs/evidence/", "https://")), fact.id
+
+
+@each_row(
+    ["old", "new", "level"],
+    [
+        ({"completions": 3, "parallelism": 3}, {"completions": 4, "parallelism": 4}, "in-place"),
+        ({"completions": 4, "parallelism": 4}, {"completions": 2, "parallelism": 2}, "in-place"),
+        ({"completions": 4, "parallelism": 2}, {"completions": 3, "parallelism": 3}, "in-place"),
+        ({"completions": 3, "parallelism": 3}, {"completions": 4, "parallelism": 3}, "re-run"),
+        ({"completions": 3, "parallelism": 3}, {"completions": 4, "parallelism": 2}, "re-run"),
+        ({"completions": 3, "parallelism": 3}, {"parallelism": 4}, "re-run"),
+        ({"parallelism": 3}, {"completions": 3, "parallelism": 3}, "re-run"),
+    ],
+)
+def test_an_indexed_job_changes_completions_only_with_parallelism(
+    old: dict[str, int], new: dict[str, int], level: str
+) -> None:
+    def job(mode: str, spec: dict[str, int]) -> dict[str, object]:
+        spec_of_job = {"completionMode": mode, **spec}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec_of_job}
+
+    assert compute_change_effect(job("Indexed", old), job("Indexed", new)).level == level
+    assert compute_change_effect(job("NonIndexed", old), job("NonIndexed", new)).level == "re-run"
+    assert compute_change_effect(job("NonIndexed", old), job("Indexed", new)).level == "re-run"

@@ -36,6 +36,7 @@ from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, narrow_selection, resolve_rules
 from podplan.lint.suppression_comments import find_suppression_comments
 from podplan.lint.target import LoweredJob, Target, Violation
+from podplan.pipeline import PipelineSettings
 from podplan.tools.formatter.comments import count_comments
 from podplan.tools.formatter.document_spans import find_document_spans
 from podplan.tools.formatter.field_order import order_fields
@@ -47,6 +48,7 @@ from podplan.yaml import Document, comments, parse_yaml
 from podplan.yaml.comments import DOCUMENT_MARKER, find_markers_around
 from podplan.yaml.positions import find_line_start
 from podplan.yaml.tree import parse_cst
+from tests.run_invariants import checked
 from tests.work_counts import work
 
 DEEPSPEED = """\
@@ -360,3 +362,35 @@ def test_thousands_of_sections_that_hold_for_one_path() -> None:
     found = resolve_rules([], selection)
     assert found.changed_severities.get("SCHEMA001", ...) is None
     assert "SCHEMA001" in BUILTIN_RULES
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "spec"),
+    [
+        (
+            "batch.tensorstack.dev/v1beta1",
+            "TensorFlowTrainingJob",
+            "replicaSpecs: [{type: worker, replicas: NUMBER, template: TEMPLATE}]",
+        ),
+        ("kubeflow.org/v1", "TFJob", "tfReplicaSpecs: {Worker: {replicas: NUMBER, template: TEMPLATE}}"),
+        (
+            "kubeflow.org/v1",
+            "PyTorchJob",
+            "pytorchReplicaSpecs: {Worker: {replicas: NUMBER, template: TEMPLATE}}",
+        ),
+    ],
+)
+def test_ten_thousand_replicas_take_the_work_of_a_hundred(api: str, kind: str, spec: str) -> None:
+    """The variable TF_CONFIG lists all replicas, and was written out for each program of a Pod."""
+    names = ("tensorflow", "pytorch")
+    containers = ", ".join(f"{{name: {name}, image: b, command: [python, t.py]}}" for name in names)
+    spec = spec.replace("TEMPLATE", f"{{spec: {{containers: [{containers}]}}}}")
+    policies = PipelineSettings(policies=tuple(load_builtin_policies()))
+
+    def check(number: int) -> None:
+        text = f"apiVersion: {api}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{{spec}}}\n"
+        checked({"job.yaml": text.replace("NUMBER", str(number))}, policies)
+
+    check(100)
+    few, many = (work(partial(check, number)) for number in (100, 10_000))
+    assert many < 1.1 * few

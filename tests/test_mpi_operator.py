@@ -135,3 +135,16 @@ def test_only_workers_and_clean_up_change_in_place() -> None:
     assert compute_change_effect(mpi_job(2), mpi_job(2, slotsPerWorker=2)).level == "re-run"
     clean_up = mpi_job(2, runPolicy={"cleanPodPolicy": "All"})
     assert compute_change_effect(mpi_job(2), clean_up).level == "in-place"
+
+
+def test_a_field_that_the_operator_overwrites_is_no_conflict() -> None:
+    """In the network of the node the operator sets dnsPolicy, whatever the template says."""
+    job = mpi_job()
+    pod = {**job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"], "dnsPolicy": "None"}
+    job["spec"]["mpiReplicaSpecs"]["Worker"] = {
+        "replicas": 2,
+        "template": {"spec": {**pod, "hostNetwork": True}},
+    }
+    assert errors(plan(job)) == []
+    job["spec"]["mpiReplicaSpecs"]["Worker"]["template"] = {"spec": pod}
+    assert "dnsPolicy None needs a dnsConfig with at least one nameserver" in str(errors(plan(job)))

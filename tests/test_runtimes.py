@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from podplan.core.articles import add_article
 from podplan.kinds.change_effects import compute_change_effect
 from tests.declared import lay_out
 from tests.editor import Editor
 from tests.git import commit, git_in
 from tests.golden_cases import podplan
+from tests.rows import each_row
 
 TRAIN_JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -435,3 +437,36 @@ def test_a_volume_of_the_controller_is_no_volume_that_somebody_forgot_to_mount(f
     assert find_rules("VOL046") == []
     (folder / "platform/a/torch.yaml").write_text(runtime.replace("spec: {containers:", volume))
     assert find_rules("VOL046") != []
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_runtime_is_no_job() -> None:
+    runtime = RUNTIME.replace("{name: torch}", "{name: own}")
+    for command in ("status", "graph"):
+        Path("file.yaml").write_text(runtime)
+        run = podplan(command, "file.yaml")
+        assert run.code == 3
+        assert "no training job here" in run.err
+    Path("file.yaml").write_text(f"{TRAIN_JOB.replace('{name: torch}', '{name: own}')}---\n{runtime}")
+    run = podplan("graph", "file.yaml", "--format", "mermaid")
+    assert run.code == 0
+    assert "bert" in run.out
+    assert "ClusterTrainingRuntime" not in run.out
+    assert "say which one" not in podplan("status", "file.yaml").err
+
+
+@each_row(
+    ["name", "text"],
+    [
+        ("MPIJob", "an MPIJob"),
+        ("XGBoostJob", "an XGBoostJob"),
+        ("TFJob", "a TFJob"),
+        ("AutoTune", "an AutoTune"),
+        ("Job", "a Job"),
+        ("PyTorchJob", "a PyTorchJob"),
+        ("JAXJob", "a JAXJob"),
+        ("ImagePolicy", "an ImagePolicy"),
+    ],
+)
+def test_the_article_of_a_kind(name: str, text: str) -> None:
+    assert add_article(name) == text

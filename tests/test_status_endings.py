@@ -118,3 +118,36 @@ def test_any_worker_of_an_elastic_job_ends_it() -> None:
 def test_a_time_to_live_is_told() -> None:
     result = predict(with_policy(ttlSecondsAfterFinished=600), "master-0=0")
     assert any("the job itself is deleted 600 s after its end" in one.text for one in result.decisions)
+
+
+RECORDED = {
+    (row["case"]): row
+    for row in map(json.loads, (FIXTURES / "recorded.jsonl").read_text("utf-8").splitlines())
+}
+STATUSES = {
+    row["case"]: row["status"]
+    for row in map(json.loads, (FIXTURES / "statuses.jsonl").read_text("utf-8").splitlines())
+}
+
+
+@each_row("case", [name for name in STATUSES if name.endswith("main-replicas-0")])
+def test_a_main_type_without_replicas_succeeds_as_recorded(case: str) -> None:
+    """A Pod of the main type is created all the same, and no phase of it matters."""
+    for others in ("Running", "Failed", "Succeeded"):
+        result = predict(RECORDED[case]["cr"], others=others)
+        reported = build_status(result)["conditions"]
+        assert [(one["type"], one["reason"], one["message"]) for one in reported] == [
+            (one["type"], one["reason"], one["message"]) for one in STATUSES[case]["conditions"]
+        ]
+    assert "has 0 replicas" in result.headline
+
+
+def test_a_limit_on_restarts_names_what_reaches_it() -> None:
+    assert predict(with_policy(backoffLimit=0)).phase == "Running"
+    failed = predict(with_policy(backoffLimit=0), "worker-0=1")
+    assert "worker-0" in failed.headline
+    assert "restarted 0 times" not in failed.headline
+    assert failed.headline.endswith("and backoffLimit is 0")
+    assert predict(with_policy(backoffLimit=-1)).headline == (
+        "backoffLimit is -1, which any number of restarts exceeds, also none"
+    )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan import kubernetes
-from podplan.core.builtin_rules import MISMATCH_RULE
+from podplan.core.builtin_rules import INVALID_REFERENCE_RULE, MISMATCH_RULE
 from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
 from podplan.core.provenance import DocumentPath, TracedDocument, root_cursor, trace_to_source
@@ -23,7 +23,7 @@ from podplan.kinds.spec import KindSpec, Reference, References
 from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
 from podplan.schema import validate_against, validate_cr
-from podplan.schema.identity import is_known_but_not_lowered
+from podplan.schema.identity import find_intended_kind, is_known_but_not_lowered
 from podplan.schema.pruning import UNKNOWN_FIELD_RULES, prune_unknown_fields
 from podplan.workspace import Loader
 from podplan.workspace.documents import PROFILE_KINDS, ClassifiedDocument
@@ -40,6 +40,8 @@ SCHEMA_KINDS = {
 }
 # Rules whose findings prevent a CR of a declared kind from being lowered.
 _BLOCKING_RULES = (MISMATCH_RULE, "SCHEMA002", "SCHEMA003", "SCHEMA005")
+# Rules about fields of a Pod template that do not fit each other.
+_CONFLICT_RULES = ("SCHEMA003", "SCHEMA009")
 
 
 class PipelineSettings(NamedTuple):
@@ -212,13 +214,9 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         diagnostics = (*diagnostics, *(one.in_document("cr", cr) for one in mismatches))
         if any(one.rule == "CR900" for one in mismatches):
             return plan._replace(diagnostics=diagnostics, references=resolved)
-    groups = tuple(
-        lower_cr(
-            prune_unknown_fields(cr, validation.diagnostics),
-            build_references(resolved),
-            settings.lowering_options,
-        )
-    )
+    pruned = prune_unknown_fields(cr, validation.diagnostics)
+    groups = tuple(lower_cr(pruned, build_references(resolved), settings.lowering_options))
+    diagnostics = _without_overridden(diagnostics, groups, pruned)
     pruned_parents = {
         problem.path[:-1] for problem in validation.diagnostics if problem.rule in UNKNOWN_FIELD_RULES
     }
@@ -233,6 +231,30 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         diagnostics=(*diagnostics, *lowered_diagnostics),
         is_lowered=True,
         references=resolved,
+    )
+
+
+def _without_overridden(
+    diagnostics: tuple[Diagnostic, ...], groups: Iterable[ReplicaGroup], cr: TracedDocument
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics without conflicts with fields that the controller overwrites in the Pods.
+
+    What the controller writes there is validated in the lowered Pods.
+    """
+    conflicts = [one for one in diagnostics if one.rule in _CONFLICT_RULES and one.related]
+    if not conflicts:
+        return diagnostics
+    overridden = {
+        place.path
+        for group in groups
+        for origin in group.doc.origins.values()
+        for place in origin.overridden
+        if place.doc is cr
+    }
+    return tuple(
+        one
+        for one in diagnostics
+        if one not in conflicts or overridden.isdisjoint(path for path, _ in one.related)
     )
 
 
@@ -283,10 +305,17 @@ def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
     return load_spec(kind) if kind is not None else None
 
 
+def is_job(plan: JobPlan) -> bool:
+    """Whether the CR of a plan is a job, and no document that jobs refer to, such as a runtime."""
+    spec = plan.item.declared_kind or (_find_kind_spec(plan.cr) if plan.cr is not None else None)
+    return spec is None or spec.is_job
+
+
 def _resolve_references(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec | None, reader: Loader, settings: PipelineSettings
 ) -> tuple[tuple[ResolvedReference, ...], tuple[Diagnostic, ...]]:
-    """Resolve the references of a CR; return the documents, and a diagnostic for each that is not found."""
+    """Resolve the references of a CR; return the documents, and a diagnostic for each that is not found, or
+    that has errors by which the API server refuses it."""
     references = kind_spec.list_references(cr.data) if kind_spec is not None else ()
     resolved: list[ResolvedReference] = []
     unresolved: list[Diagnostic] = []
@@ -295,9 +324,34 @@ def _resolve_references(
         found = reader.find_referenced(reference, plan.item.doc, folders)
         if isinstance(found, Diagnostic):
             unresolved.append(found.in_document("cr", cr))
-        else:
-            resolved.append(ResolvedReference(reference, found))
+            continue
+        resolved.append(ResolvedReference(reference, found))
+        unresolved += (
+            one.in_document("cr", cr) for one in _iter_blocking_errors(plan, reference, found, settings)
+        )
     return tuple(resolved), tuple(unresolved)
+
+
+def _iter_blocking_errors(
+    plan: JobPlan, reference: Reference, doc: TracedDocument, settings: PipelineSettings
+) -> Iterator[Diagnostic]:
+    """Yield a diagnostic if a CR that is referred to has errors that prevent lowering, such as a runtime."""
+    if find_intended_kind(doc.data, reference.kind) is None:
+        return
+    validation = validate_cr(
+        doc.data, settings.kubernetes_version, settings.lowering_options.operator_versions
+    )
+    if validation.is_lowerable:
+        return
+    errors = (one for one in validation.diagnostics if one.rule not in UNKNOWN_FIELD_RULES)
+    error = next(errors, Diagnostic("", "it has no valid Pod template", ()))
+    referrer = plan.cr.data["kind"] if plan.cr is not None else "job"
+    message = (
+        f'{reference.kind} "{reference.name}" has errors, so the Pods of this {referrer} are not known and'
+        f" not checked: {error.message}"
+    )
+    place = DocumentPath(doc, error.path), f"the {reference.kind}"
+    yield Diagnostic(INVALID_REFERENCE_RULE, message, reference.path, related_places=(place,))
 
 
 def build_references(resolved: Iterable[ResolvedReference]) -> References:

@@ -13,6 +13,7 @@ from podplan.checker.files import (
     is_broken_template,
     iter_file_findings,
 )
+from podplan.checker.internal_errors import iter_until_internal_error
 from podplan.checker.jobs import build_cross_job_findings, check_plans, make_redactor_getter
 from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
@@ -144,7 +145,11 @@ def _check_source(source: SourceFile | SkippedFile, run: CheckRun) -> None:
         if source.reason == DENIED:
             run.unlowered_files.add(source.file)
         return
-    findings_of_file = iter_until_limit(iter_file_findings(source, run), run, source.file)
+    findings_of_file = iter_until_limit(
+        iter_until_internal_error(iter_file_findings(source, run), run, source.file),
+        run,
+        source.file,
+    )
     if run.add_findings(source.file, findings_of_file):
         run.store_text(source)
 
@@ -156,9 +161,10 @@ def _check_rendered_crs(run: CheckRun, checked_files: Collection[str]) -> None:
             run.not_checked["rendered CR: its source is"] += 1
         else:
             item, text = run.rebuilder.get_item(job_source)
-            findings_of_item = iter_until_limit(
-                _iter_rendered_findings(item, run, job_source), run, job_source.file
+            rendered_findings = iter_until_internal_error(
+                _iter_rendered_findings(item, run, job_source), run, job_source.file, item.doc
             )
+            findings_of_item = iter_until_limit(rendered_findings, run, job_source.file)
             if run.add_findings(job_source.file, findings_of_item):
                 run.store_text(parse_yaml(text.encode(), job_source.file))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator
 
+from podplan.checker.internal_errors import iter_until_internal_error
 from podplan.checker.jobs import (
     check_cluster_object,
     check_plain_object,
@@ -78,7 +79,8 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     for number, item in enumerate(file_items):
         job_source = JobSource(source.file, number, text_hash=text_hash)
         item_findings = _iter_item_findings(item, job_source, run, is_only_document=len(file_items) == 1)
-        yield from _without_foreign_parts(item, item_findings, run)
+        known_findings = _without_foreign_parts(item, item_findings, run)
+        yield from iter_until_internal_error(known_findings, run, source.file, item.doc)
 
 
 def _select_hints(

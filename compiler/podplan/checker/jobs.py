@@ -10,7 +10,12 @@ from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
-from podplan.core.builtin_rules import CONTRADICTION_RULE, QUEUE_OBJECT_RULE, QUOTA_KEY_RULE
+from podplan.core.builtin_rules import (
+    CONTRADICTION_RULE,
+    INVALID_REFERENCE_RULE,
+    QUEUE_OBJECT_RULE,
+    QUOTA_KEY_RULE,
+)
 from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
@@ -337,4 +342,6 @@ def _describe_missing_lowering(plan: JobPlan) -> str:
         return "lowered objects: the kind is not lowered yet"
     if any(seen.rule in ("CR901", "CR902") for seen in plan.diagnostics):
         return "lowered objects: a document that the CR refers to is not known"
+    if any(seen.rule == INVALID_REFERENCE_RULE for seen in plan.diagnostics):
+        return "lowered objects: a document that the CR refers to has errors"
     return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"

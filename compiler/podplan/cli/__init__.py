@@ -118,20 +118,11 @@ def _suggest_command(args: list[str]) -> str:
 
 
 def _print_internal_error(error: BaseException) -> None:
-    """Print type and location of an internal error, without a traceback.
-
-    The text of the error is omitted, because it may quote any input.
-    """
+    """Print type and location of an internal error, without a traceback."""
     from podplan.cli.output import print_message
+    from podplan.core.errors import describe_internal_error
 
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    location = ""
-    if trace is not None:
-        module = trace.tb_frame.f_globals.get("__name__", "?")
-        location = f" in {module}, line {trace.tb_lineno}"
     print_message(
-        f"internal error{location}: {type(error).__name__}",
+        describe_internal_error(error),
         "this is a fault of podplan; please report it together with the input",
     )

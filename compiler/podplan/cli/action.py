@@ -182,8 +182,8 @@ def _write_outputs(
 ) -> None:
     """Write the files that the inputs request, and those of the runner."""
     values = build_outputs(result, comparison.diff)
-    # If a limit left files unchecked, GitHub would mark their alerts as fixed.
-    if action_inputs.sarif_file and result is not None and not result.limit_hits:
+    # If a limit or an internal error left files unchecked, GitHub would mark their alerts as fixed.
+    if action_inputs.sarif_file and result is not None and check_run.is_complete(result):
         replace_file(action_inputs.sarif_file, render_report(result, "sarif"))
         values["sarif-file"] = action_inputs.sarif_file
     if action_inputs.comment_file:

@@ -17,7 +17,7 @@ from podplan.cli.reporting import (
     write_report_texts,
     write_reports,
 )
-from podplan.core.builtin_rules import LIMIT_RULE
+from podplan.core.builtin_rules import INTERNAL_ERROR_RULE, LIMIT_RULE
 from podplan.core.findings import Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from podplan.checker.base_revision import BaseCrs
 
 # Findings that are specific to one run, which must not be cached.
-_RUN_SPECIFIC_RULES = (LIMIT_RULE, "POLICY001", "POLICY004")
+_RUN_SPECIFIC_RULES = (LIMIT_RULE, INTERNAL_ERROR_RULE, "POLICY001", "POLICY004")
 
 
 def check_paths(paths: Sequence[str]) -> int:
@@ -154,6 +154,11 @@ def _without_used_configs(result: CheckResult, run_settings: RunSettings) -> Che
     return result._replace(summary=result.summary._replace(not_checked=not_checked))
 
 
+def is_complete(result: CheckResult) -> bool:
+    """Whether all files were checked: no limit was exceeded, and podplan did not fail."""
+    return not result.limit_hits and all(one.rule != INTERNAL_ERROR_RULE for one in result.findings)
+
+
 def require_complete(result: CheckResult) -> None:
     """Raise LimitExceeded if files exceeded a limit, and so were not checked."""
     if result.limit_hits:
@@ -161,8 +166,9 @@ def require_complete(result: CheckResult) -> None:
 
 
 def compute_exit_code(result: CheckResult, fail_on: Severity | None) -> int:
-    """Return 4 if a profile exceeded a limit, 1 if a finding is at least as severe as ``fail_on``, else 0."""
-    if any(found.rule == LIMIT_RULE for found in result.findings):
+    """Return 4 if a profile exceeded a limit or podplan failed, 1 if a finding is at least as severe as
+    ``fail_on``, else 0."""
+    if any(found.rule in (LIMIT_RULE, INTERNAL_ERROR_RULE) for found in result.findings):
         return INTERNAL_ERROR
     has_failures = fail_on is not None and any(found.severity >= fail_on for found in result.findings)
     return FINDINGS if has_failures else CLEAN

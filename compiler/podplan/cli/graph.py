@@ -14,7 +14,7 @@ from podplan.cli.plan_loader import load_job_plans
 from podplan.core.errors import UsageError
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
-from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.pipeline import JobPlan, PipelineSettings, is_job
 from podplan.tools.graph.model import Graph
 from podplan.tools.graph.picture import build_graph
 from podplan.tools.graph.variants import GraphFold
@@ -51,7 +51,7 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
     loaded = load_job_plans(paths, PLAN_CATEGORIES, gallery.add, **flags)
     if loaded.code != CLEAN:
         return loaded.code
-    if not loaded.jobs:
+    if not gallery.has_jobs:
         print_message("no JobProfile and no training job here, so nothing to draw")
         return NO_INPUT
     graphs = gallery.finished()
@@ -73,8 +73,8 @@ class _Gallery:
         self._failure: LimitExceeded | None = None
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
-        """Add a plan that has a CR."""
-        if plan.cr is None or not plan.is_lowered:
+        """Add a plan that has the CR of a job."""
+        if plan.cr is None or not plan.is_lowered or not is_job(plan):
             return
         name = str((plan.cr.data.get("metadata") or {}).get("name") or "")
         self._names[name] = None
@@ -85,6 +85,10 @@ class _Gallery:
                 self._fold.add(graph, plan.item.doc.name, variant)
             except LimitExceeded as error:  # findings are reported first
                 self._failure = error.with_file(plan.item.doc.name)
+
+    @property
+    def has_jobs(self) -> bool:
+        return bool(self._names)
 
     def finished(self) -> list[Graph]:
         """Return the graphs.

@@ -14,6 +14,7 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.output import print_message, replace_file, write_escaped_stderr, write_stdout
 from podplan.cli.shell_completion import complete_files
+from podplan.core.articles import add_article
 from podplan.core.errors import NothingFound, UsageError
 from podplan.core.findings import Diagnostic, Finding, Severity
 from podplan.core.provenance import TracedDocument, trace_to_source
@@ -205,7 +206,9 @@ def _refuse_document(item: ClassifiedDocument) -> tuple[str, list[Diagnostic]]:
     """Return the refusal of a document that is no training job, with what it is instead."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
-    description = f"a {kind}" if isinstance(kind, str) else f"a document with {item.reason or 'no kind'}"
+    description = (
+        add_article(kind) if isinstance(kind, str) else f"a document with {item.reason or 'no kind'}"
+    )
     return "", [Diagnostic("PROF025", f"{description} is no training job")]
 
 

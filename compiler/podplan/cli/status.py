@@ -14,7 +14,7 @@ from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.pipeline import JobPlan, PipelineSettings, is_job
 from podplan.workspace.file_loader import load_files, read_standard_input
 from podplan.workspace.files import require_inside_repository
 from podplan.yaml import SourceFile
@@ -95,7 +95,7 @@ def command(
     )
     if loaded.code != CLEAN:
         return loaded.code
-    if not loaded.jobs:
+    if not choice.has_jobs:
         print_message(
             f"{dump} has no training job; add its kind to the kinds that kubectl gets"
             if dump
@@ -143,12 +143,18 @@ class _Choice:
         self._number = 0
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
-        """Add a plan that has a CR."""
+        """Add a plan that has the CR of a job."""
+        if not is_job(plan):
+            return
         name = _get_job_name(plan)
         self._names.append(name)
         if self._job in ("", name):
             self._plan = self._plan or plan
             self._number += 1
+
+    @property
+    def has_jobs(self) -> bool:
+        return bool(self._names)
 
     def one(self, file: str) -> JobPlan:
         """Return the plan. Raises UsageError: if there is none, or several."""

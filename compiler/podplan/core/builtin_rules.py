@@ -31,6 +31,8 @@ QUEUE_OBJECT_RULE = "SCHEMA013"
 QUOTA_KEY_RULE = "SCHEMA014"
 CONTRADICTION_RULE = "PROF030"
 MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
+INVALID_REFERENCE_RULE = "CR910"
+INTERNAL_ERROR_RULE = "RUN001"  # its findings make the exit code 4, too
 LIMIT_RULE = "PROF017"  # its findings make the exit code 4
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -99,6 +101,18 @@ BUILTIN_RULES: dict[str, Rule] = {
             "mapping-mismatch",
             _ERROR,
             "Rejects WorkloadMappings that do not fit their CRs.",
+        ),
+        Rule(
+            INVALID_REFERENCE_RULE,
+            "invalid-reference",
+            _ERROR,
+            "Detects CRs that are not lowered because a referenced document has errors.",
+        ),
+        Rule(
+            INTERNAL_ERROR_RULE,
+            "internal-error",
+            _ERROR,
+            "Detects documents that podplan could not check, because it failed itself.",
         ),
         Rule("POLICY001", "policy-failed", _ERROR, "Rejects policies that cannot be read or evaluated."),
         Rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.indexed_text import Digest, Indexed, Listing, RepeatedLine
+from podplan.core.indexed_text import Digest, Indexed, ListedTexts, Listing, RepeatedLine
 from podplan.core.limits import MAX_EXPANDED_REPLICAS, LimitExceeded, limit_exceeded
 from podplan.core.provenance import (
     Behavior,
@@ -17,6 +17,7 @@ from podplan.core.provenance import (
 )
 from podplan.core.typing import Any, NamedTuple
 
+_COMMAND_FIELDS = frozenset(("command", "args"))
 CONFIGURED_BASIS = "configured"  # the basis of a behavior whose value the configuration sets
 
 
@@ -157,9 +158,26 @@ def _count_listed_replicas(text: ReplicaText) -> int:
 
 def build_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
     """Return the object of ``doc`` at one index; parts that do not depend on the index are shared."""
+    return _write_texts(doc, doc.replica_texts, index)
+
+
+def build_folded_at_index(doc: TracedDocument, index: int) -> dict[str, Any]:
+    """Return the object of ``doc`` at one index with folded lists of all replicas, but for command lines.
+
+    Its size does not depend on the number of replicas, unless a command line lists them.
+    """
+    texts = {
+        path: text
+        for path, text in doc.replica_texts.items()
+        if not isinstance(text, Listing | ListedTexts) or not _COMMAND_FIELDS.isdisjoint(path)
+    }
+    return _write_texts(doc, texts, index)
+
+
+def _write_texts(doc: TracedDocument, texts: Mapping[Path, ReplicaText], index: int) -> dict[str, Any]:
     data: dict[str, Any] = dict(doc.data)
     copies: dict[Path, Any] = {(): data}
-    for path, text in doc.replica_texts.items():
+    for path, text in texts.items():
         _set_path(copies, path, text.text_at(index))
     return data
 

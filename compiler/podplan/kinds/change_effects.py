@@ -7,7 +7,7 @@ effect: each kind has rules by field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -41,13 +41,15 @@ UNKNOWN = Behavior(
 class ChangeRule(NamedTuple):
     """The effect of a change at ``path`` or below it.
 
-    ``paused_behavior`` is set if a paused job takes over the change in place instead.
+    ``paused_behavior`` is set if a paused job takes over the change in place instead. A rule with ``applies``
+    counts only if that is true of the old and the new CR.
     """
 
     path: Path
     level: EffectLevel
     behavior: Behavior
     paused_behavior: Behavior | None = None
+    applies: Callable[[Any, Any], bool] | None = None
 
 
 class ChangeRules(NamedTuple):
@@ -95,8 +97,11 @@ def compute_change_effect(old: Any, new: Any, paths: Iterable[Path] | None = Non
     ``paths`` are the paths that differ, if the caller knows them; else the two are compared. If the job is
     paused in either CR, its Pods are created from the new one. A CR with generateName is a new job each time.
     """
-    rules = _load_rules(new)
-    is_paused = _is_paused(old, rules.pause_path) or _is_paused(new, rules.pause_path)
+    change_rules = _load_rules(new)
+    rules = [
+        one for one in (*change_rules.rules, *_DEFAULT_RULES) if one.applies is None or one.applies(old, new)
+    ]
+    is_paused = _is_paused(old, change_rules.pause_path) or _is_paused(new, change_rules.pause_path)
     field_effects = [
         _find_field_effect(rules, path, is_paused)
         for path in (iter_changed_paths(old, new) if paths is None else paths)
@@ -135,9 +140,9 @@ def _is_paused(cr: Any, pause_path: Path) -> bool:
     return cr is True
 
 
-def _find_field_effect(rules: ChangeRules, path: Path, is_paused: bool) -> FieldEffect:
+def _find_field_effect(rules: Iterable[ChangeRule], path: Path, is_paused: bool) -> FieldEffect:
     """Return the effect of the change at ``path``, by the first rule whose path is a prefix of it."""
-    rule = next(rule for rule in (*rules.rules, *_DEFAULT_RULES) if path[: len(rule.path)] == rule.path)
+    rule = next(rule for rule in rules if path[: len(rule.path)] == rule.path)
     if is_paused and rule.paused_behavior is not None:
         return FieldEffect(path, "in-place", rule.paused_behavior)
     return FieldEffect(path, rule.level, rule.behavior)

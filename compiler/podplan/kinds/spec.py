@@ -228,6 +228,11 @@ class KindSpec(NamedTuple):
     declaration: TracedDocument | None = None
     validate_references: Callable[[Cursor, References, LoweringOptions], Iterator[Diagnostic]] | None = None
 
+    @property
+    def is_job(self) -> bool:
+        """Whether its CRs are jobs, and not documents that jobs refer to, such as runtimes."""
+        return bool(self.load_queue_integration or self.queue_path or self.replica_types or self.declaration)
+
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:
     """Yield the replica types of a CR, in the order written, without those that are no mappings."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic, relocate_diagnostic
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
@@ -227,7 +228,9 @@ def _diagnose_unknown_kind(obj: dict[str, Any]) -> Diagnostic:
         return messages.diagnose_missing_field("apiVersion", ())
     expected_versions = [known for known, name in supported_kinds() if name == kind]
     if expected_versions:
-        message = f"apiVersion of a {kind} is {expected_versions[0]}, not {names.format_value(version)}"
+        message = (
+            f"apiVersion of {add_article(kind)} is {expected_versions[0]}, not {names.format_value(version)}"
+        )
         return Diagnostic("SCHEMA010", message, ("apiVersion",))
     hint = suggest_phrase(str(kind), (name for _, name in supported_kinds()))
     return Diagnostic(

@@ -29,7 +29,11 @@ def get_mapping(parent: Any, key: str) -> dict[str, Any]:
 
 def get_entries(parent: Any, key: str) -> list[tuple[int, dict[str, Any]]]:
     """Return the entries of the list under ``key`` that are mappings, each with its index."""
-    value = parent.get(key) if parent.__class__ is dict else None
+    return list_mappings(parent.get(key) if parent.__class__ is dict else None)
+
+
+def list_mappings(value: Any) -> list[tuple[int, dict[str, Any]]]:
+    """Return the entries of a list that are mappings, each with its index; none of any other value."""
     if value.__class__ is not list:
         return []
     return [(index, entry) for index, entry in enumerate(value) if entry.__class__ is dict]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
+from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
@@ -96,7 +97,7 @@ def identify_dialect(known: GroupVersionKind, spec: Any) -> tuple[str, list[Diag
     misspelt_dialect = _find_misspelt_dialect(kind, dialects, spec)
     if misspelt_dialect:
         return misspelt_dialect, []
-    return "", [Diagnostic("SCHEMA003", f"spec of a {kind} needs {dialect_fields}", ("spec",))]
+    return "", [Diagnostic("SCHEMA003", f"spec of {add_article(kind)} needs {dialect_fields}", ("spec",))]
 
 
 def _diagnose_conflict(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import (
     Cursor,
     TracedDocument,
@@ -63,6 +64,12 @@ OWN_API_PREFIXES = (
     ),
     f"{PROFILE_GROUP}/v",
 )
+# The same for kinds such as Job, whose name also begins the names of others.
+_COMMON_KIND_PATTERNS = {
+    family.group: compile_lazily(rf"(?m)^[ \t-]*kind:[ \t]+[\"']?(?:{'|'.join(family.packages)})\b")
+    for family in FAMILIES
+    if family.is_common
+}
 
 
 class ClassifiedDocument(NamedTuple):
@@ -93,15 +100,17 @@ def may_hold(source: SourceFile, sorts: Collection[str]) -> bool:
     unread = {fault.document_index for fault in source.diagnostics} - {one.index for one in source.documents}
     if not unread:
         return False
-    names = OWN_API_PREFIXES if "cr" in sorts else (f"{PROFILE_GROUP}/v",)
-    lines = (line for line in source.text.splitlines() if not line.lstrip().startswith("#"))
-    return any(name in line for line in lines for name in names)
+    text = "\n".join(line for line in source.text.splitlines() if not line.lstrip().startswith("#"))
+    return mentions_own_api(text) if "cr" in sorts else f"{PROFILE_GROUP}/v" in text
 
 
 def mentions_own_api(text: str) -> bool:
     """Whether a text mentions an apiVersion that podplan knows, so that its syntax errors are worth a
     finding."""
-    return any(name in text for name in OWN_API_PREFIXES)
+    return any(name in text for name in OWN_API_PREFIXES) or any(
+        f"{group}/" in text and pattern.search(text) is not None
+        for group, pattern in _COMMON_KIND_PATTERNS.items()
+    )
 
 
 def is_helm_template(text: str) -> bool:

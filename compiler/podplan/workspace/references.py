@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
@@ -104,7 +105,7 @@ def describe_missing(
     help_text = f"correct the name, or add the {reference.kind} below the root of the repository"
     for kind, documents in other_documents.items():
         if documents:
-            help_text = f"{documents[0].file} has a {kind} of this name: write kind: {kind}"
+            help_text = f"{documents[0].file} has {add_article(kind)} of this name: write kind: {kind}"
     return Diagnostic("CR901", message, reference.path, help=help_text)
 
 

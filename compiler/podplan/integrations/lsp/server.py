@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import isfinite
 
 from podplan import __version__
-from podplan.core.errors import UsageError
+from podplan.core.errors import UsageError, describe_internal_error
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any, BinaryIO
 from podplan.integrations.lsp import positions
@@ -133,7 +133,7 @@ class LanguageServer:
         except BrokenPipeError:
             raise
         except Exception as error:  # an internal error must not end the session
-            self._send_error(is_request, method, id_, INTERNAL_ERROR, _format_internal_error(error))
+            self._send_error(is_request, method, id_, INTERNAL_ERROR, describe_internal_error(error))
         else:
             if is_request:
                 self._send({"id": id_, "result": result})
@@ -146,7 +146,7 @@ class LanguageServer:
             self.report = self.workspace.check()
             diagnostics_by_uri = build_diagnostics(self.report, self.workspace.documents, self.encoding)
         except Exception as error:  # nor here: the next edit is checked again
-            self.log(_LOG_ERROR, _format_internal_error(error))
+            self.log(_LOG_ERROR, describe_internal_error(error))
             return
         finally:
             self._last_check_seconds = time.monotonic() - began
@@ -301,20 +301,6 @@ def _build_methods() -> dict[str, Callable[[LanguageServer, Message], Any]]:
     }
 
 
-def _iter_traceback(error: BaseException) -> Iterator[Any]:
-    trace = error.__traceback__
-    while trace is not None:
-        yield trace
-        trace = trace.tb_next
-
-
 def _is_id(value: Any) -> bool:
     """Whether a value is a valid id of a message; infinity, which Python parses from 1e400, is not."""
     return value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
-
-
-def _format_internal_error(error: Exception) -> str:
-    """Describe an internal error in a sentence without a traceback and its message, which may quote input."""
-    last = [*_iter_traceback(error)][-1]
-    module = last.tb_frame.f_globals.get("__name__", "?")
-    return f"internal error in {module}, line {last.tb_lineno}: {type(error).__name__}"

@@ -15,7 +15,8 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.batch import behaviors
 from podplan.kinds.batch.pod_defaults import apply_pod_defaults
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
-from podplan.kinds.common.merge import to_plain_data
+from podplan.kinds.common.merge import list_entries, to_plain_data
+from podplan.kubernetes.accessors import get_text
 
 OWN_MANAGER = "kubernetes.io/job-controller"
 INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
@@ -222,9 +223,8 @@ def _build_spec(pods: JobPods, job: Cursor, with_priority: bool) -> TracedMap:
 def _add_index_variable(container: Traced, mode: Cursor) -> Traced:
     """A container with the variable that has the index of the Pod, unless it has one of that name."""
     tree: TracedMap = container.value
-    env = tree.get("env", [])
-    names = [to_plain_data(one).get("name") for one in env]
-    if INDEX_VARIABLE in names:
+    env = list_entries(tree.get("env"))
+    if any(get_text(to_plain_data(one), "name") == INDEX_VARIABLE for one in env):
         return container
     reference = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX_ANNOTATION}']"}}
     variable = attribute_to((behaviors.INDEX, mode), {"name": INDEX_VARIABLE, "valueFrom": reference})

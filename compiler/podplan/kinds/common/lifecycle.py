@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any
@@ -23,17 +24,17 @@ def build_suspend(mode: Cursor) -> Traced | None:
 
 def reject_start_modes(spec: Cursor) -> list[Diagnostic]:
     """Return a diagnostic for each field about the start of replicas, for controllers that only suspend."""
-    kind = spec.get("job").value
+    name = add_article(spec.get("job").value)
     cursors = [
         entry.get(field) for entry in (spec, *spec.get("roles").entries()) for field in ("debug", "resume")
     ]
     diagnostics = [
-        Diagnostic("PROF020", f"a {kind} has no use for {cursor.path[-1]}", cursor.path, on_key=True)
+        Diagnostic("PROF020", f"{name} has no use for {cursor.path[-1]}", cursor.path, on_key=True)
         for cursor in cursors
         if cursor.exists
     ]
     if spec.get("mode").value == "debug":
-        message = f"mode of a {kind} is immediate or pause, not debug"
+        message = f"mode of {name} is immediate or pause, not debug"
         diagnostics.append(Diagnostic("PROF024", message, spec.get("mode").path))
     return diagnostics
 

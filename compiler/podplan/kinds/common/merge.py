@@ -69,6 +69,12 @@ def drop_nulls(cursor: Cursor) -> TracedTree:
     return attribute_to(cursor, [drop_nulls(entry) for entry in cursor.entries()])
 
 
+def list_entries(tree: TracedTree) -> list[TracedTree]:
+    """Return the entries of a traced list; none if there is no list."""
+    entries = unwrap_tree(tree)
+    return entries if isinstance(entries, list) else []
+
+
 def to_plain_data(tree: TracedTree) -> Any:
     """Return the plain data of a traced tree."""
     if isinstance(tree, Cursor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.suggestions import suggest_phrase
@@ -91,7 +92,7 @@ def _diagnose_unknown_role(entry: Cursor, names: tuple[str, ...], job_kind: str)
     hint = suggest_phrase(name, names)
     return Diagnostic(
         "PROF023",
-        f"a {job_kind} has no role {format_value(name)}, only {join_words(list(names))}{hint}",
+        f"{add_article(job_kind)} has no role {format_value(name)}, only {join_words(list(names))}{hint}",
         (*entry.path, "name"),
     )
 
@@ -163,7 +164,7 @@ def _diagnose_unused_field(
     if not kinds_with_field:
         return None
     message = (
-        f"a {job_kind} has no use for {field}; {join_words(kinds_with_field)}"
+        f"{add_article(job_kind)} has no use for {field}; {join_words(kinds_with_field)}"
         f" {'has' if len(kinds_with_field) == 1 else 'have'} it"
     )
     return Diagnostic("PROF020", message, field_cursor.path, on_key=True)

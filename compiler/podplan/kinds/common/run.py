@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any, NamedTuple
@@ -49,7 +50,7 @@ def parse_run(
         diagnostics.append(
             Diagnostic(
                 "PROF020",
-                f"a {job_kind} has no use for {given_fields}; it has {allowed_forms}",
+                f"{add_article(job_kind)} has no use for {given_fields}; it has {allowed_forms}",
                 run_cursor.path,
             )
         )

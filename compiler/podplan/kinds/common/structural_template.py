@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Diagnostic, DocumentFix, Path
 from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_entries
 
 # Lists of maps whose key must be unique in a custom resource, and need not be in a Pod.
 _UNIQUE_IN_CONTAINER = {"env": "name"}
@@ -25,7 +26,7 @@ def validate_template(template: Any, path: Path) -> Iterator[Diagnostic]:
         return
     yield from _iter_repeated(spec, _UNIQUE_IN_SPEC, (*path, "spec"))
     for field in _CONTAINER_LISTS:
-        for index, container in _iter_maps(spec.get(field)):
+        for index, container in get_entries(spec, field):
             container_path = (*path, "spec", field, index)
             yield from _iter_repeated(container, _UNIQUE_IN_CONTAINER, container_path)
             yield from _iter_fractions(container.get("resources"), (*container_path, "resources"))
@@ -34,7 +35,7 @@ def validate_template(template: Any, path: Path) -> Iterator[Diagnostic]:
 def _iter_repeated(owner: Mapping[str, Any], keys: Mapping[str, str], path: Path) -> Iterator[Diagnostic]:
     for field, key in keys.items():
         first_paths: dict[Any, Path] = {}
-        for index, entry in _iter_maps(owner.get(field)):
+        for index, entry in get_entries(owner, field):
             name, entry_path = entry.get(key), (*path, field, index, key)
             if not isinstance(name, str):
                 continue
@@ -60,9 +61,3 @@ def _iter_fractions(resources: Any, path: Path) -> Iterator[Diagnostic]:
                 )
                 fix = DocumentFix("put the value in quotes", "quote", amount_path)
                 yield Diagnostic("SCHEMA002", message, amount_path, fix=fix)
-
-
-def _iter_maps(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    for index, entry in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(entry, dict):
-            yield index, entry

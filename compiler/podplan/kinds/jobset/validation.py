@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Diagnostic, Path
+from podplan.core.findings import Diagnostic, Path, value_at
 from podplan.core.typing import Any
 from podplan.kinds.batch.validation import is_manager
 from podplan.kinds.common.structural_template import validate_template
 from podplan.kinds.jobset.exclusive_placement import NODE_SELECTOR_ANNOTATION, TOPOLOGY_ANNOTATION
 from podplan.kubernetes import names
-from podplan.kubernetes.accessors import get_entries
+from podplan.kubernetes.accessors import get_entries, get_text, get_texts
 
 Spec = Mapping[str, Any]
 
@@ -63,7 +63,7 @@ def validate_job_set_spec(spec: Spec, path: Path) -> Iterator[Diagnostic]:
         yield from _validate_label(job, "groupName", job_path)
         yield from _validate_size(job, job_path)
         template_path = ("template", "spec", "template")
-        yield from validate_template(_get(job, *template_path), (*job_path, *template_path))
+        yield from validate_template(value_at(job, template_path), (*job_path, *template_path))
     network = spec.get("network")
     if isinstance(network, dict):
         yield from _validate_label(network, "subdomain", (*path, "network"))
@@ -92,9 +92,9 @@ def validate_names(
             message = f"its Job would be called {last}, which {mismatch}; {stage}"
             yield Diagnostic("SCHEMA006", message, name_path, related=related)
             return
-        spec_of_job = _get(job, "template", "spec")
-        completions = _get(spec_of_job, "completions")
-        mode = _get(spec_of_job, "completionMode") or "Indexed"
+        spec_of_job = value_at(job, ("template", "spec"))
+        completions = value_at(spec_of_job, ("completions",))
+        mode = value_at(spec_of_job, ("completionMode",)) or "Indexed"
         if mode == "Indexed" and isinstance(completions, int):
             pod = f"{last}-{completions - 1}{_RANDOM_SUFFIX}"
             if not names.matches_form("dns-1035-label", pod):
@@ -104,17 +104,9 @@ def validate_names(
                 return
 
 
-def _get(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
 def _iter_jobs(spec: Spec, path: Path) -> Iterator[tuple[Spec, Path]]:
-    jobs = spec.get("replicatedJobs")
-    for index, job in enumerate(jobs if isinstance(jobs, list) else ()):
-        if isinstance(job, dict):
-            yield job, (*path, "replicatedJobs", index)
+    for index, job in get_entries(spec, "replicatedJobs"):
+        yield job, (*path, "replicatedJobs", index)
 
 
 def _validate_label(owner: Spec, field: str, path: Path) -> Iterator[Diagnostic]:
@@ -127,14 +119,14 @@ def _validate_label(owner: Spec, field: str, path: Path) -> Iterator[Diagnostic]
 
 
 def _validate_size(job: Spec, path: Path) -> Iterator[Diagnostic]:
-    replicas, parallelism = job.get("replicas", 1), _get(job, "template", "spec", "parallelism")
+    replicas, parallelism = job.get("replicas", 1), value_at(job, ("template", "spec", "parallelism"))
     if isinstance(replicas, int) and isinstance(parallelism, int) and replicas * parallelism > _MAX_PODS:
         message = f"replicas times parallelism must be at most {_MAX_PODS}; {WEBHOOK}"
         yield Diagnostic("SCHEMA005", message, (*path, "replicas"))
 
 
 def _validate_order(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path) -> Iterator[Diagnostic]:
-    in_order = _get(spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
+    in_order = value_at(spec, ("startupPolicy", "startupPolicyOrder")) == "InOrder"
     earlier: list[Any] = []
     for job, job_path in jobs:
         waits = job.get("dependsOn")
@@ -144,8 +136,8 @@ def _validate_order(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path) -> It
                 message = f"the first replicated job cannot depend on another; {WEBHOOK}"
                 yield Diagnostic("SCHEMA009", message, (*job_path, "dependsOn"), on_key=True)
                 break
-            if _get(one, "name") not in earlier:
-                message = f'"{_get(one, "name")}" is no replicated job before this one; {WEBHOOK}'
+            if value_at(one, ("name",)) not in earlier:
+                message = f'"{value_at(one, ("name",))}" is no replicated job before this one; {WEBHOOK}'
                 yield Diagnostic("SCHEMA004", message, wait_path)
         if waits is not None and in_order:
             message = f"dependsOn and startupPolicyOrder: InOrder exclude each other; {_API_SERVER}"
@@ -162,27 +154,22 @@ def _validate_policies(spec: Spec, job_names: list[str], path: Path) -> Iterator
     if policy.get("restartStrategy") == _GATED_STRATEGY:
         message = f"{_GATED_STRATEGY} needs a feature gate that is off by default; {WEBHOOK} without it"
         yield Diagnostic("SCHEMA004", message, (*policy_path, "restartStrategy"))
-    rules = policy.get("rules")
-    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
-        if not isinstance(rule, dict):
-            continue
+    for index, rule in get_entries(policy, "rules"):
         rule_path: Path = (*policy_path, "rules", index)
         yield from _validate_targets(rule, job_names, rule_path)
         if str(rule.get("action")) in _GATED_ACTIONS:
             message = f"{rule['action']} needs a feature gate that is off by default; {WEBHOOK} without it"
             yield Diagnostic("SCHEMA004", message, (*rule_path, "action"))
-        reasons = rule.get("onJobFailureReasons")
-        for number, reason in enumerate(reasons if isinstance(reasons, list) else ()):
-            if isinstance(reason, str) and reason not in _REASONS:
+        for number, reason in get_texts(rule, "onJobFailureReasons"):
+            if reason not in _REASONS:
                 message = f'"{reason}" is no reason for which a Job fails; {WEBHOOK}'
                 help = f"the reasons are {', '.join(sorted(_REASONS))}"
                 yield Diagnostic("SCHEMA004", message, (*rule_path, "onJobFailureReasons", number), help=help)
 
 
 def _validate_targets(owner: Any, job_names: list[str], path: Path) -> Iterator[Diagnostic]:
-    targets = owner.get("targetReplicatedJobs") if isinstance(owner, dict) else None
-    for index, name in enumerate(targets if isinstance(targets, list) else ()):
-        if isinstance(name, str) and name not in job_names:
+    for index, name in get_texts(owner, "targetReplicatedJobs"):
+        if name not in job_names:
             message = f'there is no replicated job "{name}"; {WEBHOOK}'
             yield Diagnostic("SCHEMA004", message, (*path, "targetReplicatedJobs", index))
 
@@ -197,13 +184,13 @@ def _validate_coordinator(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path)
         message = f'there is no replicated job "{coordinator.get("replicatedJob")}"; {WEBHOOK}'
         yield Diagnostic("SCHEMA004", message, (*place, "replicatedJob"))
         return
-    spec_of_job = _get(job, "template", "spec")
-    if (_get(spec_of_job, "completionMode") or "Indexed") != "Indexed":
+    spec_of_job = value_at(job, ("template", "spec"))
+    if (value_at(spec_of_job, ("completionMode",)) or "Indexed") != "Indexed":
         message = f"the coordinator must be in a replicated job that is Indexed; {WEBHOOK}"
         yield Diagnostic("SCHEMA009", message, (*place, "replicatedJob"))
     for field, count in (
         ("jobIndex", job.get("replicas", 1)),
-        ("podIndex", _get(spec_of_job, "completions")),
+        ("podIndex", value_at(spec_of_job, ("completions",))),
     ):
         index = coordinator.get(field, 0)
         if isinstance(index, int) and isinstance(count, int) and not 0 <= index < count:
@@ -213,18 +200,17 @@ def _validate_coordinator(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path)
 
 def _validate_claims(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path) -> Iterator[Diagnostic]:
     mounts = {
-        _get(mount, "name")
+        get_text(mount, "name")
         for job, _ in jobs
         for field in ("initContainers", "containers")
-        for _, container in get_entries(_get(job, "template", "spec", "template", "spec"), field)
+        for _, container in get_entries(value_at(job, ("template", "spec", "template", "spec")), field)
         for _, mount in get_entries(container, "volumeMounts")
     }
-    policies = spec.get("volumeClaimPolicies")
-    for index, policy in enumerate(policies if isinstance(policies, list) else ()):
-        for number, template in enumerate(_get(policy, "templates") or ()):
+    for index, policy in get_entries(spec, "volumeClaimPolicies"):
+        for number, template in get_entries(policy, "templates"):
             place: Path = (*path, "volumeClaimPolicies", index, "templates", number)
-            name = _get(template, "metadata", "name")
-            if _get(template, "metadata", "namespace"):
+            name = value_at(template, ("metadata", "name"))
+            if value_at(template, ("metadata", "namespace")):
                 message = f"the template of a claim has no namespace of its own; {_API_SERVER}"
                 yield Diagnostic("SCHEMA009", message, (*place, "metadata", "namespace"))
             if isinstance(name, str) and name not in mounts:
@@ -234,14 +220,14 @@ def _validate_claims(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path) -> I
 
 def _validate_placement(metadata: Any, spec: Spec) -> Iterator[Diagnostic]:
     """Pods for which the controller misses the node selector that the webhook does not set."""
-    annotations = _get(metadata, "annotations")
-    topology = _get(annotations, TOPOLOGY_ANNOTATION)
-    if not isinstance(topology, str) or _get(annotations, NODE_SELECTOR_ANNOTATION) is None:
+    annotations = value_at(metadata, ("annotations",))
+    topology = value_at(annotations, (TOPOLOGY_ANNOTATION,))
+    if not isinstance(topology, str) or value_at(annotations, (NODE_SELECTOR_ANNOTATION,)) is None:
         return
     for job, _ in _iter_jobs(spec, ("spec",)):
-        job_spec = _get(job, "template", "spec")
-        count = _get(job_spec, "parallelism")
-        selector = _get(job_spec, "template", "spec", "nodeSelector", topology)
+        job_spec = value_at(job, ("template", "spec"))
+        count = value_at(job_spec, ("parallelism",))
+        selector = value_at(job_spec, ("template", "spec", "nodeSelector", topology))
         if isinstance(count, int) and count > 1 and selector is None:
             path: Path = ("metadata", "annotations", NODE_SELECTOR_ANNOTATION)
             message = (

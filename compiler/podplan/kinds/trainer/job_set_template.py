@@ -8,7 +8,7 @@ from types import MappingProxyType
 from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.field_order import order_container_fields
-from podplan.kinds.common.merge import merge_tree, rewrap_tree, to_plain_data, unwrap_tree
+from podplan.kinds.common.merge import list_entries, merge_tree, rewrap_tree, to_plain_data, unwrap_tree
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER_STEP = "trainer"
@@ -91,6 +91,8 @@ def parse_jobs(template: Cursor) -> list[Job]:
 
 def set_variables(fields: TracedMap, variables: list[Any]) -> TracedMap:
     """A container with variables: those of a name that it has are replaced where they stand."""
+    if not variables:
+        return fields
     return {**fields, "env": upsert(list_entries(fields.get("env")), variables, "name")}
 
 
@@ -98,11 +100,8 @@ def upsert(entries: list[Any], added: list[Any], key: str) -> list[Any]:
     """``entries`` with those of ``added`` in the places of the same key, else at the end."""
     result = list(entries)
     for one in added:
-        wanted = to_plain_data(unwrap_tree(one)[key])
-        index = next(
-            (i for i, entry in enumerate(result) if to_plain_data(unwrap_tree(entry).get(key)) == wanted),
-            None,
-        )
+        wanted = _read_key(one, key)
+        index = next((i for i, entry in enumerate(result) if _read_key(entry, key) == wanted), None)
         if index is None:
             result.append(one)
         else:
@@ -110,12 +109,10 @@ def upsert(entries: list[Any], added: list[Any], key: str) -> list[Any]:
     return result
 
 
-def list_entries(tree: Any) -> list[Any]:
-    """The entries of a marked list; none where there is no list."""
-    if tree is None or (isinstance(tree, Cursor) and not tree.exists):
-        return []
-    entries = unwrap_tree(tree)
-    return list(entries) if isinstance(entries, list) else []
+def _read_key(entry: Any, key: str) -> Any:
+    """The plain value under ``key`` of an entry; None where the entry is no mapping."""
+    fields = unwrap_tree(entry)
+    return to_plain_data(fields.get(key)) if isinstance(fields, dict) else None
 
 
 def merge_resources(fields: TracedMap, resources: Cursor) -> TracedMap:

@@ -14,7 +14,7 @@ from podplan.core.provenance import (
 )
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.common.merge import drop_absent, merge_tree
+from podplan.kinds.common.merge import drop_absent, list_entries, merge_tree
 from podplan.kinds.jobset.lower import GROUP as JOBSET_GROUP
 from podplan.kinds.jobset.lower import lower_job_set, write_resources_and_env
 from podplan.kinds.trainer import behaviors, mpi, pod_group, rendezvous
@@ -26,7 +26,6 @@ from podplan.kinds.trainer.job_set_template import (
     NodeCount,
     TracedMap,
     build_variable,
-    list_entries,
     merge_resources,
     parse_jobs,
     replace_resources,

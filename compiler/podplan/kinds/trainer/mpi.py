@@ -6,6 +6,7 @@ from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.provenance import Cause, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
+from podplan.kinds.common.merge import list_entries
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob, build_metadata
 from podplan.kinds.trainer.job_set_template import (
@@ -16,7 +17,6 @@ from podplan.kinds.trainer.job_set_template import (
     NodeCount,
     TracedMap,
     build_variable,
-    list_entries,
     set_variables,
     upsert,
 )

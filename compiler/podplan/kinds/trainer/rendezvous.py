@@ -6,6 +6,7 @@ from functools import partial
 
 from podplan.core.provenance import attribute_to
 from podplan.core.typing import Any
+from podplan.kinds.common.merge import list_entries
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob
 from podplan.kinds.trainer.job_set_template import (
@@ -16,7 +17,6 @@ from podplan.kinds.trainer.job_set_template import (
     TracedMap,
     build_field_variable,
     build_variable,
-    list_entries,
     set_variables,
     upsert,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Diagnostic, Path
+from podplan.core.findings import Diagnostic, Path, value_at
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions
 from podplan.core.typing import Any
@@ -24,10 +24,11 @@ from podplan.kinds.trainer.job_set_template import (
     Job,
     parse_jobs,
 )
-from podplan.kinds.trainer.lower import count_nodes
+from podplan.kinds.trainer.lower import INITIALIZERS, count_nodes
 from podplan.kinds.trainer.torchtune import is_torchtune, validate_torchtune
 from podplan.kinds.trainer.versions import DEFAULT_VERSION, VERSIONS, Version
 from podplan.kubernetes import names
+from podplan.kubernetes.accessors import get_entries, list_mappings
 
 Spec = Mapping[str, Any]
 
@@ -35,9 +36,8 @@ _API_SERVER = "the API server refuses it"
 WEBHOOK = "the webhook of Trainer refuses it"
 _CONTROLLER = "the controller of Trainer fails without end"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+", re.ASCII)
-_INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
-_OWN_CONTAINERS = (NODE, *_INITIALIZERS.values())
-_ANCESTOR_CONTAINERS = {TRAINER_STEP: NODE, **{name: name for name in _INITIALIZERS.values()}}
+_OWN_CONTAINERS = (NODE, *INITIALIZERS.values())
+_ANCESTOR_CONTAINERS = {TRAINER_STEP: NODE, **{name: name for name in INITIALIZERS.values()}}
 _POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
 _RESERVED = {
     "torch": ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
@@ -54,46 +54,29 @@ _PROCESS_WORDS = ("auto", "cpu", "gpu")
 _GROUP = "trainer.kubeflow.org"
 
 
-def _get(value: Any, *keys: str | int) -> Any:
-    for key in keys:
-        if isinstance(value, dict):
-            value = value.get(key)
-        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
-            value = value[key]
-        else:
-            return None
-    return value
-
-
-def _iter_maps(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    for index, entry in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(entry, dict):
-            yield index, entry
-
-
 def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
     """The problems of a TrainJob by itself."""
     diagnostics: list[Diagnostic] = []
-    name, spec = _get(cr, "metadata", "name"), cr.get("spec")
+    name, spec = value_at(cr, ("metadata", "name")), cr.get("spec")
     if isinstance(name, str) and not names.matches_form("dns-1035-label", name):
         reason = names.explain_mismatch("dns-1035-label", name)
         diagnostics.append(Diagnostic("SCHEMA006", f"name {reason}; {_API_SERVER}", ("metadata", "name")))
     if not isinstance(spec, dict):
         return diagnostics
-    diagnostics += _iter_repeated(_get(spec, "trainer", "env"), "name", ("spec", "trainer", "env"))
-    for field in _INITIALIZERS:
+    diagnostics += _iter_repeated(value_at(spec, ("trainer", "env")), "name", ("spec", "trainer", "env"))
+    for field in INITIALIZERS:
         path: Path = ("spec", "initializer", field)
-        diagnostics += _iter_repeated(_get(spec, *path[1:], "env"), "name", (*path, "env"))
-        uri = _get(spec, *path[1:], "storageUri")
+        diagnostics += _iter_repeated(value_at(spec, (*path[1:], "env")), "name", (*path, "env"))
+        uri = value_at(spec, (*path[1:], "storageUri"))
         has_form = VERSIONS[version or DEFAULT_VERSION].adds_patched_jobs
         if has_form and isinstance(uri, str) and uri and not _URI.fullmatch(uri):
             message = f"storageUri must be a URI, such as hf://NAME; {_API_SERVER}"
             diagnostics.append(Diagnostic("SCHEMA006", message, (*path, "storageUri")))
     patches = spec.get("runtimePatches")
     diagnostics += _iter_repeated(patches, "manager", ("spec", "runtimePatches"))
-    for index, patch in _iter_maps(patches):
+    for index, patch in list_mappings(patches):
         diagnostics += _validate_patch(patch, ("spec", "runtimePatches", index))
-    for index, override in _iter_maps(spec.get("podTemplateOverrides")):
+    for index, override in get_entries(spec, "podTemplateOverrides"):
         path = ("spec", "podTemplateOverrides", index, "spec")
         diagnostics += _validate_containers(override.get("spec"), path)
     return diagnostics
@@ -101,7 +84,7 @@ def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
 
 def _iter_repeated(entries: Any, key: str, path: Path) -> Iterator[Diagnostic]:
     first: dict[str, Path] = {}
-    for index, entry in _iter_maps(entries):
+    for index, entry in list_mappings(entries):
         name = entry.get(key)
         if not isinstance(name, str):
             continue
@@ -118,17 +101,17 @@ def _validate_patch(patch: Spec, path: Path) -> Iterator[Diagnostic]:
         message = f'manager "{manager}" must be a domain, a slash and a path; {WEBHOOK}'
         yield Diagnostic("SCHEMA006", message, (*path, "manager"))
     jobs_path: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
-    jobs = _get(patch, *jobs_path)
+    jobs = value_at(patch, jobs_path)
     yield from _iter_repeated(jobs, "name", (*path, *jobs_path))
-    for index, job in _iter_maps(jobs):
+    for index, job in list_mappings(jobs):
         pod_path: Path = ("template", "spec", "template", "spec")
-        yield from _validate_containers(_get(job, *pod_path), (*path, *jobs_path, index, *pod_path))
+        yield from _validate_containers(value_at(job, pod_path), (*path, *jobs_path, index, *pod_path))
 
 
 def _validate_containers(pod: Any, path: Path) -> Iterator[Diagnostic]:
     """The problems of the containers in a patch of a Pod."""
     for field in ("initContainers", "containers"):
-        for number, container in _iter_maps(_get(pod, field)):
+        for number, container in get_entries(pod, field):
             place: Path = (*path, field, number)
             yield from _iter_repeated(container.get("env"), "name", (*place, "env"))
             if container.get("env") and container.get("name") in _OWN_CONTAINERS:
@@ -145,27 +128,27 @@ def validate_runtime(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         return []
     diagnostics: list[Diagnostic] = []
     policy = spec.get("mlPolicy")
-    stated = [field for field in _POLICIES if _get(policy, field) is not None]
+    stated = [field for field in _POLICIES if value_at(policy, (field,)) is not None]
     if len(stated) > 1:
         message = f"{stated[0]} and {stated[1]} exclude each other; {_API_SERVER}"
         diagnostics.append(Diagnostic("SCHEMA009", message, ("spec", "mlPolicy", stated[1]), on_key=True))
-    for index, target in _iter_maps(_get(policy, "torch", "envInjection", "targets")):
+    for index, target in list_mappings(value_at(policy, ("torch", "envInjection", "targets"))):
         containers = target.get("containerNames")
         if isinstance(containers, list) and NODE in containers:
             message = f"the container {NODE} has the variables anyway; {_API_SERVER}"
             path: Path = ("spec", "mlPolicy", "torch", "envInjection", "targets", index, "containerNames")
             diagnostics.append(Diagnostic("SCHEMA009", message, (*path, containers.index(NODE))))
-    template = _get(spec, "template", "spec")
+    template = value_at(spec, ("template", "spec"))
     path = ("spec", "template", "spec")
     if isinstance(template, dict):
         diagnostics += validate_job_set_spec(template, path)
-        for index, job in _iter_maps(template.get("replicatedJobs")):
+        for index, job in get_entries(template, "replicatedJobs"):
             diagnostics += _validate_runtime_job(job, (*path, "replicatedJobs", index))
     return diagnostics
 
 
 def _validate_runtime_job(job: Spec, path: Path) -> Iterator[Diagnostic]:
-    ancestor = _get(job, "template", "metadata", "labels", ANCESTOR_LABEL)
+    ancestor = value_at(job, ("template", "metadata", "labels", ANCESTOR_LABEL))
     container = _ANCESTOR_CONTAINERS.get(ancestor) if isinstance(ancestor, str) else None
     if container is None:
         return
@@ -173,7 +156,7 @@ def _validate_runtime_job(job: Spec, path: Path) -> Iterator[Diagnostic]:
         message = f"a job for the step {ancestor} must have 1 replica; {WEBHOOK}"
         yield Diagnostic("SCHEMA005", message, (*path, "replicas"), help="write replicas: 1")
     containers_path: Path = ("template", "spec", "template", "spec", "containers")
-    containers = [one.get("name") for _, one in _iter_maps(_get(job, *containers_path))]
+    containers = [one.get("name") for _, one in list_mappings(value_at(job, containers_path))]
     if container not in containers:
         message = f'a job for the step {ancestor} needs a container called "{container}"; {WEBHOOK}'
         yield Diagnostic("SCHEMA004", message, (*path, *containers_path), on_key=True)
@@ -259,7 +242,7 @@ def _find_job(runtime: Cursor, name: str) -> Cursor | None:
 
 def _validate_initializers(cr: Cursor, runtime: Cursor, version: Version) -> Iterator[Diagnostic]:
     jobs = runtime.get("spec", "template", "spec", "replicatedJobs")
-    for field, name in _INITIALIZERS.items():
+    for field, name in INITIALIZERS.items():
         written = cr.get("spec", "initializer", field)
         if not written.exists:
             continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.replica_groups import ReplicaGroup, build_at_index
+from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import kubelet
@@ -59,7 +59,7 @@ def _pair_known(first: str | None, last: str | None) -> tuple[str, str] | None:
 
 
 def _get_pod(group: ReplicaGroup, index: int) -> dict[str, Any]:
-    return build_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
+    return build_folded_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
 
 
 def _get_container(pod: dict[str, Any], path: Path) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from podplan.core.findings import Path, TextPath, below, value_at
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.replica_groups import ReplicaGroup, build_at_index
+from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.discovery import Invocation, find_programs
@@ -74,7 +74,7 @@ def find_replica_launches(group: ReplicaGroup, index: int) -> list[ContainerLaun
         return []
     path, container = training_container
     if group.doc.replica_texts:
-        container = build_at_index(group.doc, index)["spec"]["containers"][path[-1]]
+        container = build_folded_at_index(group.doc, index)["spec"]["containers"][path[-1]]
     return [
         ContainerLaunch(group, path, container, invocation)
         for invocation in find_programs(container).invocations

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.core.findings import Diagnostic, Path, value_at
 from podplan.core.limits import LimitExceeded
-from podplan.core.replica_groups import build_at_index
+from podplan.core.replica_groups import build_folded_at_index
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
@@ -98,7 +98,7 @@ def _iter_examples(target: Target) -> Iterator[tuple[Mapping[str, Any], Any]]:
     group = target.group
     if group is None or group.replicas == 1 or not group.doc.replica_texts:
         return
-    last = build_at_index(group.doc, group.start + group.replicas - 1)
+    last = build_folded_at_index(group.doc, group.start + group.replicas - 1)
     yield last, value_at(last, target.base_path)
 
 

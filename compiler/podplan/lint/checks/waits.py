@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path, TextPath, below
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.replica_groups import ReplicaGroup, build_at_index
+from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers import processes
@@ -191,7 +191,7 @@ def _init_waits(group: ReplicaGroup, index: int) -> Iterator[Wait]:
     """The hosts that the init containers of one replica wait for without an end, in its Pod."""
     spec = get_mapping(group.doc.data, "spec")
     if "initContainers" in spec and group.doc.replica_texts:
-        spec = build_at_index(group.doc, index)["spec"]
+        spec = build_folded_at_index(group.doc, index)["spec"]
     for number, container in get_entries(spec, "initContainers"):
         if container.get("restartPolicy") == "Always":
             return  # a sidecar may be what listens

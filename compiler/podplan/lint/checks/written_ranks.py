@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
-from podplan.core.replica_groups import ReplicaGroup, build_at_index
+from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers import kubelet
 from podplan.lint.analysis.jobs import count_gpus, format_count, is_mode_enabled, list_replica_places
@@ -190,7 +190,7 @@ def _of_image(group: ReplicaGroup, names: tuple[str, str]) -> tuple[Value, Value
         return None
     values = []
     for index in (group.start, get_last_index(group)):
-        pod = build_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
+        pod = build_folded_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
         values.append(kubelet.resolve_environment(pod["spec"]["containers"][path[-1]]))
     rank, world = names
     return (

@@ -48,7 +48,7 @@ class Planner:
             return
         kind = find_kind(cr.data.get("apiVersion"), cr.data.get("kind"))
         spec = load_spec(kind) if kind is not None else plan.item.declared_kind
-        if spec is not None and not _may_be_queued(spec):
+        if spec is not None and not spec.is_job:
             return
         self._append(plan, cr, spec, self._decide(plan, cr, kind, spec))
 
@@ -109,10 +109,6 @@ def find_location(cursor: Cursor) -> Location | None:
     """Return where a value is written, or what is written around it."""
     found = find_source_location(cursor.doc, cursor.path)
     return found.location if found is not None else None
-
-
-def _may_be_queued(spec: KindSpec) -> bool:
-    return bool(spec.load_queue_integration or spec.queue_path or spec.replica_types or spec.declaration)
 
 
 def _find_errors(plan: JobPlan) -> list[Diagnostic]:

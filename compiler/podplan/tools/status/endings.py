@@ -5,7 +5,7 @@ Source: docs/evidence/training-operator.md#end-of-a-job.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any, NamedTuple
@@ -35,11 +35,15 @@ class FailedPod(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a job ends: the phase, the sentence, the message of the condition, and the decision."""
+    """How a job ends: the phase, the message of the condition, and the decision.
+
+    Without ``has_run`` it ends before the controller reports that it runs.
+    """
 
     phase: str
     message: str
     decision: Decision
+    has_run: bool = True
 
 
 def reconcile_by_endings(job: ObservedJob) -> StatusResult:
@@ -87,15 +91,16 @@ def _decide_failed_pod(job: ObservedJob, replica: ObservedReplica) -> FailedPod:
 def _find_limit(job: ObservedJob) -> Ending | None:
     """The end of a job that is too old or was restarted too often."""
     behaviors, limit = job.ending_rules.behaviors, _get_policy(job, "backoffLimit")
-    if isinstance(limit, int):
-        restarted = [one for one in job.replicas if one.phase == "Running" and one.restarts]
-        count = sum(one.restarts for one in restarted)
-        failed = any(one.phase == "Failed" for one in job.replicas)
-        if limit < 0 or (count >= limit if limit else count > 0 or failed):
-            text = f"the job fails: its containers were restarted {count} times, and backoffLimit is {limit}"
-            path = _policy_path(job, "backoffLimit")
-            decision = Decision("failure", text, behaviors.retries, tuple(restarted), path)
-            return Ending("Failed", _format_message(job, "retries"), decision)
+    if isinstance(limit, int) and (cause := _find_retries(job, limit)) is not None:
+        reason, replicas = cause
+        decision = Decision(
+            "failure",
+            f"the job fails: {reason}",
+            behaviors.retries,
+            tuple(replicas),
+            _policy_path(job, "backoffLimit"),
+        )
+        return Ending("Failed", _format_message(job, "retries"), decision)
     deadline = _get_policy(job, "activeDeadlineSeconds")
     if isinstance(deadline, int) and job.elapsed is not None and job.elapsed >= deadline:
         text = f"the job fails: it ran for {job.elapsed} s, and activeDeadlineSeconds is {deadline}"
@@ -103,6 +108,21 @@ def _find_limit(job: ObservedJob) -> Ending | None:
             "failure", text, behaviors.deadline, (), _policy_path(job, "activeDeadlineSeconds")
         )
         return Ending("Failed", _format_message(job, "deadline"), decision)
+    return None
+
+
+def _find_retries(job: ObservedJob, limit: int) -> tuple[str, list[ObservedReplica]] | None:
+    """Return why backoffLimit ends a job, and the replicas that cause it; None if it does not."""
+    if limit < 0:
+        return f"backoffLimit is {limit}, which any number of restarts exceeds, also none", []
+    restarted = [one for one in job.replicas if one.phase == "Running" and one.restarts]
+    count = sum(one.restarts for one in restarted)
+    if count and count >= limit:
+        times = "once" if count == 1 else f"{count} times"
+        return f"its containers were restarted {times}, and backoffLimit is {limit}", restarted
+    failed = [one for one in job.replicas if one.phase == "Failed"]
+    if failed and limit == 0:
+        return f"{failed[0].short_name} {describe_end(failed[0])}, and backoffLimit is 0", failed
     return None
 
 
@@ -120,6 +140,11 @@ def _list_deciding(job: ObservedJob) -> tuple[list[ObservedReplica], bool]:
 
 def _find_success(job: ObservedJob) -> Ending | None:
     deciding, is_one_enough = _list_deciding(job)
+    if (empty := _find_type_without_replicas(job, deciding)) is not None:
+        type_, path = empty
+        text = f"the job succeeds at once: {type_} has 0 replicas, so none of them has to complete"
+        decision = Decision("success", text, job.ending_rules.behaviors.success, (), path)
+        return Ending("Succeeded", _format_message(job, "succeeded"), decision, has_run=False)
     succeeded = [one for one in deciding if one.phase == "Succeeded"]
     if not succeeded or (len(succeeded) < len(deciding) and not is_one_enough):
         return None
@@ -128,6 +153,18 @@ def _find_success(job: ObservedJob) -> Ending | None:
     )
     decision = Decision("success", text, job.ending_rules.behaviors.success, tuple(succeeded))
     return Ending("Succeeded", _format_message(job, "succeeded"), decision)
+
+
+def _find_type_without_replicas(
+    job: ObservedJob, deciding: Sequence[ObservedReplica]
+) -> tuple[str, Path] | None:
+    """Return a type that decides and has ``replicas: 0``, for which a Pod is created all the same."""
+    spec_paths = find_spec_paths(job)
+    for type_ in dict.fromkeys(one.type for one in deciding):
+        path = (*spec_paths.get(type_, ()), "replicas")
+        if type_ in spec_paths and get_at(job.cr, path) == 0:
+            return type_, path
+    return None
 
 
 def _find_failure(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> Ending | None:
@@ -171,47 +208,17 @@ def _explain_failed_pods(
 def _finish(job: ObservedJob, ending: Ending, failed_pods: Sequence[FailedPod]) -> StatusResult:
     rules = job.ending_rules
     removed = {one.replica.name for one in failed_pods if one.action == "delete"}
-    policy = _get_policy(job, "cleanPodPolicy")
-    path = _policy_path(job, "cleanPodPolicy") if policy is not None else ()
-    name = policy if isinstance(policy, str) else "None"
-    deleted = [
-        one
-        for one in job.replicas
-        if one.phase != "Deleted"
-        and one.name not in removed
-        and name != "None"
-        and (name != "Running" or one.phase in _ACTIVE_PHASES)
-    ]
+    deleted, clean_up = _decide_clean_up(job, removed)
     gone = removed | {one.name for one in deleted}
-    staying = [one for one in job.replicas if one.phase in _ACTIVE_PHASES and one.name not in gone]
-    what = f"{format_replicas(deleted)} {select_plural(deleted, 'is', 'are')} deleted" if deleted else ""
-    text = f"{what or 'nothing is deleted'}: cleanPodPolicy is {name}{'' if path else ', the default'}"
-    if staying:
-        text += (
-            f"; {format_replicas(staying)} "
-            f"{select_plural(staying, 'stays with what it holds', 'stay with what they hold')}"
-        )
-    decisions = [
-        *_explain_failed_pods(job, failed_pods, True),
-        ending.decision,
-        Decision("clean-up", text, rules.behaviors.clean_up, tuple(deleted), path),
-    ]
-    seconds = _get_policy(job, "ttlSecondsAfterFinished")
-    if isinstance(seconds, int):
-        when = "at once" if seconds == 0 else f"{seconds} s after its end"
-        decisions.append(
-            Decision(
-                "clean-up",
-                f"the job itself is deleted {when}, with all that is left of it",
-                rules.behaviors.time_to_live,
-                (),
-                _policy_path(job, "ttlSecondsAfterFinished"),
-            )
-        )
+    decisions = (*_explain_failed_pods(job, failed_pods, True), ending.decision, *clean_up)
     reason = rules.failed_reason if ending.phase == "Failed" else ending.phase
     conditions = (
         _build_condition(job, "Created", True, "Created", _format_message(job, "created")),
-        _build_condition(job, "Running", False, "Running", _format_running(job)),
+        *(
+            [_build_condition(job, "Running", False, "Running", _format_running(job))]
+            if ending.has_run
+            else []
+        ),
         _build_condition(job, ending.phase, True, reason, ending.message),
     )
     transitions = tuple(
@@ -230,9 +237,51 @@ def _finish(job: ObservedJob, ending: Ending, failed_pods: Sequence[FailedPod]) 
         headline,
         transitions,
         conditions,
-        tuple(decisions),
+        decisions,
         count_past_restarts(job),
     )
+
+
+def _decide_clean_up(
+    job: ObservedJob, removed: Collection[str]
+) -> tuple[list[ObservedReplica], list[Decision]]:
+    """Return the replicas that the end of a job deletes beside those already ``removed``, and why."""
+    behaviors, policy = job.ending_rules.behaviors, _get_policy(job, "cleanPodPolicy")
+    path = _policy_path(job, "cleanPodPolicy") if policy is not None else ()
+    name = policy if isinstance(policy, str) else "None"
+    deleted = [
+        one
+        for one in job.replicas
+        if one.phase != "Deleted"
+        and one.name not in removed
+        and name != "None"
+        and (name != "Running" or one.phase in _ACTIVE_PHASES)
+    ]
+    gone = {*removed, *(one.name for one in deleted)}
+    staying = [one for one in job.replicas if one.phase in _ACTIVE_PHASES and one.name not in gone]
+    what = f"{format_replicas(deleted)} {select_plural(deleted, 'is', 'are')} deleted" if deleted else ""
+    text = f"{what or 'nothing is deleted'}: cleanPodPolicy is {name}{'' if path else ', the default'}"
+    if staying:
+        text += (
+            f"; {format_replicas(staying)} "
+            f"{select_plural(staying, 'stays with what it holds', 'stay with what they hold')}"
+        )
+    decisions = [
+        Decision("clean-up", text, behaviors.clean_up, tuple(deleted), path),
+    ]
+    seconds = _get_policy(job, "ttlSecondsAfterFinished")
+    if isinstance(seconds, int):
+        when = "at once" if seconds == 0 else f"{seconds} s after its end"
+        decisions.append(
+            Decision(
+                "clean-up",
+                f"the job itself is deleted {when}, with all that is left of it",
+                behaviors.time_to_live,
+                (),
+                _policy_path(job, "ttlSecondsAfterFinished"),
+            )
+        )
+    return deleted, decisions
 
 
 def _go_on(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> StatusResult:

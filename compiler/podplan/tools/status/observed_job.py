@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from podplan.core.articles import add_article
 from podplan.core.errors import UsageError
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
@@ -74,7 +75,9 @@ def build_observed_job(
     assert kind is not None
     spec = load_spec(kind)
     if spec.load_status_rules is None:
-        raise UsageError(f"podplan does not know what the controller of a {kind.kind} reports of it")
+        raise UsageError(
+            f"podplan does not know what the controller of {add_article(kind.kind)} reports of it"
+        )
     options = options._replace(kind=name_of(kind))
     rules = spec.load_status_rules()
     return ObservedJob(cr, rules, spec, tuple(replicas), options, elapsed, tuple(groups))
