@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.kinds.registry import PACKAGES, GroupVersionKind, iter_kinds_named, load_spec, name_of
+from podplan.kinds.registry import (
+    PACKAGES,
+    GroupVersionKind,
+    find_family,
+    iter_kinds_named,
+    load_spec,
+    name_of,
+)
 from podplan.lint.policy import Policy
 from podplan.lint.policy_scope import (
     CR_LEVELS,
@@ -208,8 +215,10 @@ def test_help_names_fields_that_the_kind_has() -> None:
 
 
 def _list_fields(kind: GroupVersionKind) -> set[str]:
-    """The names of the fields of a kind, at any depth."""
-    return set(_iter_properties(build_schema(name_of(kind), "1.36")))
+    """The names of the fields of a kind and of those that its jobs refer to, at any depth."""
+    family = find_family(kind.api_version, kind.kind)
+    names = [name_of(kind), *(family.referred if family is not None else ())]
+    return {field for name in names for field in _iter_properties(build_schema(name, "1.36"))}
 
 
 def _iter_properties(schema: object) -> Iterator[str]:

@@ -188,6 +188,7 @@ CHECK_MODULES: dict[str, str] = {
     "processes-by-cpus": "runtimes",
     "program-gets-local-rank": "deepspeed",
     "program-hidden-by-mount": "hidden_programs",
+    "queue-changed": "kueue_labels",
     "queue-lacks-hardware": "queues",
     "queue-name-ignored": "kueue_labels",
     "queue-name-missing": "queue_admission",

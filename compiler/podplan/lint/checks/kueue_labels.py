@@ -12,7 +12,7 @@ from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
-from podplan.lint.analysis.jobs import find_kind_spec
+from podplan.lint.analysis.jobs import find_kind_spec, find_written_path
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -80,6 +80,21 @@ def topology_request_on_job(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
     for key in annotations:
         if key.startswith(_TOPOLOGY_PREFIX):
             yield Violation(("metadata", "annotations", key), {"annotation": key}, at_key=True)
+
+
+@check()
+def queue_changed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A queue that a change of a job replaces or removes. Values: ``before``, ``after``."""
+    base_cr = target.job.base_cr
+    if base_cr is None:
+        return
+    before, after = (
+        get_mapping(get_mapping(data, "metadata"), "labels").get(_QUEUE)
+        for data in (base_cr.data, target.data)
+    )
+    if before and before != after:
+        path = find_written_path(target.data, "metadata", "labels", _QUEUE)
+        yield Violation(path, {"before": before, "after": after or "none"})
 
 
 def _may_mention_kueue(cr: TracedDocument) -> bool:

@@ -11,7 +11,6 @@ from functools import reduce
 from podplan.core.findings import Path, value_at
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
-from podplan.kinds.change_effects import has_generated_name
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -173,11 +172,12 @@ def no_gang_scheduler(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 @check()
 def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A job of a Kueue queue that is committed as suspended. Value ``queue``."""
-    labels = get_mapping(get_mapping(target.data, "metadata"), "labels")
+    metadata = get_mapping(target.data, "metadata")
+    labels = get_mapping(metadata, "labels")
     kind_spec = find_kind_spec(target.job)
     path = kind_spec.run_policy_path if kind_spec is not None else ()
     policy = reduce(get_mapping, map(str, path), target.data)
-    is_applied_again = not has_generated_name(target.data)
+    is_applied_again = bool(metadata.get("name"))  # with a generateName each job is a new one
     if policy.get("suspend") is True and _QUEUE_LABEL in labels and is_applied_again:
         yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]})
 
