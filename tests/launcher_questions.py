@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,6 +32,7 @@ INTERPRETER = os.environ.get("PODPLAN_LAUNCHERS") or str(ROOT / ".venv-conforman
 # Where launchers are required, such as in CI, missing ones are a failure instead of skipped tests.
 REQUIRED = bool(os.environ.get("PODPLAN_REQUIRE_LAUNCHERS"))
 Answer = dict[str, Any]
+FIELD_OF_METADATA = re.compile(r"metadata\.(annotations|labels)\['(.+)'\]")
 
 
 class Line(NamedTuple):
@@ -41,13 +43,21 @@ class Line(NamedTuple):
     where: str
 
 
+def read_value(entry: Any, pod: Object) -> str:
+    """Return the value of a variable, which may be an annotation or a label of its Pod."""
+    path = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
+    field = FIELD_OF_METADATA.fullmatch(path)
+    value = pod["metadata"].get(field[1], {}).get(field[2], "") if field else entry.get("value", "")
+    return str(value)
+
+
 def lines(lowered: Lowered, where: str) -> Iterator[Line]:
     """Yield the launcher lines of the Pods of a job."""
     for name, pod in lowered.of("Pod").items():
         for container in pod["spec"]["containers"]:
             env: dict[str, str] = {}
             for entry in container.get("env", []):
-                env[entry["name"]] = expanded(str(entry.get("value", "")), env)
+                env[entry["name"]] = expanded(read_value(entry, pod), env)
             line = [*container.get("command", []), *container.get("args", [])]
             words = [expanded(str(word), env) for word in line]
             place = f"{where} {name}"

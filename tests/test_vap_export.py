@@ -66,8 +66,10 @@ def fired(example: dict[str, Any], policies: list[Policy]) -> set[str]:
     return found & {policy.rule.code for policy in policies}
 
 
-# What a rule finds but its exported form does not: names of the last replica, memory volumes not at /dev/shm.
+# What a rule finds but its exported form does not: names of the last replica, memory volumes not at /dev/shm,
+# the port of an sshd that a command starts.
 ONLY_IN_RULES = {
+    "NET001": "workers of the MPI operator at the port of the node's sshd",
     "NAME001": "the eleventh replica of a kind without a suffix",
     "RES002": "a disk in memory for the data",
 }
