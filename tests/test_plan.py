@@ -163,6 +163,42 @@ def test_of_several_definitions_none_counts(tmp_path: Path, monkeypatch: pytest.
     assert job.message == wanted
 
 
+def test_a_queue_of_the_same_name_elsewhere_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = (
+        QUEUES.split("---")[2].replace("namespace: team", "namespace: other").replace("shared", "Bad Name!")
+    )
+    plan = plan_files(tmp_path, monkeypatch, queues=f"{QUEUES}---{other}", job=JOB)
+    assert [job.verdict for job in plan.jobs] == ["admitted"]
+
+
+MANAGER = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kueue-manager-config, namespace: kueue-system}
+data:
+  controller_manager_config.yaml: |
+    apiVersion: config.kueue.x-k8s.io/v1beta2
+    kind: Configuration
+    integrations: {frameworks: [batch/job]}
+"""
+
+
+def test_a_configuration_that_is_not_known_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=JOB, manager=MANAGER.replace("]}", "]"))
+    assert [job.message for job in plan.jobs] == ["the configuration of Kueue in manager.yaml is not YAML"]
+    (tmp_path / "manager.yaml").write_text(MANAGER)
+    (tmp_path / "second.yaml").write_text(MANAGER.replace("batch/job", "pod"))
+    [job] = plan_paths((".",), isolated=True)[0].jobs
+    assert (job.verdict, job.message) == (
+        "unknown",
+        "the configurations of Kueue in manager.yaml and second.yaml differ",
+    )
+
+
 def test_the_webhook_of_a_kind_is_not_that_of_kueue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = JOB.replace("batch/v1", "kubeflow.org/v1").replace("kind: Job", "kind: PyTorchJob")
     head, _, template = job.partition("  parallelism: 2\n")

@@ -221,6 +221,8 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     """Return the name of the queue of a job that Kueue manages, else the verdict."""
     configuration, namespace = cluster.configuration, find_namespace(job.place)
     label = find_queue_label(job)
+    if configuration.doubt:
+        return Verdict("unknown", configuration.doubt, place=configuration.place)
     if configuration.frameworks is not None and job.framework not in configuration.frameworks:
         message = f"integrations.frameworks does not have {job.framework}, so Kueue ignores the job"
         return Verdict("ignored", message, place=label if label.exists else None, cause="kind-off")
@@ -250,8 +252,8 @@ def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
     label = job.place.get("metadata", "labels", PRIORITY_LABEL)
     if label.exists and label.value:
         name = str(label.value)
-        if ("WorkloadPriorityClass", name) in cluster.refused:
-            return _refuse("WorkloadPriorityClass", name, cluster)
+        if (refusal := _find_refusal("WorkloadPriorityClass", "", name, cluster)) is not None:
+            return refusal
         if name in cluster.workload_priorities:
             return None
         if not cluster.has_queues:
@@ -302,8 +304,8 @@ def _decide(
         return Verdict("inadmissible", message, place=place, cause="no-local-queue")
     if (doubt := _find_ambiguous("LocalQueue", local_queue.namespace, local_queue.name, cluster)) is not None:
         return doubt
-    if ("LocalQueue", local_queue.name) in cluster.refused:
-        return _refuse("LocalQueue", local_queue.name, cluster)
+    if (refusal := _find_refusal("LocalQueue", local_queue.namespace, queue_name, cluster)) is not None:
+        return refusal
     if local_queue.stop_policy != "None":
         stop = local_queue.place.get("spec", "stopPolicy")
         return Verdict("inadmissible", f"LocalQueue {queue_name} is inactive", place=stop, cause="stopped")
@@ -322,8 +324,10 @@ def _decide(
     return _schedule(job, queue, namespace or local_queue.namespace, demands, cluster, tree)
 
 
-def _refuse(kind: str, name: str, cluster: Cluster) -> Verdict:
-    return Verdict("rejected", f"{kind} {name} is refused: {cluster.refused[kind, name]}")
+def _find_refusal(kind: str, namespace: str, name: str, cluster: Cluster) -> Verdict | None:
+    """Return the verdict if the API server refuses an object."""
+    reason = cluster.refused.get((kind, namespace, name))
+    return Verdict("rejected", f"{kind} {name} is refused: {reason}") if reason is not None else None
 
 
 def _find_ambiguous(kind: str, namespace: str, name: str, cluster: Cluster) -> Verdict | None:
@@ -347,8 +351,8 @@ def _explain_inactive(queue: ClusterQueue, cluster: Cluster) -> Verdict | None:
     for kind, name in names:
         if (doubt := _find_ambiguous(kind, "", name, cluster)) is not None:
             return doubt
-        if (kind, name) in cluster.refused:
-            return _refuse(kind, name, cluster)
+        if (refusal := _find_refusal(kind, "", name, cluster)) is not None:
+            return refusal
     message = f"ClusterQueue {queue.name} is inactive"
     if queue.stop_policy != "None":
         stop = queue.place.get("spec", "stopPolicy")

@@ -261,7 +261,7 @@ def _place(
         if not (needs_topology or demand.topology.is_explicit):
             continue
         used = dict.fromkeys(flavor for one in group for flavor in assignment.flavors[one.name].values())
-        names = [name for name in used if cluster.flavors[name].topology]
+        names = [name for name in used if name in cluster.flavors and cluster.flavors[name].topology]
         if not used:
             names = _find_flavors_with_levels(queue, cluster, demand.topology)
         prefix = f"assign flavors to pod set {demand.name}:"

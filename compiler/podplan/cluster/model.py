@@ -135,7 +135,8 @@ class Transformation(NamedTuple):
 class KueueConfiguration(NamedTuple):
     """The configuration of Kueue's manager; ``frameworks`` is None if git does not state them.
 
-    ``namespace_selector`` selects the namespaces whose jobs Kueue manages.
+    ``namespace_selector`` selects the namespaces whose jobs Kueue manages. ``doubt`` says why a configuration
+    that is written is not known.
     """
 
     place: Cursor | None = None
@@ -146,13 +147,14 @@ class KueueConfiguration(NamedTuple):
     ignores_undeclared: bool = False
     excluded_prefixes: tuple[str, ...] = ()
     transformations: Mapping[str, Transformation] = {}
+    doubt: str = ""
 
 
 class Cluster(NamedTuple):
     """What the repository says about a cluster. A name that is missing in a mapping is in no file.
 
-    ``refused`` are objects that the API server refuses, with the reason, by kind and name. ``ambiguous`` are
-    those that several documents define in different ways, with the files, by kind, namespace and name.
+    ``refused`` are objects that the API server refuses, with the reason. ``ambiguous`` are those that several
+    documents define in different ways, with the files. Both are by kind, namespace and name.
     """
 
     cluster_queues: Mapping[str, ClusterQueue] = {}
@@ -172,7 +174,7 @@ class Cluster(NamedTuple):
     nodes: Sequence[Node] = ()
     workloads: Mapping[tuple[str, str], Cursor] = {}
     configuration: KueueConfiguration = KueueConfiguration()
-    refused: Mapping[tuple[str, str], str] = {}
+    refused: Mapping[tuple[str, str, str], str] = {}
     ambiguous: Mapping[tuple[str, str, str], str] = {}
 
     @property

@@ -38,7 +38,7 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
     """Build the cluster that documents describe."""
     by_kind: dict[tuple[str, str], dict[tuple[str, str], Cursor]] = {}
     configurations: list[tuple[Cursor, Any]] = []
-    refused: dict[tuple[str, str], str] = {}
+    refused: dict[tuple[str, str, str], str] = {}
     ambiguous: dict[tuple[str, str, str], str] = {}
     limit_ranges: dict[str, list[LimitRange]] = {}
     namespace_quotas: dict[str, list[NamespaceQuota]] = {}
@@ -62,7 +62,7 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
                 ambiguous[kind, namespace, name] = f"{first.doc.name} and {document.name}"
             refusal = next(iter_refusals(data), None)
             if refusal is not None:
-                refused.setdefault((kind, name), refusal.message)
+                refused.setdefault((kind, namespace, name), refusal.message)
             if kind == "LimitRange":
                 limit_ranges.setdefault(namespace, []).extend(_iter_limits(place))
             elif kind == "ResourceQuota":
@@ -116,10 +116,20 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
 
 
 def _choose_configuration(configurations: list[tuple[Cursor, Any]]) -> KueueConfiguration:
-    """Return the configuration; where several differ, none is known."""
-    if not configurations or any(data != configurations[0][1] for _, data in configurations):
+    """Return the configuration; where several differ, or one cannot be read, none is known."""
+    if not configurations:
         return KueueConfiguration()
-    return read_configuration(*configurations[0])
+    place, data = configurations[0]
+    broken = next((one for one, read in configurations if read is None), None)
+    if broken is not None:
+        message = f"the configuration of Kueue in {broken.doc.name} is not YAML"
+        return KueueConfiguration(broken, doubt=message)
+    files = " and ".join(dict.fromkeys(one.doc.name for one, read in configurations if read != data))
+    if files:
+        return KueueConfiguration(
+            place, doubt=f"the configurations of Kueue in {place.doc.name} and {files} differ"
+        )
+    return read_configuration(place, data)
 
 
 def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:
@@ -145,11 +155,15 @@ def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:
 
 
 def _iter_configurations(place: Cursor) -> Iterator[tuple[Cursor, Any]]:
-    """Yield the configurations of Kueue in the texts of a ConfigMap."""
+    """Yield the configurations of Kueue in the texts of a ConfigMap; None for a text that is not YAML."""
     for text in place.get("data").fields().values():
         if CONFIGURATION_GROUP not in str(text.value):
             continue
-        for document in parse_yaml(str(text.value).encode(), place.doc.name).documents:
+        source = parse_yaml(str(text.value).encode(), place.doc.name)
+        if source.diagnostics:
+            yield text, None
+            continue
+        for document in source.documents:
             if get_text(document.data, "apiVersion").startswith(f"{CONFIGURATION_GROUP}/"):
                 yield text, document.data
 
