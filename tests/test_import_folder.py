@@ -126,6 +126,18 @@ def test_a_file_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
     assert said.err.endswith("which 2 profiles extend; all render to their CRs; 2 not imported\n")
 
 
+def test_runtimes_beside_jobs_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    write_crs(tmp_path, 2)
+    runtime = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: torch}\n"
+    (tmp_path / "crs" / "runtime.yaml").write_text(
+        runtime + "spec: {template: {spec: {replicatedJobs: []}}}\n"
+    )
+    said = podplan("import", "crs", "-o", "out", cwd=tmp_path)
+    assert said.code == 0
+    assert said.err.endswith("all render to their CRs; passed over: 1 × TrainingRuntime\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

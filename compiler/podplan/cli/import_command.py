@@ -19,6 +19,7 @@ from podplan.core.errors import NothingFound, UsageError
 from podplan.core.findings import Diagnostic, Finding, Severity
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
+from podplan.kinds.registry import find_kind, load_spec
 from podplan.lint.redaction import build_document_redactor
 from podplan.pipeline import PipelineSettings, iter_job_plans
 from podplan.report.summary import format_count
@@ -117,6 +118,10 @@ def _import_folder(folder: str, output: str) -> int:
         for item in items:
             foreign[item.reason] += item.reason in FOREIGN_REASONS
             if item.category != "cr" or item.declared_kind is not None:
+                continue
+            kind = find_kind(item.doc.data.get("apiVersion"), item.doc.data.get("kind"))
+            if kind is not None and not load_spec(kind).is_job:
+                foreign[kind.kind] += 1
                 continue
             job = decompile_cr(item.doc)
             errors = _list_cr_errors(item) or [
