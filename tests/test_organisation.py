@@ -194,7 +194,9 @@ TWICE = CHECKED.replace("{level: job}", "{level: set}").replace(
         (TWICE, "message", "this check gives {first}, {job}, {namespace}"),
         (TWICE, "help", "this check gives {first}, {job}, {namespace}"),
         (
-            CHECKED.replace("child-name-too-long\nparams: {suffix: 6, most: 9}", "no-gang"),
+            CHECKED.replace("child-name-too-long\nparams: {suffix: 6, most: 9}", "no-gang").replace(
+                "level: job", "level: job, traits: {needs: [t9k-scheduler]}"
+            ),
             "message",
             "{pods}",
         ),

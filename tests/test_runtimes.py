@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from podplan.core.articles import add_article
+from podplan.core.wording import add_article
 from podplan.kinds.change_effects import compute_change_effect
 from tests.declared import lay_out
 from tests.editor import Editor

@@ -15,7 +15,7 @@ from podplan.core.errors import NothingFound, UsageError
 from podplan.core.limits import MAX_FILE_BYTES
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
-from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.pipeline import JobPlan, PipelineSettings, build_references
 from podplan.redaction.redactor import Redactor, build_redactor, redact_change, split_path
 from podplan.report import cluster_diff
 from podplan.schema import validate_cr
@@ -57,7 +57,9 @@ def compare_with_dump(
         return USAGE_ERROR
     settings = made.run_settings.settings
     target = _find_target_file(path, flags) if adopt else ""
-    cr, matching = jobs.one(path)
+    plan, matching = jobs.one(path)
+    cr = plan.cr
+    assert cr is not None  # jobs takes only such plans
     options = settings.lowering_options
     uid = cr.data["metadata"].get("uid") or options.uid
     if uid and matching.uid and uid != matching.uid:
@@ -74,6 +76,7 @@ def compare_with_dump(
         ),
         options,
         objects,
+        build_references(plan.references),
     )
     proposed = find_adoption(comparison)
     notes = [
@@ -113,7 +116,7 @@ class _Jobs:
         self._objects: list[KubernetesObject] | None = None
         self._names: list[str] = []
         self._nameless = False
-        self._there: list[tuple[TracedDocument, Dump, str]] = []
+        self._there: list[tuple[JobPlan, Dump, str]] = []
         self._failure: UsageError | None = None
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
@@ -140,9 +143,9 @@ class _Jobs:
         except UsageError as error:
             self._failure = error
         else:
-            self._there += [(plan.cr, found, called)] if found.objects else []
+            self._there += [(plan, found, called)] if found.objects else []
 
-    def one(self, path: str) -> tuple[TracedDocument, Dump]:
+    def one(self, path: str) -> tuple[JobPlan, Dump]:
         """Return the only job that the dump has objects of, with those.
 
         Raises UsageError: if there is none or several.

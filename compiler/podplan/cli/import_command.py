@@ -14,15 +14,14 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
 from podplan.cli.output import print_message, replace_file, write_escaped_stderr, write_stdout
 from podplan.cli.shell_completion import complete_files
-from podplan.core.articles import add_article
 from podplan.core.errors import NothingFound, UsageError
 from podplan.core.findings import Diagnostic, Finding, Severity
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
+from podplan.core.wording import add_article, format_count
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.lint.redaction import build_document_redactor
 from podplan.pipeline import PipelineSettings, iter_job_plans
-from podplan.report.summary import format_count
 from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument, classify_documents, may_hold
 from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input

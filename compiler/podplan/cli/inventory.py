@@ -11,7 +11,7 @@ from podplan.cli.output import print_message, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-from podplan.report.summary import format_count
+from podplan.core.wording import format_count
 from podplan.workspace import Loader
 from podplan.workspace.file_loader import load_files, read_standard_input
 from podplan.workspace.files import require_inside_repository

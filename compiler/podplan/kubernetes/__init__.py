@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic, relocate_diagnostic
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
+from podplan.core.wording import add_article
 from podplan.kubernetes import schemas
 from podplan.kubernetes.schemas import DEFAULT_VERSION
 

@@ -9,6 +9,7 @@ from podplan.config.toml_writer import format_toml
 from podplan.core.findings import to_json_pointer
 from podplan.core.structural_diff import ABSENT
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.tools.cluster_diff.aggregation import AggregatedDifference
 
 MAX_VALUE_LENGTH = 200
@@ -92,13 +93,9 @@ def _format_summary(differences: Sequence[AggregatedDifference]) -> str:
     adoptable = sum(bool(one.options) for one in differences)
     not_adoptable = len(differences) - adoptable
     return (
-        f"{_format_count(len(differences), 'difference')}: settings adopt {adoptable}, none adopts"
+        f"{format_count(len(differences), 'difference')}: settings adopt {adoptable}, none adopts"
         f" {not_adoptable}"
     )
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _indent_lines(lines: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from podplan.core.wording import format_count
 from podplan.rendering.output_folder import FileDifference
 from podplan.report.sanitization import escape_text
 
@@ -29,7 +30,7 @@ def format_summary(folder: str, differences: Sequence[FileDifference], files: in
     """Format the summary, with the command that fixes the differences."""
     if not differences:
         return escape_text(
-            f"{_format_file_count(files)} in {folder} {'is' if files == 1 else 'are'} as rendered"
+            f"{format_count(files, 'file')} in {folder} {'is' if files == 1 else 'are'} as rendered"
         )
     counts = Counter(one.status for one in differences)
     count_text = ", ".join(f"{number} {how}" for how, number in counts.items())
@@ -42,8 +43,4 @@ def format_summary(folder: str, differences: Sequence[FileDifference], files: in
 def format_written(folder: str, changed: int, files: int, removed: int) -> str:
     """Return a summary such as "2 of 3 files written to rendered, 1 removed"."""
     removed_text = f", {removed} removed" if removed else ""
-    return escape_text(f"{changed} of {_format_file_count(files)} written to {folder}{removed_text}")
-
-
-def _format_file_count(number: int) -> str:
-    return f"{number} file{'' if number == 1 else 's'}"
+    return escape_text(f"{changed} of {format_count(files, 'file')} written to {folder}{removed_text}")

@@ -6,6 +6,7 @@ from collections import Counter
 
 from podplan.cluster.amounts import format_amount
 from podplan.core.findings import Location
+from podplan.core.wording import format_count
 from podplan.report.hours import format_hours
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
 from podplan.workspace.files import relative_to_root
@@ -18,7 +19,8 @@ def format_totals(plan: Plan) -> str:
     counts: Counter[str] = Counter(job.verdict for job in plan.jobs)
     verdicts = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
     pods, gpus = sum(job.pods for job in plan.jobs), sum(job.gpus for job in plan.jobs)
-    text = f"{_count(len(plan.jobs), 'job')}: {verdicts}; {_count(pods, 'Pod')}, {_count(gpus, 'GPU')}"
+    sizes = f"{format_count(pods, 'Pod')}, {format_count(gpus, 'GPU')}"
+    text = f"{format_count(len(plan.jobs), 'job')}: {verdicts}; {sizes}"
     hours = sum(count_gpu_hours(job) or 0 for job in plan.jobs)
     return f"{text}, at most {format_hours(hours)} GPU-hours by deadlines" if hours else text
 
@@ -55,8 +57,8 @@ def name_job(job: PlannedJob) -> str:
 
 def format_size(job: PlannedJob) -> str:
     """Return Pods and GPUs of a job: "9 Pods, 8 GPUs"."""
-    parts = [_count(job.pods, "Pod")] if job.pods else []
-    parts += [_count(job.gpus, "GPU")] if job.gpus else []
+    parts = [format_count(job.pods, "Pod")] if job.pods else []
+    parts += [format_count(job.gpus, "GPU")] if job.gpus else []
     hours = count_gpu_hours(job)
     parts += [f"at most {format_hours(hours)} GPU-hours"] if hours else []
     return ", ".join(parts)
@@ -118,7 +120,3 @@ def describe_shortage(line: QuotaLine) -> str:
         return "fits only by borrowing"
     over = format_amount(line.resource, line.used - line.maximum)
     return f"{line.jobs} jobs together exceed it by {over}: some wait"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from podplan.checker.check import CheckResult
 from podplan.checker.result import NEED_INVENTORY
+from podplan.core.wording import format_count
 from podplan.report.sanitization import escape_text
 
 _MOST_NAMED = 3
@@ -61,8 +62,3 @@ def unreadable(folders: Sequence[str], files: Sequence[str] = ()) -> str:
     named = [*folders, *files]
     more = ", …" if len(named) > _MOST_NAMED else ""
     return f"{' and '.join(counts)} could not be read ({', '.join(named[:_MOST_NAMED])}{more})"
-
-
-def format_count(number: int, word: str) -> str:
-    """Return "1 file" or "3 files"."""
-    return f"{number} {word}" + ("" if number == 1 else "s")

@@ -11,6 +11,7 @@ from podplan.core.path_syntax import format_path
 from podplan.core.provenance import DocumentPath, Origin, Path, TracedDocument, TraceStep, trace_to_source
 from podplan.core.replica_groups import CONFIGURED_BASIS
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.lint.analysis.process_variables import VariableSetting
 from podplan.redaction.redactor import REDACTED_NOTICE, Redactor, build_redactor, redact_data
 from podplan.redaction.secret_objects import has_secret_kind
@@ -118,8 +119,9 @@ def _render_setting(setting: VariableSetting) -> list[str]:
     """Render what a launcher sets a variable to: the name of its Pods, the variable, and the lines below."""
     group_doc = setting.group.doc
     secrets = build_redactor([group_doc.data])
+    per_node = format_count(setting.per_node, "process", "processes")
     counts = (
-        f", with {_count(setting.nodes, 'node')} × {_count(setting.per_node, 'process', 'processes')}"
+        f", with {format_count(setting.nodes, 'node')} × {per_node}"
         if setting.nodes and setting.values
         else ""
     )
@@ -147,10 +149,6 @@ def _render_setting(setting: VariableSetting) -> list[str]:
         block = [f"  from {_format_location(source.doc, source.path)}", f"         {value}", *notes]
         shown["\n".join(block)] = None
     return [*lines, *shown]
-
-
-def _count(number: int, singular: str, plural: str = "") -> str:
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def _build_entry(answer: Answer) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import add_article
 from podplan.kinds.spec import Reference
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.kubernetes.names import format_value

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to, compute_traced
 from podplan.core.typing import Any
+from podplan.core.wording import add_article
 from podplan.kinds.common.durations import parse_duration
 
 

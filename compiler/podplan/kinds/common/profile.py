@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import add_article
 from podplan.kinds.common import behaviors
 
 _TEMPLATE_FIELDS = frozenset(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podplan.core.articles import add_article
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import add_article
 from podplan.kinds.common import behaviors
 from podplan.kinds.common.profile import join_words, prepend_words, stringify_list
 

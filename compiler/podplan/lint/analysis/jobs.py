@@ -8,6 +8,7 @@ from podplan.core.findings import Path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar
+from podplan.core.wording import format_count
 from podplan.kinds.registry import find_kind, load_spec, resource_label
 from podplan.kinds.spec import CleanUp, KindSpec, iter_replica_types
 from podplan.kubernetes.accessors import get_mapping, get_text
@@ -254,11 +255,6 @@ def build_name_summary(job: LoweredJob) -> JobNameSummary:
     """The name of a job, and which one it is."""
     identity = identify_job(job)
     return JobNameSummary(namespace_of(job), identity.name, identity)
-
-
-def format_count(number: int, noun: str) -> str:
-    """A number with what is counted: "1 Pod", "4 Pods"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def format_list(words: list[str], limit: int = 4) -> str:

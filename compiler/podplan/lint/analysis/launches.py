@@ -167,8 +167,3 @@ def _is_own_module(invocation: Invocation) -> bool:
 def get_last_index(group: ReplicaGroup) -> int:
     """The highest index of a group."""
     return group.start + max(group.replicas, 1) - 1
-
-
-def pluralize(number: int, singular: str, plural: str = "") -> str:
-    """A number of things: 1 process, 2 processes."""
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"

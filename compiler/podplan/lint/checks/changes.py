@@ -8,9 +8,10 @@ from podplan.core.findings import Path, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kinds.change_effects import FieldEffect, compute_change_effect
 from podplan.kubernetes import quantities
-from podplan.lint.analysis.jobs import find_written_path, format_count, get_job_label
+from podplan.lint.analysis.jobs import find_written_path, get_job_label
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 from podplan.redaction.detection import has_secret_form

@@ -13,6 +13,7 @@ from posixpath import normpath
 from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.argparse import index_spellings
 from podplan.launchers.colossalai import TORCHRUN_OPTIONS_GIVEN, ColossalAICommand, split_extra_args
@@ -20,7 +21,7 @@ from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.colossalai_line import ColossalAILine, find_colossalai_line, to_launch_argument
-from podplan.lint.analysis.jobs import format_count, get_replica_specs, is_mode_enabled, kind_of
+from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, kind_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check

@@ -12,8 +12,9 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
-from podplan.lint.analysis.jobs import count_pods_and_gpus, format_count, is_mode_enabled
+from podplan.lint.analysis.jobs import count_pods_and_gpus, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_hosts import get_job_name
 from podplan.lint.analysis.resources import find_training_container

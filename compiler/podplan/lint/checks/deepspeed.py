@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.deepspeed import DeepSpeedCommand
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.deepspeed_line import DeepSpeedLine, find_deepspeed_line
 from podplan.lint.analysis.jobs import is_mode_enabled, spec_of
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches, is_single_process, pluralize
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, is_single_process
 from podplan.lint.analysis.over_ssh import find_worker_count
 from podplan.lint.checks.launcher_words import find_joined_words
 from podplan.lint.checks.registration import check
@@ -166,7 +167,7 @@ def unused_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     else:
         return
     related = (target.doc, find_worker_count(job)[0], f"{pod_count} workers")
-    values = {"option": f"--{name}", "used": pluralize(used_count, "worker"), "workers": pod_count}
+    values = {"option": f"--{name}", "used": format_count(used_count, "worker"), "workers": pod_count}
     yield Violation(line.locate_word(command_line.command_line.options[name].word), values, [related])
 
 
@@ -177,8 +178,8 @@ def missing_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
     line, pod_count = find_deepspeed_line(job), sum(each.replicas for each in pod_hosts.read_hostfile(job))
     if line is None or line.command_line.nodes is None or not 0 < pod_count < line.command_line.nodes:
         return
-    related = (target.doc, find_worker_count(job)[0], pluralize(pod_count, "worker"))
-    values = {"nodes": line.command_line.nodes, "workers": pluralize(pod_count, "worker")}
+    related = (target.doc, find_worker_count(job)[0], format_count(pod_count, "worker"))
+    values = {"nodes": line.command_line.nodes, "workers": format_count(pod_count, "worker")}
     yield Violation(
         line.locate_word(line.command_line.command_line.options["num_nodes"].word), values, [related]
     )
@@ -219,7 +220,9 @@ def custom_command_on_one_worker(target: Target, _: Mapping[str, Any]) -> Iterat
     )
     facts = launch.torchrun
     if facts is not None and facts.node_range is not None and facts.node_range[0] > 1:
-        wait_text = f", and {launch.invocation.launcher} waits for {pluralize(facts.node_range[0], 'node')}"
+        wait_text = (
+            f", and {launch.invocation.launcher} waits for {format_count(facts.node_range[0], 'node')}"
+        )
     else:
         wait_text = ""
     message = f"{launch.invocation.launcher} starts on worker 0 only{wait_text}; {others_text}"

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.kubernetes.label_selectors import matches_selector
-from podplan.lint.analysis.jobs import find_replica_places, format_count
+from podplan.lint.analysis.jobs import find_replica_places
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 

@@ -9,11 +9,12 @@ from podplan.core.findings import Path, TextPath
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import format_count, has_trait, spec_of
+from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.launcher_words import find_reported_places
 from podplan.lint.checks.registration import check

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries
 from podplan.launchers.accelerate import AccelerateCommand
-from podplan.lint.analysis.jobs import count_gpus, format_count, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import count_gpus, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation

@@ -12,13 +12,13 @@ from podplan.core.findings import Path, TextPath, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.launchers import exec_form
 from podplan.launchers.endings import endless
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.exit_status import is_work
 from podplan.launchers.processes import of_words, steps
 from podplan.launchers.tokens import comments
-from podplan.lint.analysis.jobs import format_count
 from podplan.lint.checks.registration import check
 from podplan.lint.location import find_source_location
 from podplan.lint.target import Target, Violation

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.cross_job import RebuildJob
@@ -21,7 +22,6 @@ from podplan.lint.analysis.jobs import (
     find_gpu_pods,
     find_pod_group,
     find_written_path,
-    format_count,
     get_replica_specs,
     has_isolated_replicas,
     has_trait,

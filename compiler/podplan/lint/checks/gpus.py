@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.kubernetes.pod_resources import ENABLED_SINCE
 from podplan.lint.analysis.inventory import get_section, iter_node_groups_with
-from podplan.lint.analysis.jobs import count_gpus, format_count, format_list, has_trait, is_mode_enabled
+from podplan.lint.analysis.jobs import count_gpus, format_list, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS as LOCAL_LAUNCHERS
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import read_hostfile

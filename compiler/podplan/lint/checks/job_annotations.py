@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
-from podplan.lint.analysis.jobs import format_count
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 

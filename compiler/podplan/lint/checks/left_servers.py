@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries
 from podplan.launchers import endings
 from podplan.launchers.kubelet import resolve_environment
@@ -19,7 +20,6 @@ from podplan.lint.analysis.jobs import (
     find_gpu_pods,
     find_kind_spec,
     find_written_path,
-    format_count,
     has_trait,
     is_mode_enabled,
     leaves_replicas,

@@ -13,6 +13,7 @@ from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers import endings
 from podplan.lint.analysis.jobs import (
@@ -22,7 +23,6 @@ from podplan.lint.analysis.jobs import (
     find_gpu_pods,
     find_training_pods,
     find_written_path,
-    format_count,
     get_replica_specs,
     has_isolated_replicas,
     has_trait,

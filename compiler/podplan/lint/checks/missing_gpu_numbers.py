@@ -13,8 +13,8 @@ from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
-from podplan.lint.analysis.jobs import format_count
 from podplan.lint.analysis.launches import ContainerLaunch, assignment_place
 from podplan.lint.analysis.resources import count_accelerators
 from podplan.lint.analysis.script_options import of_program

@@ -12,12 +12,13 @@ from podplan.core.findings import Path
 from podplan.core.indexed_text import Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.horovodrun import HorovodrunCommand
 from podplan.launchers.mpirun import MpirunCommand, needs_two_dashes
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.jobs import find_written_path, has_trait
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
@@ -96,7 +97,7 @@ def mpirun_without_hosts(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
         if waiting and facts.command_line.is_certain and launch.group.replicas == 1:
             path = launch.locate_word(launch.invocation.program_word)
             yield Violation(
-                path, {"waiting": pluralize(waiting, "Pod")}, doc=launch.group.doc, group=launch.group
+                path, {"waiting": format_count(waiting, "Pod")}, doc=launch.group.doc, group=launch.group
             )
 
 
@@ -122,11 +123,11 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             continue
         slot_count = sum(map(int, slots))
         if facts.processes > slot_count:
-            values = {"processes": facts.processes, "slots": pluralize(slot_count, "slot")}
+            values = {"processes": facts.processes, "slots": format_count(slot_count, "slot")}
             related = (
                 launch.group.doc,
                 launch.locate_word(options["host"].word),
-                pluralize(slot_count, "slot"),
+                format_count(slot_count, "slot"),
             )
             path = launch.locate_word(options["np"].word)
             yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
@@ -142,7 +143,7 @@ def _find_missing_slots(
     if not slot_count or facts.processes is None or job.cr is None or not is_that_file:
         return
     if facts.processes > slot_count:
-        slots = pluralize(slot_count, "slot")
+        slots = format_count(slot_count, "slot")
         related = (job.cr, find_written_path(job.cr.data, *_SLOTS_PATH), f"{slots} in the hostfile")
         path = launch.locate_word(launch.invocation.options["np"].word)
         values = {"processes": facts.processes, "slots": slots}
@@ -175,7 +176,7 @@ def _iter_horovod_slots(job: LoweredJob) -> Iterator[Violation]:
         slots = [host.rpartition(":")[2] for host in facts.hosts.split(",")]
         is_counted = all(slot.isdecimal() and len(slot) < 6 for slot in slots)
         if is_counted and sum(map(int, slots)) < facts.processes:
-            shown = pluralize(sum(map(int, slots)), "slot")
+            shown = format_count(sum(map(int, slots)), "slot")
             related = (launch.group.doc, launch.locate_word(options["hosts"].word), shown)
             path = launch.locate_word(options["num_proc"].word)
             values = {"processes": facts.processes, "slots": shown}

@@ -12,10 +12,11 @@ from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, has_trait, is_mode_enabled
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches, pluralize
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container
 from podplan.lint.checks.registration import check
@@ -54,9 +55,9 @@ def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         # Fewer than slots are meant where a process has more than one GPU, or none.
         is_less = count.processes < count.places and (count.has_option or _uses_one_gpu(count))
         if is_less or (count.processes > count.places and count.has_option):
-            hosts = pluralize(count.places // count.per_worker, "host")
+            hosts = format_count(count.places // count.per_worker, "host")
             values = {
-                "processes": pluralize(count.processes, "process", "processes"),
+                "processes": format_count(count.processes, "process", "processes"),
                 "places": f"{hosts} with {count.per_worker} each take {count.places}",
             }
             path = count.launch.locate_word(count.launch.invocation.options["np"].word)
@@ -65,7 +66,7 @@ def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 @check()
-def idle_gpus_beside_ranks(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+def fewer_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer processes on each worker than GPUs. Values ``processes``, ``gpus``."""
     for count in _iter_rank_counts(target.job):
         if count.has_option and 0 < (count.per_worker or 0) < count.gpus and _uses_one_gpu(count):
@@ -87,8 +88,8 @@ def more_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 def _build_violation(count: _RankCount) -> Violation:
     values = {
-        "processes": pluralize(count.per_worker or 0, "process", "processes"),
-        "gpus": pluralize(count.gpus, "GPU"),
+        "processes": format_count(count.per_worker or 0, "process", "processes"),
+        "gpus": format_count(count.gpus, "GPU"),
     }
     group = count.launch.group
     related = (count.workers.doc, count.gpus_path, values["gpus"])

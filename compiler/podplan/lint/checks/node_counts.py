@@ -12,13 +12,14 @@ from podplan.core.findings import Path
 from podplan.core.indexed_text import Indexed
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.accelerate import AccelerateCommand
 from podplan.launchers.deepspeed import DEFAULT_HOSTFILE, DeepSpeedCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_option_path, pluralize
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_option_path
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.restarts import is_launched_by_torchrun
@@ -35,7 +36,7 @@ class NodeCountRange(NamedTuple):
     @property
     def description(self) -> str:
         return (
-            pluralize(self.minimum, "node")
+            format_count(self.minimum, "node")
             if self.minimum == self.maximum
             else f"{self.minimum} to {self.maximum} nodes"
         )
@@ -58,7 +59,7 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
         values = {
             "by": launch.invocation.launcher,
             "nodes": node_count.description,
-            "pods": pluralize(pod_count, "Pod"),
+            "pods": format_count(pod_count, "Pod"),
         }
         yield Violation(
             _locate_node_count(launch, node_count),

@@ -12,6 +12,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.provenance import trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kinds.t9k.deepspeed_job.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_mapping, get_text
@@ -28,7 +29,6 @@ from podplan.lint.analysis.launches import (
     find_option_path,
     find_variable_path,
     is_single_process,
-    pluralize,
 )
 from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container, get_resource_entries
@@ -83,7 +83,7 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             continue
         idle = count.gpus - count.processes
         values = {
-            "starts": f"{count.launcher} starts {pluralize(count.processes, 'process', 'processes')}",
+            "starts": f"{count.launcher} starts {format_count(count.processes, 'process', 'processes')}",
             "gpus": count.gpus,
             "idle": f"{idle} of its {count.gpus} GPUs {'is' if idle == 1 else 'are'}",
             "instead": _suggest_processes(target, count),
@@ -156,11 +156,11 @@ def more_processes_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[V
     """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``, ``instead``."""
     for count in _iter_process_counts(target.job):
         if count.processes > count.gpus > 0 and count.launcher != "mpirun" and not count.is_mig:
-            starts = f"{count.launcher} starts {pluralize(count.processes, 'process', 'processes')}"
-            gpus, instead = pluralize(count.gpus, "GPU"), "request as many GPUs as there are processes"
+            starts = f"{count.launcher} starts {format_count(count.processes, 'process', 'processes')}"
+            gpus, instead = format_count(count.gpus, "GPU"), "request as many GPUs as there are processes"
             if count.gpus < count.requested_gpus:
                 gpus = (
-                    f"{pluralize(count.requested_gpus, 'GPU')}, of which CUDA_VISIBLE_DEVICES exposes"
+                    f"{format_count(count.requested_gpus, 'GPU')}, of which CUDA_VISIBLE_DEVICES exposes"
                     f" {count.gpus}"
                 )
                 instead = "make as many GPUs visible as there are processes"
@@ -182,8 +182,8 @@ def mig_slices_as_gpus(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         if count.processes == 1:
             effect = "the other slices stay idle"
         values = {
-            "starts": f"{count.launcher} starts {pluralize(count.processes, 'process', 'processes')}",
-            "slices": pluralize(count.gpus, "MIG slice"),
+            "starts": f"{count.launcher} starts {format_count(count.processes, 'process', 'processes')}",
+            "slices": format_count(count.gpus, "MIG slice"),
             "effect": effect,
         }
         yield _build_violation(subject, count, values)
@@ -227,9 +227,9 @@ def threads_beyond_cpus(subject: Target, params: Mapping[str, Any]) -> Iterator[
             if int(value) * processes * quantities.UNITS_PER_ONE >= params["factor"] * cpus:
                 values = {
                     "name": name,
-                    "threads": pluralize(int(value), "thread"),
-                    "processes": pluralize(processes, "process", "processes"),
-                    "cpus": pluralize(cpus // quantities.UNITS_PER_ONE, "CPU"),
+                    "threads": format_count(int(value), "thread"),
+                    "processes": format_count(processes, "process", "processes"),
+                    "cpus": format_count(cpus // quantities.UNITS_PER_ONE, "CPU"),
                     "each": max(cpus // quantities.UNITS_PER_ONE // processes, 1),
                 }
                 related = [(group.doc, (*path, "resources", "limits", "cpu"), "the CPUs of the container")]
@@ -264,7 +264,7 @@ def _build_violation(target: Target, count: ProcessCount, values: Mapping[str, A
     related = (
         count.group.doc,
         count.gpus_path,
-        pluralize(count.gpus, "MIG slice" if count.is_mig else "GPU"),
+        format_count(count.gpus, "MIG slice" if count.is_mig else "GPU"),
     )
     if count.cr_path is not None:
         return Violation(count.cr_path, values, [related], doc=target.doc)

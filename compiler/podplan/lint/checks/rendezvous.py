@@ -12,6 +12,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.accelerate import AccelerateCommand
 from podplan.launchers.kubelet import resolve_environment
@@ -26,7 +27,6 @@ from podplan.lint.analysis.launches import (
     find_launches,
     find_variable_path,
     get_last_index,
-    pluralize,
 )
 from podplan.lint.analysis.script_options import of_program
 from podplan.lint.checks.registration import check
@@ -154,7 +154,7 @@ def _is_on_chosen_node(group: ReplicaGroup) -> bool:
 
 
 def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> str:
-    host, pods = rendezvous_host.host, pluralize(rendezvous_host.pods, "Pod")
+    host, pods = rendezvous_host.host, format_count(rendezvous_host.pods, "Pod")
     if rendezvous_host.own:
         return (
             f"the rendezvous of {rendezvous_host.launcher} is at {host}, {rendezvous_host.own}, which"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes import quantities
-from podplan.lint.analysis.jobs import format_count
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import count_accelerators, get_resource_entries
 from podplan.lint.analysis.script_options import of_program

@@ -11,6 +11,7 @@ from functools import reduce
 from podplan.core.findings import Path, value_at
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -19,7 +20,6 @@ from podplan.lint.analysis.jobs import (
     find_kind_spec,
     find_pod_group,
     find_written_path,
-    format_count,
     format_list,
     get_replica_specs,
     spec_of,

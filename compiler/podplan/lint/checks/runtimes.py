@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kinds.trainer.job import TrainJob, build_train_job
 from podplan.kinds.trainer.job_set_template import (
     LAUNCHER,
@@ -23,7 +24,7 @@ from podplan.kinds.trainer.job_set_template import (
 from podplan.kinds.trainer.lower import count_nodes
 from podplan.kinds.trainer.processes import resolve_torch_processes
 from podplan.kubernetes.accessors import get_mapping
-from podplan.lint.analysis.launches import find_launches, pluralize
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import count_accelerators
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
@@ -295,6 +296,6 @@ def gpu_nodes_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         if count_accelerators(launch.container).number:
             continue
         path = ("spec", "nodeSelector", label)
-        values = {"label": label, "processes": pluralize(int(processes), "process", "processes")}
+        values = {"label": label, "processes": format_count(int(processes), "process", "processes")}
         yield Violation(path, values, doc=launch.group.doc, group=launch.group)
         return

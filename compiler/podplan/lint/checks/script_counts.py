@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.lint.analysis.jobs import (
     count_gpus,
-    format_count,
     has_isolated_replicas,
     has_trait,
     is_mode_enabled,

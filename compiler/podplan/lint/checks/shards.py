@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import (
-    format_count,
     has_isolated_replicas,
     is_mode_enabled,
     list_replica_places,

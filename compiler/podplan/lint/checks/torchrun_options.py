@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers.argparse import parse_command_line
 from podplan.launchers.torchrun import ETCD_BACKENDS, GRAMMAR
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import count_pods, format_count, is_mode_enabled, list_replica_places, spec_of
+from podplan.lint.analysis.jobs import count_pods, is_mode_enabled, list_replica_places, spec_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 

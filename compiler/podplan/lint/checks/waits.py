@@ -14,6 +14,7 @@ from podplan.core.findings import Path, TextPath, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers import processes
 from podplan.launchers.mpirun import MpirunCommand
@@ -24,7 +25,6 @@ from podplan.lint.analysis.jobs import (
     count_pods,
     find_clean_up,
     find_pod_group,
-    format_count,
     get_replica_specs,
     is_mode_enabled,
     leaves_replicas,

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import format_count
 from podplan.launchers import kubelet
-from podplan.lint.analysis.jobs import count_gpus, format_count, is_mode_enabled, list_replica_places
+from podplan.lint.analysis.jobs import count_gpus, is_mode_enabled, list_replica_places
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launch_on_replica,

@@ -64,6 +64,7 @@ class AdoptionTrial(NamedTuple):
             self.before.cr,
             override_options(self.before, values),
             self.before.real,
+            self.before.references,
             is_sampled=self.is_sampled,
         )
 
@@ -72,7 +73,8 @@ def _build_trial(before: ClusterDiff) -> AdoptionTrial:
     real, sampled = sample_objects(before)
     if not sampled:
         return AdoptionTrial(before, False)
-    return AdoptionTrial(compute_cluster_diff(before.cr, before.options, real, is_sampled=True), True)
+    sample = compute_cluster_diff(before.cr, before.options, real, before.references, is_sampled=True)
+    return AdoptionTrial(sample, True)
 
 
 def _search_values(trial: AdoptionTrial) -> dict[str, Any]:
@@ -136,7 +138,7 @@ def _find_reappearing(
 
 
 def _compare_with_values(before: ClusterDiff, values: Mapping[str, Any]) -> ClusterDiff:
-    return compute_cluster_diff(before.cr, override_options(before, values), before.real)
+    return compute_cluster_diff(before.cr, override_options(before, values), before.real, before.references)
 
 
 def _identify_part(difference: ObjectDifference) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from podplan.core.provenance import Behavior, TracedDocument, root_cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
@@ -10,7 +11,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.job_names import compute_job_names
 from podplan.kinds.lowering_options import list_lowering_options
 from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec, lower_cr, name_of
-from podplan.kinds.spec import KindSpec
+from podplan.kinds.spec import KindSpec, References
 from podplan.tools.cluster_diff.differences import ObjectDifference, compute_cost, find_differences
 from podplan.tools.cluster_diff.kubectl_dump import KubernetesObject
 from podplan.tools.cluster_diff.object_matching import (
@@ -29,6 +30,7 @@ class ClusterDiff(NamedTuple):
     """A job and its real objects, matched, with some lowering options."""
 
     cr: TracedDocument
+    references: References
     options: LoweringOptions
     real: list[KubernetesObject]
     matches: ObjectMatches
@@ -63,15 +65,20 @@ class ClusterDiff(NamedTuple):
 
 
 def compute_cluster_diff(
-    cr: TracedDocument, options: LoweringOptions, real: list[KubernetesObject], *, is_sampled: bool = False
+    cr: TracedDocument,
+    options: LoweringOptions,
+    real: list[KubernetesObject],
+    references: References = MappingProxyType({}),
+    *,
+    is_sampled: bool = False,
 ) -> ClusterDiff:
     """Lower a CR that fits its schema, and compare; ``is_sampled`` takes only the first replicas of each
     type."""
-    groups = lower_cr(cr, {}, options)
+    groups = lower_cr(cr, references, options)
     compared_kinds = frozenset(one["kind"] for one in real) | {"Pod", "Service", "ConfigMap", "PodGroup"}
     predicted = expand_groups(_limit_replicas(groups) if is_sampled else groups, compared_kinds)
     matches = match_objects(predicted, real)
-    return ClusterDiff(cr, options, real, matches, find_differences(matches))
+    return ClusterDiff(cr, references, options, real, matches, find_differences(matches))
 
 
 def sample_objects(comparison: ClusterDiff) -> tuple[list[KubernetesObject], bool]:

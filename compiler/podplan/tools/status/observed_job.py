@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podplan.core.articles import add_article
 from podplan.core.errors import UsageError
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
+from podplan.core.wording import add_article
 from podplan.kinds.registry import find_kind, load_spec, name_of
 from podplan.kinds.spec import KindSpec, iter_replica_types
 from podplan.kinds.status_rules import ANY_TYPE, AnyStatusRules, EndingRules, StatusRules

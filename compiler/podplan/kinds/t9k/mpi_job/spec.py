@@ -37,7 +37,11 @@ SPEC = build_spec(
         ),
         hostfile_line="mpi.hostfile-line",
     ),
-    starter_fields={"launcher": "mpirun", "cleanUp": "Workers"},
+    starter_fields={
+        "launcher": "mpirun",
+        "mpi": "{extraArgs: [--allow-run-as-root]}  # unless the image has another user",
+        "cleanUp": "Workers",
+    },
     traits=COMMON_TRAITS
     | {
         "command-by-controller",

@@ -1,9 +1,14 @@
-"""The indefinite article of a name in a sentence."""
+"""Words that depend on the number or the name beside them."""
 
 from __future__ import annotations
 
 # Letters whose own names begin with a vowel, such as M of MPIJob.
 _SPELT_WITH_VOWEL = frozenset("AEFHILMNORSX")
+
+
+def format_count(number: int, singular: str, plural: str = "") -> str:
+    """Return "1 file", "3 files" or "2 processes"."""
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def add_article(name: str) -> str:
