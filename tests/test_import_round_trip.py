@@ -450,6 +450,7 @@ def test_states_that_a_profile_says_otherwise(kind: str, spec: dict[str, Any]) -
     demand_same_job(cr_of(kind, {**spec, **BEST_PRACTICE}))
 
 
+@pytest.mark.long
 @each_row("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
 def test_the_crs_of_the_fixtures(file: File) -> None:
     source = parse_yaml(file.read_bytes(), str(file))

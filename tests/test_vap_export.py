@@ -84,6 +84,7 @@ def test_the_twin_refuses_the_bad_examples_and_no_others(code: str, twins: dict[
             assert not fired(of_a_job(fix_example(example)), [twins[code]]), f"{example['name']}, mended"
 
 
+@pytest.mark.long
 @each_row("code", EXAMPLES)
 def test_the_twins_say_of_other_examples_what_the_rules_say(code: str, twins: dict[str, Policy]) -> None:
     for example in map(of_a_job, EXAMPLES[code][:1]):

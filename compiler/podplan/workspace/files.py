@@ -209,7 +209,7 @@ def files_below(
     repository, the repositories below are searched.
     """
     git_top = find_git_top(top)
-    is_ignored = _IgnoredPaths(git_top, os.path.realpath(top)).contains
+    is_ignored = _IgnoredPaths(git_top, top).contains
     if skipped is None:
         skipped = Counter()
     open_folders = [(top, iter(_list_folder(top, unreadable)))]  # no recursion: folders may be nested deeply
@@ -244,8 +244,9 @@ def files_below(
 class _IgnoredPaths:
     """What git ignores below a folder; git is asked only if there is a ``.gitignore`` on the way."""
 
-    def __init__(self, git_top: str, top: str) -> None:
-        self._git_top, self._top = git_top, top
+    def __init__(self, git_top: str, shown_top: str) -> None:
+        top = os.path.realpath(shown_top)
+        self._git_top, self._shown_top, self._top = git_top, shown_top, top
         self._folder, self._real = "", ""
         self._paths: frozenset[str] = frozenset()
         is_inside = bool(git_top) and os.path.exists(os.path.join(git_top, ".git"))  # no copy of a repository
@@ -259,7 +260,11 @@ class _IgnoredPaths:
     def contains(self, folder: str, name: str) -> bool:
         """Whether git ignores an entry of a folder that is searched."""
         if folder != self._folder:
-            self._folder, self._real = folder, os.path.realpath(folder)
+            # No folder that is searched is a link, so the real path follows from that of the top.
+            below = (
+                "" if folder == self._shown_top else folder.removeprefix(os.path.join(self._shown_top, ""))
+            )
+            self._folder, self._real = folder, os.path.join(self._top, below)
             self._look_into(self._real)
         return bool(self._paths) and os.path.join(self._real, name) in self._paths
 
