@@ -260,13 +260,15 @@ class _IgnoredPaths:
     def contains(self, folder: str, name: str) -> bool:
         """Whether git ignores an entry of a folder that is searched."""
         if folder != self._folder:
-            # No folder that is searched is a link, so the real path follows from that of the top.
-            below = (
-                "" if folder == self._shown_top else folder.removeprefix(os.path.join(self._shown_top, ""))
-            )
-            self._folder, self._real = folder, os.path.join(self._top, below)
+            self._folder, self._real = folder, self._resolve(folder)
             self._look_into(self._real)
         return bool(self._paths) and os.path.join(self._real, name) in self._paths
+
+    def _resolve(self, folder: str) -> str:
+        """Return the real path of a folder that is searched: only the top of these may be a link."""
+        if folder == self._shown_top:
+            return self._top
+        return os.path.join(self._top, folder.removeprefix(os.path.join(self._shown_top, "")))
 
     def _look_into(self, folder: str) -> None:
         if not self._is_open or not os.path.lexists(os.path.join(folder, ".gitignore")):
