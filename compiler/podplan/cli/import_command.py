@@ -52,7 +52,13 @@ def command(file: str, output: str, **_: Any) -> int:
 
     source = read_standard_input() if file == "-" else _read(file)
     _print_syntax_errors(source)
-    documents = [item for item in classify_documents(source) if item.doc.data is not None]
+    written = [item for item in classify_documents(source) if item.doc.data is not None]
+    documents = [item for item in written if not _is_no_job(item)]
+    for item in written if documents else ():
+        if _is_no_job(item):
+            write_escaped_stderr(
+                f"{file}:{_find_line(item.doc)}: {item.doc.data['kind']}; it stays as it is\n"
+            )
     if not any(item.category == "cr" for item in documents):
         print_message(f"{file}: no training job here, so nothing to import")
         return FINDINGS if source.diagnostics else NO_INPUT
@@ -79,6 +85,13 @@ def command(file: str, output: str, **_: Any) -> int:
     else:
         write_stdout(text)
     return CLEAN if len(texts) == len(documents) and not source.diagnostics else FINDINGS
+
+
+def _is_no_job(item: ClassifiedDocument) -> bool:
+    """Whether a document has a kind that podplan lowers and that is no job, such as a runtime."""
+    data = item.doc.data
+    kind = find_kind(data.get("apiVersion"), data.get("kind")) if item.category == "cr" else None
+    return kind is not None and not load_spec(kind).is_job
 
 
 def _print_syntax_errors(source: SourceFile) -> None:
@@ -118,9 +131,8 @@ def _import_folder(folder: str, output: str) -> int:
             foreign[item.reason] += item.reason in FOREIGN_REASONS
             if item.category != "cr" or item.declared_kind is not None:
                 continue
-            kind = find_kind(item.doc.data.get("apiVersion"), item.doc.data.get("kind"))
-            if kind is not None and not load_spec(kind).is_job:
-                foreign[kind.kind] += 1
+            if _is_no_job(item):
+                foreign[item.doc.data["kind"]] += 1
                 continue
             job = decompile_cr(item.doc)
             errors = _list_cr_errors(item) or [

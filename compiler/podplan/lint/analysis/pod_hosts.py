@@ -10,7 +10,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.analysis.jobs import count_replicas_by_type, find_kind_spec, get_replica_specs
+from podplan.lint.analysis.jobs import count_replicas_by_type, find_kind_spec, get_replica_specs, has_trait
 from podplan.lint.target import LoweredJob, cache_latest
 
 _SLOTS_PATTERN = compile_lazily(r"\sslots=(\d+)")
@@ -167,8 +167,9 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     counts = {type_.lower(): count for type_, count in count_replicas_by_type(job).items()}
     replicas = counts.get(match["type"], 0)
     if index < replicas:
+        missing = "without spec.service there is" if has_trait(job, "service-on-request") else "there is"
         return _describe_service_name(job, match["type"], index) or (
-            f"without spec.service there is no Service {strip_cluster_domain(host)}"
+            f"{missing} no Service {strip_cluster_domain(host)}"
         )
     ranks = f"the ranks 0 to {replicas - 1}" if replicas > 1 else "rank 0 only" if replicas else "no replicas"
     return f"{match['type']} has {ranks}"

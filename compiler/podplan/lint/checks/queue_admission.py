@@ -51,7 +51,7 @@ def queue_name_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
     if next(queue_name_ignored(target, {}), None) is not None:
         return
     cluster, verdict = decision.cluster, decision.verdict
-    queues = sorted(name for place, name in cluster.local_queues if place == namespace)
+    queues = _list_usable_queues(cluster, namespace)
     if verdict.queue == "" and verdict.cause == "no-local-queue":
         effect = "Kueue manages jobs without a queue, so it stays suspended"
     elif verdict.cause == "no-queue":
@@ -66,6 +66,19 @@ def queue_name_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         values = {"effect": effect, "queues": format_list(queues), "queue": queues[0]}
         place = cluster.local_queues[namespace, queues[0]].place
         yield Violation(path, values, at_key=True, related=[_relate(place, "a queue of the namespace")])
+
+
+def _list_usable_queues(cluster: Cluster, namespace: str) -> list[str]:
+    """Return the LocalQueues of a namespace that are not stopped and whose ClusterQueue is not known to be
+    missing."""
+    known = cluster.cluster_queues
+    return sorted(
+        name
+        for (place, name), queue in cluster.local_queues.items()
+        if place == namespace
+        and queue.stop_policy == "None"
+        and (queue.cluster_queue in known or not cluster.has_cluster_objects)
+    )
 
 
 @check()

@@ -18,6 +18,7 @@ from podplan.tools.status.replicas import ObservedReplica, describe_end, format_
 from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 _ACTIVE_PHASES = ("Creating", "Pending", "Running", "Unknown")
+_STARTED = ("Running", "Succeeded", "Failed")
 
 
 def reconcile_by_launcher(job: ObservedJob, rules: LauncherRules) -> StatusResult:
@@ -104,7 +105,8 @@ def _decide(
         if end.phase == "Failed":
             return "Failed", _build_failure(rules, end)
     launchers = [one for one in job.replicas if one.type == rules.launcher]
-    if any(one.phase == "Running" for one in launchers) and all(one.phase == "Running" for one in workers):
+    # The condition stays when a worker ends that has run with the others.
+    if any(one.phase == "Running" for one in launchers) and all(one.phase in _STARTED for one in workers):
         return "Running", _build_condition(job, rules, "Running", True, f"{job.cr['kind']}Running", "running")
     return "Created", None
 
