@@ -107,6 +107,12 @@ def test_a_runtime_of_the_other_kind_is_named(folder: Path) -> None:
     )
 
 
+def test_a_similar_name_is_suggested(folder: Path) -> None:
+    job = folder / "jobs" / "bert.yaml"
+    job.write_text(job.read_text().replace("name: torch", "name: torhc"))
+    assert find_message("CR901").endswith(" | write name: torch")
+
+
 def test_an_edit_of_a_runtime_checks_its_jobs_again(folder: Path) -> None:
     (folder / "podplan.toml").write_text(CONFIG)
     with Editor(folder) as editor:

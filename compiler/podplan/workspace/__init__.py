@@ -331,7 +331,8 @@ class Loader:
                 other: self._get_index(file).find(reference._replace(kind=other, namespace=""))
                 for other in (reference.other_kinds if reference.name else ())
             }
-            return describe_missing(reference, kind, others)
+            names = self.list_referable(file, reference.group, reference.kind, first_folders)
+            return describe_missing(reference, kind, others, names)
         if len(found) > 1:
             return describe_ambiguous(reference, found, kind)
         key = found[0].file, found[0].number

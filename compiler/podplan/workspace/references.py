@@ -6,11 +6,12 @@ parsed. Nothing outside of the root is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from podplan.core.findings import Diagnostic
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
+from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import add_article
 from podplan.kinds.spec import Reference
@@ -88,11 +89,15 @@ def has_kind(data: Any, group: str, kind: str) -> bool:
 
 
 def describe_missing(
-    reference: Reference, referrer_kind: str, other_documents: Mapping[str, list[NamedDocument]] = {}
+    reference: Reference,
+    referrer_kind: str,
+    other_documents: Mapping[str, list[NamedDocument]] = {},
+    known_names: Sequence[str] = (),
 ) -> Diagnostic:
     """Build the diagnostic for a reference to a document that does not exist below the root.
 
-    ``other_documents`` of the name, by kind, are what the author may have meant.
+    ``other_documents`` of the name, by kind, are what the author may have meant, and so is one of
+    ``known_names``, those of the kind.
     """
     if not reference.name:
         message = f"{referrer_kind} names no {reference.kind}, so its Pods are not known and not checked"
@@ -102,6 +107,8 @@ def describe_missing(
         f"{reference.kind} {format_value(reference.name)}{namespace} is not in this repository,"
         f" so the Pods of this {referrer_kind} are not known and not checked"
     )
+    if suggestion := suggest_name(reference.name, (one for one in known_names if one != reference.name)):
+        return Diagnostic("CR901", message, reference.path, help=f"write name: {suggestion}")
     help_text = f"correct the name, or add the {reference.kind} below the root of the repository"
     for kind, documents in other_documents.items():
         if documents:
