@@ -14,7 +14,7 @@ from functools import cache
 from podplan import kubernetes
 from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.kinds.registry import load_spec, name_of
+from podplan.kinds.registry import GroupVersionKind, load_spec, name_of
 from podplan.kinds.spec import UNKNOWN_FIELD_RULE
 from podplan.schema.bundling import (
     KUBERNETES_KEYWORD,
@@ -87,6 +87,8 @@ def validate_cr(data: Any, k8s_version: str, operator_versions: Mapping[str, str
         dialect, name = version, f"{name}{_CHANGED_BY}{spec.version_schemas[version]}"
     named = {**data, "apiVersion": known.api_version, "kind": kind}
     field_diagnostics, schema_errors = _validate(name, kind, named, drop_nulls=True)
+    if field_diagnostics and spec.version_schemas and not version and not is_list:
+        field_diagnostics = _name_versions(field_diagnostics, name, known, named)
     part_diagnostics, has_pods = _validate_parts(name, kind, data, k8s_version)
     if spec.validate_cr is not None and not is_list:
         field_diagnostics += spec.validate_cr(dialect, data)
@@ -111,6 +113,26 @@ def validate_cr(data: Any, k8s_version: str, operator_versions: Mapping[str, str
     return CrValidation(
         [*identity_diagnostics, *field_diagnostics, *part_diagnostics], is_lowerable, kind, dialect
     )
+
+
+def _name_versions(
+    diagnostics: list[Diagnostic], name: str, kind: GroupVersionKind, data: Any
+) -> list[Diagnostic]:
+    """Say in the help which version of the operator takes a field that the default version does not."""
+    spec = load_spec(kind)
+    refused = {
+        version: {one.path for one in _validate(f"{name}{_CHANGED_BY}{changes}", kind.kind, data, True)[0]}
+        for version, changes in reversed([*spec.version_schemas.items()])
+    }
+    command = f"podplan migrate --to {kind.kind}"
+    migration = f", or run {command}" if spec.load_conversion_target is not None else ""
+    changed = []
+    for one in diagnostics:
+        version = next((version for version, paths in refused.items() if one.path not in paths), "")
+        setting = f'[lowering."{kind.group}"] version = "{version}"'
+        help_text = f"version {version} of the operator takes it: set {setting}{migration}"
+        changed.append(one._replace(help=help_text) if version else one)
+    return changed
 
 
 def _rename_unknown_field(diagnostic: Diagnostic, rule: str) -> Diagnostic:
