@@ -219,6 +219,16 @@ def test_an_object_that_kueue_refuses_is_an_error(tmp_path: Path, monkeypatch: p
     assert (finding["file"], finding["line"]) == ("queues.yaml", 13)
 
 
+def test_a_field_of_the_former_version_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queues = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohort: pool")
+    plan_files(tmp_path, monkeypatch, queues=queues, job=JOB)
+    shown = podplan("check", "--isolated", "--format", "json", ".")
+    [finding] = [one for one in json.loads(shown.out)["findings"] if one["rule"] == "SCHEMA012"]
+    assert (finding["line"], finding["help"]) == (10, "write cohortName")
+    (tmp_path / "queues.yaml").write_text(queues.replace("v1beta2", "v1beta1"))
+    assert "SCHEMA012" not in podplan("check", "--isolated", ".").out
+
+
 def test_changes_since_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git = git_in(tmp_path)
     git("init", "-q", "-b", "main")

@@ -219,10 +219,13 @@ def _diagnose_cluster_object(item: ClassifiedDocument) -> Iterator[Diagnostic]:
                 path = ("spec", "hard", key)
                 yield Diagnostic(QUOTA_KEY_RULE, message, path, True, f"write requests.{key}")
         return
-    from podplan.cluster.refusals import iter_refusals
+    from podplan.cluster.refusals import iter_dropped_fields, iter_refusals
 
     for one in iter_refusals(item.doc.data):
         yield Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path)
+    for field_path, name in iter_dropped_fields(item.doc.data):
+        message = f"{field_path[-1]} is a field of v1beta1, and the API server drops it"
+        yield Diagnostic("SCHEMA012", message, field_path, True, f"write {name}")
 
 
 def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[Diagnostic]:

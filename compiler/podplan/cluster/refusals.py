@@ -40,6 +40,10 @@ _CHOICES: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] =
 )
 
 
+# Fields of v1beta1 that v1beta2 does not have, with those that took their place.
+_FORMER_FIELDS = {"ClusterQueue": {"cohort": "cohortName", "admissionChecks": "admissionChecksStrategy"}}
+
+
 class Refusal(NamedTuple):
     """Why an object is refused, and the path of the field."""
 
@@ -61,6 +65,16 @@ def iter_refusals(data: Mapping[str, Any]) -> Iterator[Refusal]:
     if isinstance(name, str) and not matches_form("dns-subdomain", name):
         yield Refusal(("metadata", "name"), f'"{name}" is no DNS subdomain')
     yield from validate(data)
+
+
+def iter_dropped_fields(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the fields of the former version that the API server drops, each with its name today."""
+    if data.get("apiVersion") != f"{KUEUE_GROUP}/{VERSIONS[-1]}":
+        return
+    spec = get_mapping(data, "spec")
+    for field, name in _FORMER_FIELDS.get(get_text(data, "kind"), {}).items():
+        if field in spec:
+            yield ("spec", field), name
 
 
 def _validate_cluster_queue(data: Mapping[str, Any]) -> Iterator[Refusal]:
