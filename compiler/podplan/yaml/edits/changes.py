@@ -19,6 +19,7 @@ from podplan.yaml.writer import emit_document
 # A quantity; no YAML parser takes it for a number.
 _QUANTITY = compile_lazily("[1-9][0-9]{0,9}(?:Ki|Mi|Gi|Ti|Pi|m)")
 _BLANKS = compile_lazily(r"[ \t\r\n]*")
+_BLOCK_SCALAR = compile_lazily(r"(?:[!&]\S*[ \t\r\n]+)*[|>]")  # with its tag and anchor
 _NON_PLAIN_STARTS = "\"'|>&!*[{"
 
 
@@ -203,7 +204,7 @@ def _ends_in_block_scalar(document: Document, path: Path) -> bool:
     """Whether the value at ``path`` ends with a block scalar, which includes the line breaks after it."""
     while value := value_at(document.data, path):
         if isinstance(value, str):
-            return document.text[document.span(path).start] in "|>"
+            return _BLOCK_SCALAR.match(document.text, document.span(path).start) is not None
         if not isinstance(value, dict | list):
             return False
         path = _find_last_entry(document, path, value if isinstance(value, dict) else range(len(value)))
