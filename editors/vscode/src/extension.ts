@@ -35,7 +35,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   );
   noteJob(vscode.window.activeTextEditor);
   await running.restart();
-  await offerSchemas(running);
+  context.subscriptions.push(offerSchemas(running));
 }
 
 export async function deactivate(): Promise<void> {

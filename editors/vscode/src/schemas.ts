@@ -17,12 +17,22 @@ interface YamlApi {
   ): boolean;
 }
 
-export async function offerSchemas(server: Server): Promise<void> {
-  const extension = vscode.extensions.getExtension<YamlApi>(YAML_EXTENSION);
-  if (!extension || !vscode.workspace.getConfiguration("podplan").get("schemas.enabled", true)) {
-    return;
-  }
-  const api = await extension.activate();
+/** Offers the schemas as soon as the extension "YAML" is there: it may be installed or enabled later. */
+export function offerSchemas(server: Server): vscode.Disposable {
+  let offered = false;
+  const offer = async () => {
+    const extension = vscode.extensions.getExtension<YamlApi>(YAML_EXTENSION);
+    const enabled = vscode.workspace.getConfiguration("podplan").get("schemas.enabled", true);
+    if (extension && enabled && !offered) {
+      offered = true;
+      register(await extension.activate(), server);
+    }
+  };
+  void offer();
+  return vscode.extensions.onDidChange(offer);
+}
+
+function register(api: YamlApi, server: Server): void {
   const contents = new Map<string, Promise<string>>();
   server.onDidStart(() => contents.clear());
   api.registerContributor(

@@ -29,8 +29,10 @@ export class VSCode {
     const home = await mkdtemp(path.join(os.tmpdir(), "podplan-vscode-"));
     const folders = ["--extensions-dir", path.join(home, "extensions"), "--user-data-dir", path.join(home, "data")];
     const environment = { ...process.env, HOME: home, PATH: "/usr/bin:/bin" };
-    const install = options.extensions.flatMap((file) => ["--install-extension", file]);
-    await run(options.server, [...folders, ...install], environment);
+    // One after the other: both would write the list of what is installed.
+    for (const file of options.extensions) {
+      await run(options.server, [...folders, "--install-extension", file], environment);
+    }
     const port = await findFreePort();
     const address = ["--host", "127.0.0.1", "--port", String(port), "--without-connection-token"];
     const server = spawn(
