@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
 from podplan.core.errors import UsageError
@@ -15,7 +16,7 @@ from podplan.workspace.documents import identify_object
 from podplan.yaml.writer import emit_document
 
 
-class Output:
+class Output(ABC):
     """The text of plans, added one after the other; of a plan only its text is kept.
 
     Errors about the text are raised in ``finished``, because findings are reported first.
@@ -37,9 +38,9 @@ class Output:
         except ValueError as error:  # a number that YAML cannot express, in a CR with errors
             self._failure = error
 
+    @abstractmethod
     def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:
         """Yield the YAML documents of a plan. Raises LimitExceeded: if the text is too long."""
-        raise NotImplementedError
 
     def finished(self) -> Spool:
         """Return the text of all plans. Raises LimitExceeded: if it is too long."""

@@ -7,13 +7,14 @@ docs/evidence/mpi-operator.md describes them and names the source files.
 from __future__ import annotations
 
 from podplan.core.provenance import Behavior
+from podplan.core.typing import Any
 
 _PAGE = "docs/evidence/mpi-operator.md"
 
 
-def _verified(id_: str, text: str, section: str, *options: object) -> Behavior:
+def _verified(id_: str, text: str, section: str, *options: Any) -> Behavior:
     """A behavior that a real operator showed; ``options`` are its default, choices and placeholders."""
-    return Behavior(f"mpi-operator.{id_}", text, "verified", f"{_PAGE}#{section}", *options)  # type: ignore[arg-type]
+    return Behavior(f"mpi-operator.{id_}", text, "verified", f"{_PAGE}#{section}", *options)
 
 
 # What flags of the operator change; gang-scheduler is shared with the training operator.

@@ -100,8 +100,8 @@ def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
         capability = _capability(key, value)
         if capability:
             return value, capability, ("spec", "nodeSelector", key), group
-    base: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    required = get_mapping(get_mapping(get_mapping(spec, base[0]), base[1]), base[2])  # type: ignore[arg-type]
+    base = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    required = get_mapping(get_mapping(get_mapping(spec, base[0]), base[1]), base[2])
     terms = get_entries(required, "nodeSelectorTerms")
     for at, expression in get_entries(terms[0][1], "matchExpressions") if len(terms) == 1 else ():
         values = [value for _, value in get_texts(expression, "values")]

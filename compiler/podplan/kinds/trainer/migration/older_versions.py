@@ -195,8 +195,9 @@ def _find_runtime(cr: Mapping[str, Any], documents: Sequence[TracedDocument]) ->
     reference = cr["spec"].get("runtimeRef") or {}
     wanted = (reference.get("kind") or CLUSTER_KIND, reference.get("name"))
     for doc in documents:
-        if (doc.data["kind"], (doc.data.get("metadata") or {}).get("name")) == wanted:
-            return doc.data  # type: ignore[no-any-return]
+        runtime: Mapping[str, Any] = doc.data
+        if (runtime["kind"], (runtime.get("metadata") or {}).get("name")) == wanted:
+            return runtime
     return None
 
 

@@ -18,7 +18,7 @@ from podplan.kinds.trainer.migration.runtimes import (
     TRAINER_FIELDS,
     Needs,
 )
-from podplan.kinds.trainer.migration.written_job import WrittenJob, list_own_ports
+from podplan.kinds.trainer.migration.source_job import SourceJob, list_own_ports
 from podplan.kinds.trainer.pod_group import QUEUE_ANNOTATION
 
 API_VERSION = "trainer.kubeflow.org/v1alpha1"
@@ -31,7 +31,7 @@ _CONTAINER_DEFAULTS = {
 _RETRIED_FROM = 128  # the first exit code after which ExitCode restarts
 
 
-def find_needs(job: WrittenJob, decisions: list[Decision]) -> Needs:
+def find_needs(job: SourceJob, decisions: list[Decision]) -> Needs:
     """What a TrainJob cannot state, as data."""
     pod = value_at(job.cr, job.pod_path)
     container = job.container
@@ -87,7 +87,7 @@ def _find_container_default(field: str, container: Mapping[str, Any]) -> Any:
     return _CONTAINER_DEFAULTS.get(field)
 
 
-def _build_job_fields(job: WrittenJob) -> dict[str, Any]:
+def _build_job_fields(job: SourceJob) -> dict[str, Any]:
     """The fields of the Job that stand for the restart policy."""
     if job.restart_policy == "Never":
         return {"backoffLimit": 0}
@@ -97,12 +97,12 @@ def _build_job_fields(job: WrittenJob) -> dict[str, Any]:
     return {"podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": codes}]}}
 
 
-def _find_gang_scheduler(job: WrittenJob) -> str:
+def _find_gang_scheduler(job: SourceJob) -> str:
     options = job.source.options._replace(kind=KIND.name, group="kubeflow.org")
     return str(options.resolve_behavior(operator_behaviors.GANG_SCHEDULER).value)
 
 
-def _build_pod_group_policy(job: WrittenJob) -> dict[str, Any]:
+def _build_pod_group_policy(job: SourceJob) -> dict[str, Any]:
     scheduler = _find_gang_scheduler(job)
     if scheduler == operator_behaviors.NONE:
         return {}
@@ -112,7 +112,7 @@ def _build_pod_group_policy(job: WrittenJob) -> dict[str, Any]:
     return {"coscheduling": {"scheduleTimeoutSeconds": timeout} if timeout is not None else {}}
 
 
-def _build_gang_fields(job: WrittenJob, group: Mapping[str, Any]) -> dict[str, Any]:
+def _build_gang_fields(job: SourceJob, group: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of the Pod that the operator sets for its gang scheduler, and Trainer does not."""
     if not group:
         return {}
@@ -127,13 +127,13 @@ def _build_gang_fields(job: WrittenJob, group: Mapping[str, Any]) -> dict[str, A
     return fields
 
 
-def find_volcano_queue(job: WrittenJob) -> str:
+def find_volcano_queue(job: SourceJob) -> str:
     if _find_gang_scheduler(job) != operator_behaviors.VOLCANO:
         return ""
     return str((job.policy.get("schedulingPolicy") or {}).get("queue") or "default")
 
 
-def build_runtime(job: WrittenJob, needs: Needs, name: str, queue: str) -> dict[str, Any]:
+def build_runtime(job: SourceJob, needs: Needs, name: str, queue: str) -> dict[str, Any]:
     """A runtime with all that the job states of its Pods, except what its TrainJob states."""
     pod, container = value_at(job.cr, job.pod_path), job.container
     template_metadata = value_at(job.cr, job.template_path).get("metadata")

@@ -30,14 +30,14 @@ from podplan.kinds.trainer.migration.runtimes import (
     describe_reasons,
     find_runtime,
 )
-from podplan.kinds.trainer.migration.variables import build_variables, find_processes
-from podplan.kinds.trainer.migration.written_job import (
+from podplan.kinds.trainer.migration.source_job import (
     CONTAINER,
     SPECS_PATH,
-    WrittenJob,
+    SourceJob,
     list_own_ports,
     list_types,
 )
+from podplan.kinds.trainer.migration.variables import build_variables, find_processes
 from podplan.kinds.trainer.pod_group import QUEUE_ANNOTATION
 
 MANAGER = "podplan/migrate"
@@ -54,7 +54,7 @@ def convert(source: ConversionInput) -> Conversion:
     containers = types[main]["template"]["spec"]["containers"]
     index = next(at for at, one in enumerate(containers) if one.get("name") == CONTAINER)
     nodes = sum(int(one.get("replicas") or 1) for one in types.values())
-    job = WrittenJob(cr, source, (*SPECS_PATH, main), index, nodes)
+    job = SourceJob(cr, source, (*SPECS_PATH, main), index, nodes)
     decisions: list[Decision] = []
     trainer = _build_trainer(job, decisions)
     needs = find_needs(job, decisions)
@@ -127,7 +127,7 @@ def _normalize(template: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "spec": spec}
 
 
-def _build_trainer(job: WrittenJob, decisions: list[Decision]) -> dict[str, Any]:
+def _build_trainer(job: SourceJob, decisions: list[Decision]) -> dict[str, Any]:
     """``spec.trainer``; it is never empty, so that Trainer sets its variables."""
     container, path = job.container, job.container_path
     trainer: dict[str, Any] = {"numNodes": Replaced((*SPECS_PATH, "Worker", "replicas"), job.nodes)}
@@ -143,7 +143,7 @@ def _build_trainer(job: WrittenJob, decisions: list[Decision]) -> dict[str, Any]
     return trainer
 
 
-def _build_patch(job: WrittenJob, queue: str) -> dict[str, Any]:
+def _build_patch(job: SourceJob, queue: str) -> dict[str, Any]:
     """The template of a runtime patch: what a TrainJob changes in the Pods of its runtime."""
     pod, container = value_at(job.cr, job.pod_path), job.container
     metadata = value_at(job.cr, job.template_path).get("metadata") or {}

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, value_at
-from podplan.core.typing import Any
+from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.conversion import Copied, Decision
 from podplan.kinds.trainer.migration.runtimes import Needs, find_node_pod
-from podplan.kinds.trainer.migration.written_job import WrittenJob
+from podplan.kinds.trainer.migration.source_job import SourceJob
+
+if TYPE_CHECKING:
+    from podplan.kinds.conversion import Outcome
 
 _FIELDS = ("pytorchReplicaSpecs", "nprocPerNode", "elasticPolicy", "runPolicy")
 _DEFAULT_BACKOFF = 6  # of a Job
 
 
-def build_run_policy(job: WrittenJob) -> dict[str, Any]:
+def build_run_policy(job: SourceJob) -> dict[str, Any]:
     """The fields of the run policy that a TrainJob has, too."""
     path: Path = ("spec", "runPolicy")
     fields: dict[str, Any] = {
@@ -27,7 +30,7 @@ def build_run_policy(job: WrittenJob) -> dict[str, Any]:
     return fields
 
 
-def decide_run_policy(job: WrittenJob, runtime: Mapping[str, Any] | None, needs: Needs) -> Iterator[Decision]:
+def decide_run_policy(job: SourceJob, runtime: Mapping[str, Any] | None, needs: Needs) -> Iterator[Decision]:
     """Yield what becomes of the fields about the life of the job, and of those that have no place.
 
     ``runtime`` is that of the repository, None if the job gets one of its own.
@@ -58,7 +61,7 @@ def decide_run_policy(job: WrittenJob, runtime: Mapping[str, Any] | None, needs:
             yield Decision((*job.template_path, "metadata", key), "same", text)
 
 
-def _decide_backoff(job: WrittenJob, present: Any, *, is_own_runtime: bool) -> Iterator[Decision]:
+def _decide_backoff(job: SourceJob, present: Any, *, is_own_runtime: bool) -> Iterator[Decision]:
     """Yield what becomes of backoffLimit; ``present`` is that of the runtime."""
     limit, path = job.policy.get("backoffLimit"), ("spec", "runPolicy", "backoffLimit")
     if job.restart_policy == "Never":
@@ -79,7 +82,7 @@ def _decide_backoff(job: WrittenJob, present: Any, *, is_own_runtime: bool) -> I
         yield Decision(path, "lost", text)
 
 
-def _decide_clean_up(job: WrittenJob, runtime: Mapping[str, Any] | None) -> Iterator[Decision]:
+def _decide_clean_up(job: SourceJob, runtime: Mapping[str, Any] | None) -> Iterator[Decision]:
     policy, path = job.policy, ("spec", "runPolicy")
     clean_up, ttl = policy.get("cleanPodPolicy"), policy.get("ttlSecondsAfterFinished")
     present = value_at(runtime, ("spec", "template", "spec", "ttlSecondsAfterFinished"))
@@ -91,12 +94,12 @@ def _decide_clean_up(job: WrittenJob, runtime: Mapping[str, Any] | None) -> Iter
         )
         yield Decision((*path, "cleanPodPolicy"), "lost", text)
     elif clean_up is not None:
-        outcome = "same" if clean_up == "Running" else "changed"
+        outcome: Outcome = "same" if clean_up == "Running" else "changed"
         text = (
             f"cleanPodPolicy {clean_up} is removed: JobSet deletes the Pods that still run, and keeps"
             " finished ones"
         )
-        yield Decision((*path, "cleanPodPolicy"), outcome, text)  # type: ignore[arg-type]
+        yield Decision((*path, "cleanPodPolicy"), outcome, text)
     if ttl == 0:
         text = (
             "ttlSecondsAfterFinished 0 is not migrated: a JobSet that is deleted before Trainer has read"
@@ -116,7 +119,7 @@ def _decide_clean_up(job: WrittenJob, runtime: Mapping[str, Any] | None) -> Iter
         yield Decision((*path, "ttlSecondsAfterFinished"), "lost", text)
 
 
-def _decide_scheduling(job: WrittenJob, needs: Needs) -> Iterator[Decision]:
+def _decide_scheduling(job: SourceJob, needs: Needs) -> Iterator[Decision]:
     scheduling = job.policy.get("schedulingPolicy") or {}
     path: Path = ("spec", "runPolicy", "schedulingPolicy")
     if scheduling and not needs.pod_group:
@@ -146,7 +149,7 @@ def _decide_scheduling(job: WrittenJob, needs: Needs) -> Iterator[Decision]:
             yield Decision((*path, key), "same", f"{key} is removed: this gang scheduler does not read it")
 
 
-def _decide_elastic(job: WrittenJob) -> Iterator[Decision]:
+def _decide_elastic(job: SourceJob) -> Iterator[Decision]:
     elastic, path = job.elastic or {}, ("spec", "elasticPolicy")
     low = elastic.get("minReplicas", elastic.get("maxReplicas", job.nodes))
     high = elastic.get("maxReplicas", elastic.get("minReplicas", job.nodes))

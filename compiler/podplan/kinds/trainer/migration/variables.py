@@ -14,7 +14,7 @@ from podplan.kinds.trainer.migration.programs import (
     starts_torchrun,
     states_process_count,
 )
-from podplan.kinds.trainer.migration.written_job import NAME_VARIABLE, WrittenJob
+from podplan.kinds.trainer.migration.source_job import NAME_VARIABLE, SourceJob
 from podplan.kinds.trainer.rendezvous import INDEX_FIELD
 from podplan.kubernetes.quantities import UNITS_PER_ONE, parse_quantity
 
@@ -31,7 +31,7 @@ class Variable(NamedTuple):
     entry: Any
 
 
-def find_processes(job: WrittenJob, decisions: list[Decision]) -> int | None:
+def find_processes(job: SourceJob, decisions: list[Decision]) -> int | None:
     """``numProcPerNode``; None where Trainer counts the same by itself."""
     elastic = job.elastic or {}
     written = job.spec.get("nprocPerNode", elastic.get("nProcPerNode", "auto"))
@@ -67,7 +67,7 @@ def _count_gpus(container: Mapping[str, Any]) -> tuple[int, bool]:
     return 0, False
 
 
-def build_variables(job: WrittenJob, decisions: list[Decision]) -> list[Variable]:
+def build_variables(job: SourceJob, decisions: list[Decision]) -> list[Variable]:
     """The variables of the container, then those of the operator that Trainer does not set."""
     path: Path = (*job.container_path, "env")
     replaced = {"PET_NNODES", "PET_NPROC_PER_NODE"}
@@ -110,7 +110,7 @@ def build_variables(job: WrittenJob, decisions: list[Decision]) -> list[Variable
     return [*variables.values(), *own]
 
 
-def _find_needed_variables(job: WrittenJob, decisions: list[Decision]) -> frozenset[str]:
+def _find_needed_variables(job: SourceJob, decisions: list[Decision]) -> frozenset[str]:
     """The variables of the operator that the program may read and that torchrun does not set."""
     if "Master" not in job.types:
         return frozenset()
@@ -130,7 +130,7 @@ def _find_needed_variables(job: WrittenJob, decisions: list[Decision]) -> frozen
     return needed
 
 
-def _build_operator_variables(job: WrittenJob) -> dict[str, Any]:
+def _build_operator_variables(job: SourceJob) -> dict[str, Any]:
     """The variables of the operator as Trainer can set them."""
     processes = str(job.spec.get("nprocPerNode"))
     size = job.nodes * (int(processes) if re.fullmatch(r"[+-]?[0-9]+", processes) else 1)
@@ -142,7 +142,7 @@ def _build_operator_variables(job: WrittenJob) -> dict[str, Any]:
     }
 
 
-def _iter_elastic_variables(job: WrittenJob) -> Iterator[tuple[str, str]]:
+def _iter_elastic_variables(job: SourceJob) -> Iterator[tuple[str, str]]:
     """Yield the variables of torchrun that Trainer leaves to the job."""
     elastic = job.elastic or {}
     host, port = elastic.get("rdzvHost") or job.coordinator, elastic.get("rdzvPort") or PORT

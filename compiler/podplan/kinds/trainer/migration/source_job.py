@@ -15,7 +15,7 @@ NAME_VARIABLE = "JOBSET_NAME"
 CONTAINER = str(KIND.container)
 
 
-class WrittenJob(NamedTuple):
+class SourceJob(NamedTuple):
     """A PyTorchJob whose nodes have one template, with what the conversion needs of it."""
 
     cr: Mapping[str, Any]
@@ -26,7 +26,8 @@ class WrittenJob(NamedTuple):
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        return self.cr["spec"]  # type: ignore[no-any-return]
+        spec: Mapping[str, Any] = self.cr["spec"]
+        return spec
 
     @property
     def name(self) -> str:
@@ -54,7 +55,8 @@ class WrittenJob(NamedTuple):
 
     @property
     def container(self) -> Mapping[str, Any]:
-        return value_at(self.cr, self.container_path)  # type: ignore[no-any-return]
+        container: Mapping[str, Any] = value_at(self.cr, self.container_path)
+        return container
 
     @property
     def policy(self) -> Mapping[str, Any]:
