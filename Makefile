@@ -98,7 +98,11 @@ $(IMAGE)/.installed: pyproject.toml
 	$(IMAGE)/bin/python -m pip install --quiet --no-build-isolation --no-deps --group conformance-colossalai
 	@touch $@
 
-conformance: $(STAMP) $(IMAGE)/.installed ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
+$(IMAGE)/.frameworks: $(IMAGE)/.installed
+	$(IMAGE)/bin/python -m pip install --quiet --group conformance-frameworks
+	@touch $@
+
+conformance: $(STAMP) $(IMAGE)/$(if $(findstring --short,$(ARGS)),.installed,.frameworks) ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
 	$(BIN)/python -m tests.conformance --python $(IMAGE)/bin/python --require $(ARGS)
 
 INTEGRATION := build/integration
