@@ -8,7 +8,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
+.PHONY: help setup demo test test-fast thorough lint policies site lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -44,6 +44,10 @@ lint: $(STAMP)    ## ruff and mypy
 
 policies: $(STAMP) ## write policies/index.json and docs/rules from the policy files
 	$(BIN)/python tools/policies.py
+
+site: $(STAMP)    ## write the documentation as a web site to build/site/html
+	$(BIN)/python -m pip install --quiet --group site
+	$(BIN)/python -m tools.website.build
 
 lock: $(STAMP)    ## write deploy/requirements.lock: what the GitHub Action and the image install, with hashes
 	$(BIN)/uv pip compile pyproject.toml --group lock --universal --python-version 3.11 --upgrade --generate-hashes \
