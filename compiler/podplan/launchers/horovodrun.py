@@ -11,7 +11,8 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse_command_line
 from podplan.launchers.arguments import CommandLine, OptionGrammar, parse_option_table
-from podplan.launchers.words import CommandLineError, Word
+from podplan.launchers.mpirun import MpirunCommand, parse_mpirun
+from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
 GRAMMAR = OptionGrammar(
     "horovodrun",
@@ -122,7 +123,8 @@ class HorovodrunCommand(NamedTuple):
 
     ``is_elastic``: the number of processes changes with the hosts that ``discovery_script`` prints.
     ``is_gloo``: it starts the processes itself, over ssh; otherwise mpirun does where Horovod was built with
-    MPI. ``mpirun_words`` are then the arguments of mpirun, without the variables and network interfaces.
+    MPI. ``mpirun_words`` are then the arguments of mpirun, without the variables and network interfaces, and
+    with a hostfile in place of the hosts in it. They are empty for a line that is elastic or has errors.
     """
 
     command_line: CommandLine
@@ -165,8 +167,19 @@ def parse_horovodrun(words: tuple[Word, ...], launcher_word: Word) -> Horovodrun
         command_line.errors,
         is_elastic,
         is_gloo,
-        () if is_gloo else tuple(_iter_mpirun_words(command_line, program_words, launcher_word)),
+        ()
+        if is_elastic or command_line.errors
+        else tuple(_iter_mpirun_words(command_line, program_words, launcher_word)),
     )
+
+
+def read_as_mpirun(
+    command: HorovodrunCommand, launcher_word: Word, variables: EnvVariables
+) -> MpirunCommand | None:
+    """Return the line of mpirun that starts the same processes; None without one."""
+    if not command.mpirun_words:
+        return None
+    return parse_mpirun(command.mpirun_words, launcher_word._replace(text="orterun"), variables)
 
 
 def split_hosts(hosts: str) -> dict[str, int] | None:
@@ -223,10 +236,15 @@ def _iter_mpirun_words(
         option(text="-np"),
         processes,
     )
-    if "hosts" in options:
-        yield from (option(text="-H"), options["hosts"].word._replace(text=options["hosts"].value or ""))
-    elif "hostfile" not in options:
+    hosts = next((options[name] for name in ("hosts", "hostfile") if name in options), None)
+    if hosts is None:
         yield from (option(text="-H"), option(text=f"localhost:{processes.text}"))
+    else:
+        value = hosts.text if hosts.value is None else hosts.value
+        yield from (
+            option(text="-H" if hosts.name == "hosts" else "--hostfile"),
+            hosts.word._replace(text=value),
+        )
     for text in _MPIRUN_OPTIONS:
         yield option(text=text)
     yield from program_words
