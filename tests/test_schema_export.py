@@ -24,8 +24,8 @@ from podplan.core.findings import Diagnostic
 from podplan.kinds.registry import PACKAGES, GroupVersionKind, find_kind
 from podplan.schema import validate_cr
 from podplan.schema.catalog import build_schema, find_schema_name, list_schema_names
-from podplan.schema.export import build_catalog, build_editor_files
 from podplan.schema.fields import collect_fields, find_description, find_schemas_at
+from podplan.schema.folders import build_catalog, build_editor_files
 from podplan.yaml import parse_yaml
 from tests.command import podplan
 from tests.golden_cases import FIXTURES

@@ -79,7 +79,7 @@ def export(catalog_folder: str, editor_folder: str, k8s_version: str) -> int:
     that the nearest configuration states.
     """
     from podplan.schema.catalog import format_schema
-    from podplan.schema.export import build_catalog, build_editor_files
+    from podplan.schema.folders import build_catalog, build_editor_files
 
     if not catalog_folder and not editor_folder:
         raise UsageError("nothing to export; write --crds-catalog DIR, --editors DIR, or both")
