@@ -8,7 +8,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
+.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens krew wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -64,6 +64,9 @@ dist:             ## write the wheel and the source distribution to build/dist, 
 	  --requirement deploy/requirements.lock
 	build/packaging/bin/hatchling build --directory build/dist
 
+krew: dist        ## write build/krew: archives of the kubectl plugin for krew with what is locked, and their manifest
+	build/packaging/bin/python tools/krew.py
+
 fields: $(STAMP)  ## write schemas/lowered-fields.json: what becomes of each field, as the fixtures show
 	$(BIN)/python tools/lowered_fields.py
 
@@ -75,7 +78,7 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
-CHECKOUT_TESTS := test_architecture_docs.py test_toy_kind.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py test_vscode_extension.py
+CHECKOUT_TESTS := test_architecture_docs.py test_toy_kind.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py test_vscode_extension.py test_installation.py
 
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
