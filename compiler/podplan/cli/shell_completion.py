@@ -21,32 +21,6 @@ MAX_COMPLETED_FILES = 20
 MAX_COMPLETED_BYTES = 256 * 1024
 
 
-# What kubectl shall do with the words: complete files itself, or not.
-_KUBECTL_FILES, _KUBECTL_NO_FILES = 0, 4
-
-
-def complete_for_kubectl() -> None:
-    """Print the words that the last argument may become, for ``kubectl podplan``; an entry point.
-
-    kubectl expects a word in each line, with a description after a tab, and then a colon with a number.
-    """
-    import sys
-
-    with suppress(Exception):
-        from click.shell_completion import ShellComplete
-
-        from podplan.cli.commands import podplan
-        from podplan.cli.output import write_stdout
-
-        *before, incomplete = sys.argv[1:] or [""]
-        items = ShellComplete(podplan, {}, "podplan", "").get_completions(before, incomplete)
-        files = any(item.type in ("file", "dir") for item in items)
-        lines = [f"{item.value}\t{item.help or ''}".rstrip() for item in items if item.type == "plain"]
-        write_stdout(
-            "".join(f"{line}\n" for line in [*lines, f":{_KUBECTL_FILES if files else _KUBECTL_NO_FILES}"])
-        )
-
-
 def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Complete files, by the shell itself."""
     from click.shell_completion import CompletionItem
