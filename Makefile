@@ -105,15 +105,16 @@ conformance: $(STAMP) $(IMAGE)/.installed ## run lowered Pods for real, as root;
 	$(BIN)/python -m tests.conformance --python $(IMAGE)/bin/python --require $(ARGS)
 
 INTEGRATION := build/integration
-# The one other program that reads our reports and says what it thinks of them; 43 MB, and no runtime is needed.
+# Programs that read our reports and our schemas. The first has 43 MB, and needs no runtime; the second needs Node.
 $(INTEGRATION)/.installed: Makefile
 	@command -v npm >/dev/null || { echo "make integration needs npm (Debian: apt-get install npm)" >&2; exit 1; }
 	mkdir -p $(INTEGRATION)
-	npm install --prefix $(INTEGRATION) --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @microsoft/sarif-multitool-linux@5
+	npm install --prefix $(INTEGRATION) --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @microsoft/sarif-multitool-linux@5 yaml-language-server@1
 	@touch $@
 
-integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, the plugin of Argo CD as user 999, the action installed; needs npm, root
+integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, our schemas in the YAML language server, the plugin of Argo CD as user 999, the action installed; needs npm, root
 	$(BIN)/python -m tests.integration $(INTEGRATION)
+	$(BIN)/python -m tests.integration.editor_schemas $(INTEGRATION)
 	$(BIN)/python -m tests.integration.argocd
 	$(BIN)/python -m tests.integration.lock
 	$(BIN)/python -m tests.integration.action
