@@ -167,6 +167,17 @@ def test_another_implementation_decides_as_podplan_does() -> None:
     assert 0 < verdicts[False, True] < 200  # relations between fields, and rules of operators
 
 
+def test_a_template_that_the_controller_completes_needs_no_containers() -> None:
+    data: Any = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "ColossalAIJob"}
+    launcher = {"type": "launcher", "template": {"spec": {"containers": []}}}
+    data |= {"metadata": {"name": "a"}, "spec": {"torchConfig": {}, "replicaSpecs": [launcher]}}
+    file = "batch.tensorstack.dev/colossalaijob_v1beta1.json"
+    for replica_type in ("launcher", "worker"):
+        launcher["type"] = replica_type
+        is_accepted = not validate_cr(data, VERSION).diagnostics
+        assert validator(file).is_valid(data) == is_accepted == (replica_type == "launcher")
+
+
 def test_null_is_the_exception() -> None:
     """The API server takes null as not set, and so does podplan; a schema of a CRD does not."""
     file, data = next(one for one in custom_resources() if one[0] == "kubeflow.org/pytorchjob_v1.json")
