@@ -61,7 +61,7 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
         folder = Path(name)
         for part in ("logs", "memory"):
             (folder / part).mkdir()
-        (folder / "cr.yaml").write_text(yaml.safe_dump(job.cr, sort_keys=False))
+        (folder / "cr.yaml").write_text(yaml.safe_dump_all(job.documents, sort_keys=False))
         extra = case.folder / "objects.yaml"
         objects = [
             *_lowered(folder, job),
@@ -95,7 +95,15 @@ def _lowered(folder: Path, job: Run) -> list[dict[str, Any]]:
     done = podplan(folder, "lower", "--isolated", *job.options, "cr.yaml")
     if done.returncode:
         raise ValueError(f"podplan lower: {done.stderr}{done.stdout}")
-    return _documents(done.stdout)
+    return [_name(one) for one in _documents(done.stdout)]
+
+
+def _name(found: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with a name: that of a Pod of a Job ends in five characters."""
+    metadata = dict(found["metadata"])
+    if prefix := metadata.pop("generateName", ""):
+        metadata["name"] = f"{prefix}xxxxx"
+    return {**found, "metadata": metadata}
 
 
 def _documents(text: str) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 RETRYABLE = (130, 137, 138, 143)
 BACKOFF_LIMIT = 3
+BACKOFF_LIMIT_OF_JOB = 6
 
 
 def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, int]) -> bool:
@@ -39,6 +40,14 @@ def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, i
         "ExitCode": code in RETRYABLE,
     }
     return again[policy] and used < limit
+
+
+def restarts_of_job(job: Mapping[str, Any], code: int, before: int) -> bool:
+    """Whether a Pod of a batch/v1 Job runs again: by the kubelet or as a new Pod, both count as failures.
+
+    Source: docs/evidence/jobset.md#end-of-a-job.
+    """
+    return code != 0 and before < int(job["spec"].get("backoffLimit", BACKOFF_LIMIT_OF_JOB))
 
 
 def role(pod: Mapping[str, Any]) -> str:

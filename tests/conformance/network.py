@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 BRIDGE = "pods"
@@ -45,27 +46,36 @@ def hosts(
     services: Iterable[Mapping[str, Any]],
     ready: Mapping[str, str],
     pods: Any,
+    started: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the hosts file of a Pod: its own line, as the kubelet writes it, and the answers of the
     cluster's DNS.
 
-    ``ready`` has the addresses of the Pods that a headless Service publishes, by name of the Pod.
+    ``ready`` has the addresses of the Pods that a headless Service publishes, by name of the Pod;
+    ``started`` those that it publishes with publishNotReadyAddresses. A Pod whose subdomain is the
+    Service has a name of its own.
     """
-    lines = ["127.0.0.1 localhost", f"{own} {hostname(pod)}"]
+    subdomain = pod["spec"].get("subdomain")
+    full = [f"{hostname(pod)}.{subdomain}.{_namespace(pod)}.svc.cluster.local"] if subdomain else []
+    lines = ["127.0.0.1 localhost", " ".join([own, *full, hostname(pod)])]
     for service in services:
-        name, namespace = service["metadata"]["name"], service["metadata"].get("namespace", "default")
-        names = [
-            name,
-            f"{name}.{namespace}",
-            f"{name}.{namespace}.svc",
-            f"{name}.{namespace}.svc.cluster.local",
-        ]
-        lines += [
-            f"{ready[one['metadata']['name']]} {' '.join(names)}"
-            for one in pods
-            if one["metadata"]["name"] in ready and selects(service, one)
-        ]
+        published = {**ready, **(started if service["spec"].get("publishNotReadyAddresses") else {})}
+        for one in pods:
+            if one["metadata"]["name"] in published and selects(service, one):
+                name = service["metadata"]["name"]
+                names = [name, *([f"{hostname(one)}.{name}"] if one["spec"].get("subdomain") == name else [])]
+                answers = [answer for each in names for answer in _spellings(each, _namespace(service))]
+                lines.append(" ".join([published[one["metadata"]["name"]], *answers]))
     return "\n".join(lines) + "\n"
+
+
+def _spellings(name: str, namespace: str) -> list[str]:
+    """Return the ways to write a name of the cluster's DNS, in a Pod of its namespace."""
+    return [name, *(f"{name}.{namespace}{end}" for end in ("", ".svc", ".svc.cluster.local"))]
+
+
+def _namespace(found: Mapping[str, Any]) -> str:
+    return str(found["metadata"].get("namespace", "default"))
 
 
 def hostname(pod: Mapping[str, Any]) -> str:
