@@ -212,8 +212,6 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
             kind_spec.validate_references(root_cursor(cr), references, settings.lowering_options)
         )
         diagnostics = (*diagnostics, *(one.in_document("cr", cr) for one in mismatches))
-        if any(one.rule == "CR900" for one in mismatches):
-            return plan._replace(diagnostics=diagnostics, references=resolved)
     pruned = prune_unknown_fields(cr, validation.diagnostics)
     groups = tuple(lower_cr(pruned, build_references(resolved), settings.lowering_options))
     diagnostics = _without_overridden(diagnostics, groups, pruned)
