@@ -411,8 +411,29 @@ def test_diff_shows_what_a_runtime_changes_in_the_jobs(folder: Path) -> None:
     result = json.loads(podplan("diff", "--base", "HEAD", "--format", "json").out)
     (job,) = [one for one in result["jobs"] if one["file"] == "jobs/bert.yaml"]
     assert job["what"] == "changed"
+    assert job["through"] == ["ClusterTrainingRuntime torch"]
     changed = [(one["kind"], one["path"], one["after"]) for one in result["changes"]]
     assert ("Pod", "/spec/schedulerName", "gang") in changed
+
+
+def test_diff_lists_the_jobs_that_a_runtime_of_another_folder_touches(folder: Path) -> None:
+    (folder / ".git").rmdir()
+    git = git_in(folder)
+    git("init", "-q")
+    (folder / "podplan.toml").write_text(CONFIG)
+    other = TRAIN_JOB.replace("bert", "vit")
+    (folder / "jobs/vit.yaml").write_text(other)
+    (folder / "jobs/other.yaml").write_text(TRAIN_JOB.replace("bert", "gpt").replace("torch", "jax"))
+    commit(git, "start")
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", "train:3.0.0"))
+    text = podplan("diff", "--base", "HEAD").out
+    assert text.splitlines()[2].endswith("; 2 change with the same CR")
+    for name in ("bert", "vit"):
+        assert f"= same CR   TrainJob {name}\n            jobs/{name}.yaml: 2 Pods; through" in text
+    assert "gpt" not in text
+    assert "~ changed   ClusterTrainingRuntime torch\n            platform/a/torch.yaml; for image" in text
+    # The jobs do not change themselves, so they are listed also without the folder of the runtime.
+    assert "TrainJob vit" in podplan("diff", "--base", "HEAD", "jobs").out
 
 
 def test_a_train_job_of_a_queue_is_not_committed_as_suspended(folder: Path) -> None:
