@@ -400,6 +400,45 @@ def test_changes_of_jobs_that_run(kind: str, old: str, new: str, level: str) -> 
     assert compute_level(kind, old, new) == level
 
 
+PATCH = """\
+  runtimePatches:
+    - manager: nlp.example.com/team
+      trainingRuntimeSpec:
+        template:
+          spec:
+            replicatedJobs:
+              - name: node
+                template: {spec: {template: {spec: {nodeSelector: {gpu: a100}}}}}
+"""
+
+
+@each_row(
+    ("field", "sources"),
+    [
+        ("nodeSelector.gpu", ["Job/bert-node-0", "JobSet/bert", "runtime with patch 0", "jobs/bert.yaml:14"]),
+        ("containers[node].image", ["Job/bert-node-0", "JobSet/bert", "platform/a/torch.yaml:14"]),
+    ],
+)
+def test_why_leads_from_the_pod_to_the_patch_or_to_the_runtime(
+    field: str, sources: list[str], folder: Path
+) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB + PATCH)
+    lines = podplan("why", "jobs/bert.yaml", f"Pod/bert-node-0-0:spec.{field}").out.splitlines()
+    steps = [line.removeprefix("  from ") for line in lines if line.startswith("  from ")]
+    assert [step.split("  ")[0] for step in steps] == [
+        next(one.split("  ")[0] for one in steps if one.startswith(source)) for source in sources
+    ]
+
+
+def test_graph_draws_the_runtime_beside_the_pods(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    text = podplan("graph", "--format", "mermaid", "jobs/bert.yaml").out
+    assert '["ClusterTrainingRuntime<br/>torch<br/>platform/a/torch.yaml"]'.replace("\\", "") in text
+    assert "j0r0 --- j0p0" in text
+    assert "ClusterTrainingRuntime torch" in podplan("graph", "jobs/bert.yaml").out
+
+
 def test_diff_shows_what_a_runtime_changes_in_the_jobs(folder: Path) -> None:
     (folder / ".git").rmdir()
     git = git_in(folder)
@@ -478,7 +517,7 @@ def test_a_runtime_is_no_job() -> None:
     run = podplan("graph", "file.yaml", "--format", "mermaid")
     assert run.code == 0
     assert "bert" in run.out
-    assert "ClusterTrainingRuntime" not in run.out
+    assert run.out.count("subgraph") == 1
     assert "say which one" not in podplan("status", "file.yaml").err
 
 

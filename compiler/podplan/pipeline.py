@@ -97,6 +97,10 @@ class JobPlan(NamedTuple):
     is_lowered: bool = False
     references: tuple[ResolvedReference, ...] = ()
 
+    @property
+    def referenced_documents(self) -> tuple[TracedDocument, ...]:
+        return tuple(one.doc for one in self.references)
+
 
 def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
     """Yield a plan for every CR of a profile, or for the CR itself, lowered and checked."""

@@ -468,8 +468,8 @@ def _named(cr: TracedDocument) -> tuple[str, str, str, str]:
 
 def _whole(plan: JobPlan) -> Whole:
     assert plan.cr is not None
-    references = tuple(one.doc for one in plan.references)
-    return Whole(plan.cr, plan.profile, plan.inventory, plan.replica_groups, plan.is_lowered, references)
+    documents = plan.referenced_documents
+    return Whole(plan.cr, plan.profile, plan.inventory, plan.replica_groups, plan.is_lowered, documents)
 
 
 def _with_secrets(whole: Whole) -> Iterator[TracedDocument]:
