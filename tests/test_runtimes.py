@@ -400,6 +400,18 @@ def test_changes_of_jobs_that_run(kind: str, old: str, new: str, level: str) -> 
     assert compute_level(kind, old, new) == level
 
 
+def test_a_profile_without_a_runtime_is_told_the_field_of_the_profile(folder: Path) -> None:
+    spec = "{job: TrainJob, image: registry.example.com/train:1.0.0, run: [a.py], retries: 3}"
+    profile = f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {{name: a}}\nspec: {spec}\n"
+    (folder / "jobs/bert.yaml").write_text(profile)
+    result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+    said = {one["rule"]: (one["message"], one["help"]) for one in result["findings"]}
+    assert said["SCHEMA003"][0] == 'required field "runtime" is missing in spec'
+    assert said["SCHEMA003"][1].startswith("write runtime: NAME")
+    assert "write spec.template.spec.failurePolicy.maxRestarts into the runtime" in said["PROF020"][0]
+    assert "PyTorchJob" not in said["PROF020"][0]
+
+
 PATCH = """\
   runtimePatches:
     - manager: nlp.example.com/team

@@ -182,7 +182,24 @@ def compile_variant(
         inventory=variant.inventory,
         cr=compiled.cr,
     )
-    return plan if compiled.cr is None else lower_plan(plan, settings, reader)
+    return plan if compiled.cr is None else _name_profile_fields(lower_plan(plan, settings, reader))
+
+
+def _name_profile_fields(plan: JobPlan) -> JobPlan:
+    """Return a plan whose diagnostics about fields that the CR lacks name those of the profile."""
+    kind_spec = _find_kind_spec(plan.cr) if plan.cr is not None else None
+    if kind_spec is None or not kind_spec.required_profile_fields:
+        return plan
+    from podplan.kubernetes.messages import diagnose_missing_field
+
+    diagnostics = plan.diagnostics
+    for field, (profile_field, remedy) in kind_spec.required_profile_fields.items():
+        missing = diagnose_missing_field(field, ("spec",)).message
+        named = diagnose_missing_field(profile_field, ("spec",)).message
+        diagnostics = tuple(
+            one._replace(message=named, help=remedy) if one.message == missing else one for one in diagnostics
+        )
+    return plan._replace(diagnostics=diagnostics)
 
 
 def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> JobPlan:
