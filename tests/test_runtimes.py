@@ -412,6 +412,41 @@ def test_a_profile_without_a_runtime_is_told_the_field_of_the_profile(folder: Pa
     assert "PyTorchJob" not in said["PROF020"][0]
 
 
+MPI_JOBS = """\
+        - name: node
+          template: {spec: {parallelism: 2, template: {spec: {containers: [{name: node, image: "m:1"}]}}}}
+        - name: launcher
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec: {template: {spec: {containers: [{name: node, image: "m:1"}]}}}
+"""
+
+
+@each_row(
+    ("policy", "trainer", "pods"),
+    [
+        ("{numNodes: 1, mpi: {runLauncherAsNode: true}}", "{numNodes: 4}", {"node": 3, "launcher": 1}),
+        ("{numNodes: 1, mpi: {runLauncherAsNode: true}}", "{numNodes: 1}", {"node": 1, "launcher": 1}),
+        ("{numNodes: 3, mpi: {runLauncherAsNode: true}}", "{}", {"node": 2, "launcher": 3}),
+        ("{numNodes: 3, mpi: {}}", "{}", {"node": 2, "launcher": 3}),
+        ("{mpi: {}}", "{numNodes: 4}", {"node": 4, "launcher": 1}),
+    ],
+)
+def test_the_runtime_counts_launchers_and_the_job_counts_nodes(
+    policy: str, trainer: str, pods: dict[str, int], folder: Path
+) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("{numNodes: 2}", trainer))
+    start = RUNTIME[: RUNTIME.index("        - name: node")].replace("{numNodes: 1, torch: {}}", policy)
+    (folder / "platform/a/torch.yaml").write_text(start + MPI_JOBS)
+    names = [
+        one["metadata"]["generateName"].split("-")[1]
+        for one in yaml.safe_load_all(podplan("lower", "jobs/bert.yaml").out)
+        if one and one["kind"] == "Pod"
+    ]
+    assert {name: names.count(name) for name in pods} == pods
+
+
 PATCH = """\
   runtimePatches:
     - manager: nlp.example.com/team

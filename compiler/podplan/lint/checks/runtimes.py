@@ -207,12 +207,12 @@ def unexpected_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
             "reason": "the launcher is one, and there is always another one",
         }
         yield Violation(written.path, values, _relate(policy, _POLICY_LABEL))
-    for job in () if as_node else found.jobs:
+    for job in found.jobs:
         launchers = job.nodes.value
         if job.name == LAUNCHER and launchers > 1:
             values = {
                 "effect": f"the runtime makes {launchers} launchers, each of which starts all processes",
-                "reason": "without runLauncherAsNode, mlPolicy.numNodes is the number of launchers",
+                "reason": "mlPolicy.numNodes of a runtime for MPI is the number of launchers",
             }
             count = found.train_job.policy.get("numNodes")
             yield Violation(_RUNTIME, values, _relate(count, "the number of nodes in the runtime"))
