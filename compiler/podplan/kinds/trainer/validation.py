@@ -52,7 +52,7 @@ _RESERVED = {
 }
 _MPI = "OpenMPI"
 _PROCESS_WORDS = ("auto", "cpu", "gpu")
-_GROUP = "trainer.kubeflow.org"
+_GROUP, _RUNTIME_KINDS = "trainer.kubeflow.org", ("TrainingRuntime", "ClusterTrainingRuntime")
 
 
 def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
@@ -64,6 +64,7 @@ def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         diagnostics.append(Diagnostic("SCHEMA006", f"name {reason}; {_API_SERVER}", ("metadata", "name")))
     if not isinstance(spec, dict):
         return diagnostics
+    diagnostics += _validate_runtime_ref(spec)
     diagnostics += _iter_repeated(value_at(spec, ("trainer", "env")), "name", ("spec", "trainer", "env"))
     for field in INITIALIZERS:
         path: Path = ("spec", "initializer", field)
@@ -81,6 +82,14 @@ def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         path = ("spec", "podTemplateOverrides", index, "spec")
         diagnostics += _validate_containers(override.get("spec"), path)
     return diagnostics
+
+
+def _validate_runtime_ref(spec: Spec) -> Iterator[Diagnostic]:
+    for field, allowed in (("apiGroup", (_GROUP,)), ("kind", _RUNTIME_KINDS)):
+        value = value_at(spec, ("runtimeRef", field))
+        if isinstance(value, str) and value and value not in allowed:
+            message = f'{field} of runtimeRef must be {" or ".join(allowed)}, not "{value}"; {WEBHOOK}'
+            yield Diagnostic("SCHEMA004", message, ("spec", "runtimeRef", field))
 
 
 def _iter_repeated(entries: Any, key: str, path: Path) -> Iterator[Diagnostic]:
