@@ -447,6 +447,28 @@ def test_the_runtime_counts_launchers_and_the_job_counts_nodes(
     assert {name: names.count(name) for name in pods} == pods
 
 
+def test_an_editor_goes_from_a_job_to_its_runtime(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    spec = "{job: TrainJob, runtime: torch}"
+    profile = f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {{name: a}}\nspec: {spec}\n"
+    (folder / "jobs/a.yaml").write_text(profile)
+    with Editor(folder) as editor:
+        editor.start()
+        for name, text in (("jobs/bert.yaml", TRAIN_JOB), ("jobs/a.yaml", profile)):
+            editor.open(name)
+            line = next(number for number, one in enumerate(text.splitlines()) if "torch" in one)
+            column = text.splitlines()[line].index("torch") + 1
+            found = editor.request("textDocument/definition", editor.at(name, line, column))
+            assert found["uri"] == editor.uri("platform/a/torch.yaml")
+            assert found["range"]["start"]["line"] == 2
+        editor.change("jobs/bert.yaml", TRAIN_JOB + PATCH)
+        line = (TRAIN_JOB + PATCH).splitlines().index(PATCH.splitlines()[-1])
+        hover = editor.request(
+            "textDocument/hover", editor.at("jobs/bert.yaml", line, PATCH.splitlines()[-1].index("a100"))
+        )
+        assert "in Pod/bert-node-0-" in hover["contents"]["value"]
+
+
 PATCH = """\
   runtimePatches:
     - manager: nlp.example.com/team
