@@ -469,6 +469,29 @@ def test_an_editor_goes_from_a_job_to_its_runtime(folder: Path) -> None:
         assert "in Pod/bert-node-0-" in hover["contents"]["value"]
 
 
+@each_row(
+    ("ports", "expected"),
+    [
+        ("[]", [29500]),
+        ("[{name: http, containerPort: 80}]", [80, 29500]),
+        ("[{containerPort: 80}]", [29500]),
+        ("[{name: a, containerPort: 80}, {containerPort: 81}]", [80, 29500]),
+        ("[{containerPort: 80}, {containerPort: 81}]", [81, 81]),
+        ("[{name: torch, containerPort: 29500}]", [29500]),
+    ],
+)
+def test_a_port_without_a_name_gives_way_to_that_of_torch(
+    ports: str, expected: list[int], folder: Path
+) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    runtime = RUNTIME.replace("{name: node, image", f"{{name: node, ports: {ports}, image")
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    objects = [one for one in yaml.safe_load_all(podplan("lower", "jobs/bert.yaml").out) if one]
+    (jobset,) = [one for one in objects if one["kind"] == "JobSet"]
+    (container,) = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
+    assert [one["containerPort"] for one in container["ports"]] == expected
+
+
 PATCH = """\
   runtimePatches:
     - manager: nlp.example.com/team

@@ -105,7 +105,7 @@ def _install(train_job: TrainJob, job: Job, settings: Settings) -> Job:
         NODE,
         lambda fields: {
             **fields,
-            "volumeMounts": upsert(list_entries(fields.get("volumeMounts")), added, "name"),
+            "volumeMounts": upsert(list_entries(fields.get("volumeMounts")), added, "mountPath"),
         },
     )
     image, causes = settings[_IMAGE]

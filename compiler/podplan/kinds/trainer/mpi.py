@@ -69,7 +69,7 @@ def _count_slots(train_job: TrainJob, jobs: list[Job]) -> tuple[int, tuple[Cause
 
 def _add_mount(fields: TracedMap, name: str, path: str, cause: tuple[Cause, ...]) -> TracedMap:
     mount = attribute_to(cause, {"name": name, "mountPath": path})
-    return {**fields, "volumeMounts": upsert(list_entries(fields.get("volumeMounts")), [mount], "name")}
+    return {**fields, "volumeMounts": upsert(list_entries(fields.get("volumeMounts")), [mount], "mountPath")}
 
 
 def _mount_keys(train_job: TrainJob, job: Job) -> Job:
