@@ -183,8 +183,11 @@ class KindSpec(NamedTuple):
     run_mode_path: Path = ()
     elastic_path: Path = ()
 
-    # Fields of a profile, and of its roles, that this kind has besides the common ones.
+    # Fields of a profile, and of its roles, that this kind has besides the common ones; of those that it does
+    # not have, what to write instead; by required fields of a CR those of the profile, and what to write.
     profile_fields: frozenset[str] = frozenset()
+    replaced_profile_fields: Mapping[str, str] = {}
+    required_profile_fields: Mapping[str, tuple[str, str]] = {}
     role_fields: frozenset[str] = frozenset()
     starter_fields: Mapping[str, str] = {}
     starter_files: Mapping[str, str] = {}

@@ -194,6 +194,7 @@ CHECK_MODULES: dict[str, str] = {
     "queue-name-missing": "queue_admission",
     "queue-oversubscribed": "queues",
     "queue-without-effect": "queue_admission",
+    "queue-without-patches": "runtimes",
     "ranks-differ": "mpirun_ranks",
     "rdma-on-single-pod": "networks",
     "rdma-without-ipc-lock": "networks",

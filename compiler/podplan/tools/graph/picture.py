@@ -28,9 +28,14 @@ from podplan.tools.graph.pods import (
 _OTHER_JOB_KINDS = ("FlinkCluster",)
 
 
-def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str = "") -> Graph:
+def build_graph(
+    cr: TracedDocument,
+    groups: Sequence[ReplicaGroup],
+    variant: str = "",
+    references: Sequence[TracedDocument] = (),
+) -> Graph:
     """Build the graph of a CR with the replica groups ``groups``; ``variant`` is the environment and matrix
-    instance.
+    instance, and ``references`` are the documents that the CR refers to, such as its runtime.
 
     Raises LimitExceeded: if there are too many parts to draw.
     """
@@ -51,7 +56,10 @@ def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str
         ),
         *(_build_tensorboard_card(i, board) for i, board in enumerate(tensorboards)),
     )
+    sources = [_build_source_side(i, doc) for i, doc in enumerate(references)]
     sides, links = _build_sides(cards_of_pods, tensorboards, by_kind)
+    sides = (*sources, *sides)
+    links = (*(Link(card.id, source.id) for source in sources for card in cards), *links)
     _require_drawable(cr, len(cards) + len(sides) + len(links) + len(calls))
     replicas = sum(role.replicas for role in cards_of_pods)
     data = cr.data
@@ -292,6 +300,12 @@ def _build_sides(
             Link(f"p{j}", f"v{i}") for j, role in enumerate(pod_cards) if _serves_pods(service, role)
         ]
     return tuple(sides), tuple(graph_links)
+
+
+def _build_source_side(i: int, doc: TracedDocument) -> SideBox:
+    """Return the box of a document that the Pods come from."""
+    name = get_text(get_mapping(doc.data, "metadata"), "name")
+    return SideBox(f"r{i}", get_text(doc.data, "kind"), name, (doc.name,), is_left=True)
 
 
 def _format_use_lines(titles_by_use: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

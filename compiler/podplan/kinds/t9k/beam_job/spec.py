@@ -12,5 +12,4 @@ SPEC = build_spec(
     validate_cr=validate_cr,
     traits=frozenset({"t9k-scheduler", "run-mode-ignored"}),
     run_mode_path=(),
-    load_status_rules=None,
 )
