@@ -32,7 +32,7 @@ def errors(planned: JobPlan) -> list[str]:
 
 
 def without_noise(value: Any, path: tuple[str, ...] = ()) -> Any:
-    """A lowered object as the records have it: without namespaces, owners and empty values, ports in order."""
+    """A lowered object as the records have it: no namespaces, owners or empty values, ports in order."""
     if isinstance(value, dict):
         kept = {
             key: without_noise(below, (*path, key))
