@@ -142,7 +142,7 @@ class KindSpec(NamedTuple):
     names of the lowering options that only this kind has. ``dialects`` are the shapes of one kind and
     version, each with the fields of ``spec`` that not all have, such as worker or worker.cmd; a CR is in the
     first dialect that has all those that it states. Empty for a kind with one shape.
-    ``superseded_dialect`` is the one that ``podplan migrate`` rewrites. The value of ``training_container``
+    ``superseded_dialects`` are those that ``podplan migrate`` rewrites. The value of ``training_container``
     is the name by which the controller finds the training container; None if the first container trains.
     ``training_container_by_field`` replaces it for CRs whose spec has a field, as a dialect does.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
@@ -174,7 +174,7 @@ class KindSpec(NamedTuple):
     version_schemas: Mapping[str, str] = {}
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
-    superseded_dialect: str = ""
+    superseded_dialects: tuple[str, ...] = ()
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()
     queue_label: str = ""

@@ -136,6 +136,9 @@ def _get_mapping_at(cr: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
 def _explain_empty_graph(cr: Mapping[str, Any]) -> str:
     if _is_mode_enabled(cr, "pause"):
         return "Paused: no Pods until it goes on (--resumed draws it as it is then)"
+    spec = get_mapping(cr, "spec")
+    if True in (spec.get("suspend"), get_mapping(spec, "runPolicy").get("suspend")):
+        return "Suspended: no Pods until it goes on (--resumed draws it as it is then)"
     return "No Pods: every replica type has 0 replicas"
 
 
@@ -264,9 +267,11 @@ def _build_sides(
     by_kind: Mapping[str, Sequence[ReplicaGroup]],
 ) -> tuple[tuple[SideBox, ...], tuple[Link, ...]]:
     """Return the boxes beside the cards, with the cards that they belong to."""
+    # A Job is drawn by its Pods, unless it is suspended.
+    job_kinds = _OTHER_JOB_KINDS if pod_cards else (*_OTHER_JOB_KINDS, "Job")
     created_objects = [
         (kind, format_object_names(group))
-        for kind in (*CONFIGURATION_KINDS, *_OTHER_JOB_KINDS)
+        for kind in (*CONFIGURATION_KINDS, *job_kinds)
         for group in by_kind.get(kind, [])
     ]
     titles_by_use: dict[tuple[str, str], dict[str, list[str]]] = {key: {} for key in created_objects}
