@@ -146,6 +146,7 @@ CHECK_MODULES: dict[str, str] = {
     "no-restart-left": "ineffective_settings",
     "no-success-rule": "generic",
     "no-workers-by-default": "run_policies",
+    "nodes-in-turns": "node_counts",
     "not-a-script": "launcher_words",
     "not-executable-file": "mounted_files",
     "nothing-to-run": "ineffective_settings",

@@ -13,17 +13,29 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
-from podplan.kubernetes.accessors import get_mapping
+from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers.accelerate import AccelerateCommand
 from podplan.launchers.deepspeed import DEFAULT_HOSTFILE, DeepSpeedCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_option_path
+from podplan.lint.analysis.launches import (
+    ContainerLaunch,
+    find_launch_on_replica,
+    find_launches,
+    find_option_path,
+    get_last_index,
+)
+from podplan.lint.analysis.pod_hosts import of_other_job
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation
+
+_INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+# Options by which a line of torchrun takes part in a training of several nodes.
+_MEETING_OPTIONS = frozenset(("master_addr", "rdzv_endpoint", "node_rank", "machine_rank", "main_process_ip"))
 
 
 class NodeCountRange(NamedTuple):
@@ -51,9 +63,12 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     most_pods = pod_count + sum(group.replicas for group in job.pods if _starts_program_of_image(group))
     for launch, node_count in launch_counts:
         # Types may train apart from each other, each with as many nodes as it has replicas.
-        if node_count.maximum < 2 or any(
-            node_count.minimum <= pods <= node_count.maximum
-            for pods in (pod_count, launch.group.replicas, most_pods)
+        possible_counts = [pod_count, launch.group.replicas, most_pods, *_count_job_pods(job, launch)]
+        if (
+            node_count.maximum < 2
+            or any(node_count.minimum <= pods <= node_count.maximum for pods in possible_counts)
+            or _waits_for_turn(job, launch, node_count)
+            or _meets_in_other_job(job, launch)
         ):
             continue
         values = {
@@ -68,6 +83,49 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
             doc=launch.group.doc,
             group=launch.group,
         )
+
+
+def _count_job_pods(job: LoweredJob, launch: ContainerLaunch) -> tuple[int, ...]:
+    """Further numbers of Pods that may train together, where Jobs create them: of one Job, and of all Jobs
+    of its type."""
+    pod_jobs = find_pod_jobs(job, launch.group)
+    if pod_jobs is None:
+        return ()
+    several = [one.group.replicas for one, count in _find_launch_node_counts(job) if count.maximum > 1]
+    return pod_jobs.parallelism, pod_jobs.parallelism * pod_jobs.jobs, sum(several)
+
+
+def _meets_in_other_job(job: LoweredJob, launch: ContainerLaunch) -> bool:
+    """Whether the nodes meet at a Pod of another job, whose Pods may be nodes as well."""
+    host = launch.torchrun.host if launch.torchrun is not None else None
+    return bool(host) and bool(of_other_job(job, host or ""))
+
+
+def _waits_for_turn(job: LoweredJob, launch: ContainerLaunch, node_count: NodeCountRange) -> bool:
+    """Whether the nodes are all Pods of a Job, of which some start only when others have ended."""
+    pod_jobs = find_pod_jobs(job, launch.group)
+    return pod_jobs is not None and pod_jobs.runs_in_turns and node_count.minimum <= pod_jobs.completions
+
+
+@check()
+def nodes_in_turns(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A launcher for several nodes in a Job that runs some of its Pods later. Values: ``by``, ``nodes``,
+    ``parallelism``, ``completions``."""
+    job = target.job
+    for launch, node_count in _find_launch_node_counts(job):
+        pod_jobs = find_pod_jobs(job, launch.group)
+        if pod_jobs is None or node_count.maximum < 2 or not _waits_for_turn(job, launch, node_count):
+            continue
+        values = {
+            "by": launch.invocation.launcher,
+            "nodes": node_count.description,
+            "parallelism": pod_jobs.parallelism,
+            "completions": pod_jobs.completions,
+        }
+        related = [(launch.group.doc, _locate_node_count(launch, node_count), node_count.description)]
+        doc = pod_jobs.doc
+        group = next((one for one in job.groups if one.doc is doc), None)
+        yield Violation(pod_jobs.count_path, values, related, doc=doc, group=group)
 
 
 def _starts_program_of_image(group: ReplicaGroup) -> bool:
@@ -88,10 +146,10 @@ def independent_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     job = target.job
     launch_counts = _find_launch_node_counts(job)
     total = sum(launch.group.replicas for launch, _ in launch_counts)
-    is_self_launched = has_trait(job, "self-launched")
+    is_by_user = has_trait(job, "ranks-by-user")
     for launch, node_count in launch_counts:
-        pods = launch.group.replicas if is_self_launched else total
-        if node_count.maximum != 1 or pods < 2 or (is_self_launched and _varies_by_replica(launch)):
+        pods = _count_equal_pods(job, launch) if is_by_user else total
+        if node_count.maximum != 1 or pods < 2 or (is_by_user and _varies_by_replica(launch)):
             continue
         values = {
             "by": launch.invocation.launcher,
@@ -173,7 +231,32 @@ def _describe_node_count(launch: ContainerLaunch, node_count: NodeCountRange) ->
     return "--num_machines=1" if launch.invocation.launcher == "accelerate" else "--nnodes=1"
 
 
+def _count_equal_pods(job: LoweredJob, launch: ContainerLaunch) -> int:
+    """How many Pods seem to train together: those of a group, but of one Job where each has its own work.
+
+    The Jobs of a group train together if the line names a host or a rank; Pods that take turns never do.
+    """
+    pod_jobs = find_pod_jobs(job, launch.group)
+    if pod_jobs is None:
+        return launch.group.replicas
+    if pod_jobs.runs_in_turns:
+        return 0
+    is_joined = not _MEETING_OPTIONS.isdisjoint(launch.invocation.options)
+    return pod_jobs.parallelism * (pod_jobs.jobs if is_joined else 1)
+
+
 def _varies_by_replica(launch: ContainerLaunch) -> bool:
     """Whether the replicas get different words or variables: then each has work of its own."""
     varies = launch.group.doc.replica_texts
-    return any(isinstance(text, Indexed) and path[:3] == launch.path for path, text in varies.items())
+    if any(isinstance(text, Indexed) and path[:3] == launch.path for path, text in varies.items()):
+        return True
+    if not _MEETING_OPTIONS.isdisjoint(launch.invocation.options):
+        return False
+    texts = [text for key in ("command", "args") for _, text in get_texts(launch.container, key)]
+    end = find_launch_on_replica(launch, get_last_index(launch.group))
+    words = [word.text for word in launch.invocation.words]
+    return (
+        any(_INDEX_VARIABLE in text for text in texts)
+        or end is None
+        or [word.text for word in end.invocation.words] != words
+    )

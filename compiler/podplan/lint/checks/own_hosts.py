@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -23,15 +24,21 @@ _HOST_VARIABLE = compile_lazily(
 )
 _HOST_OPTION = compile_lazily(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
 _QUERY_COMMAND = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
-_HOST_PREFIX = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_QUERY_COMMAND}|//)"
+_HOST_PREFIX = (
+    r"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|\bMASTER_ADDR="
+    rf"|{_QUERY_COMMAND}|//)"
+)
 _PORT_SUFFIX = compile_lazily(r":\d{2,5}\Z")
-_DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
+_DOMAIN = r"(?:(?:\.[a-z0-9-]+){1,2}(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
 @check()
 def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
     job = target.job
+    if has_trait(job, "host-by-index"):
+        yield from _iter_unknown_pods(job)
+        return
     strings = [found for group in job.pods for found in _iter_candidate_strings(job, group)]
     name_pattern = pod_hosts.build_replica_name_pattern(job) if strings else None
     if name_pattern is None or is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
@@ -46,6 +53,55 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             if reason:
                 yield Violation(path, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
                 break
+
+
+def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
+    """Hosts that look like Pods with host names by their index, and are none."""
+    prefix = f"{pod_hosts.get_job_name(job)}-"
+    names_pattern = _build_pods_pattern()
+    reported_paths: set[Path] = set()
+    reported_hosts: set[str] = set()
+    for group in job.pods if prefix != "-" else ():
+        domains = [f".{one}" for one in {pod_hosts.get_subdomain(each) for each in job.pods} if one]
+        strings = [found for part in (prefix, *domains) for found in _iter_strings(group, part)]
+        expanded = _iter_expanded_strings(job, group)
+        places = [(each, False) for each in strings] + [(each, True) for each in expanded]
+        for (path, value, is_host), is_expanded in places:
+            for match in names_pattern.finditer(value) if path not in reported_paths else ():
+                host = match["host"]
+                if not (is_host or match["before"] or match["port"]):
+                    continue
+                reason = pod_hosts.explain_missing_pod(job, host)
+                if reason and not (is_expanded and host in reported_hosts):
+                    reported_paths.add(path)
+                    reported_hosts.add(host)
+                    yield Violation(path, {"host": host, "why": reason}, doc=group.doc, group=group)
+                    break
+
+
+def _build_pods_pattern() -> re.Pattern[str]:
+    """The pattern of any host, and of what shows that it is one."""
+    return re.compile(
+        rf"(?<![\w./$({{-])(?P<before>{_HOST_PREFIX})?(?P<host>[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*)"
+        r"(?P<port>:\d{2,5})?(?![\w.$({-])"
+    )
+
+
+def _iter_expanded_strings(job: LoweredJob, group: ReplicaGroup) -> Iterator[tuple[Path, str, bool]]:
+    """Variables and options of launchers with a host that has references, as the program gets them."""
+    for launch in find_launches(job):
+        if launch.group is not group:
+            continue
+        variables = launch.resolve_environment()
+        for index, entry in get_entries(launch.container, "env"):
+            name, value = get_text(entry, "name"), get_text(entry, "value")
+            if "$(" in value and _HOST_VARIABLE.fullmatch(name):
+                yield (*launch.path, "env", index, "value"), variables.get(name) or "", True
+        for name, option in launch.invocation.options.items():
+            word = option.word
+            written = value_at(launch.container, word.path)
+            if _HOST_OPTION.fullmatch(f"--{name}") and word.is_known and "$" in str(written):
+                yield (*launch.path, *word.path), (option.value or ""), True
 
 
 @check()
