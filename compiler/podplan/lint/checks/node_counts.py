@@ -6,6 +6,7 @@ Sources: docs/evidence/torchrun.md#node-count, docs/evidence/deepspeed-launcher.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
@@ -29,7 +30,7 @@ from podplan.lint.analysis.launches import (
 from podplan.lint.analysis.pod_hosts import of_other_job
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.checks.registration import check
+from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -128,6 +129,40 @@ def nodes_in_turns(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield Violation(pod_jobs.count_path, values, related, doc=doc, group=group)
 
 
+@check(params=object_schema({"default": COUNT}))
+def retries_of_nodes(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+    """Fewer retries of a Job than a failure takes that ends all its nodes. Values: ``by``, ``nodes``,
+    ``retries``, ``said``."""
+    job = target.job
+    for launch, node_count in _find_launch_node_counts(job):
+        pod_jobs = find_pod_jobs(job, launch.group)
+        if pod_jobs is None or node_count.minimum != node_count.maximum or _restarts_processes(launch):
+            continue
+        limit = get_mapping(pod_jobs.doc.data, "spec").get("backoffLimit")
+        retries = limit if isinstance(limit, int) else params["default"]
+        nodes = min(node_count.maximum, pod_jobs.parallelism)
+        if nodes < 2 or not 0 < retries < nodes:
+            continue
+        values = {
+            "by": launch.invocation.launcher,
+            "nodes": nodes,
+            "retries": retries,
+            "said": "" if limit is not None else ", the default of backoffLimit",
+        }
+        path = launch.locate_word(launch.invocation.program_word)
+        if limit is None:
+            yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+            continue
+        related = [(launch.group.doc, path, format_count(nodes, "node"))]
+        group = next((one for one in job.groups if one.doc is pod_jobs.doc), None)
+        yield Violation(("spec", "backoffLimit"), values, related, doc=pod_jobs.doc, group=group)
+
+
+def _restarts_processes(launch: ContainerLaunch) -> bool:
+    """Whether the launcher starts the processes again when another node has failed, as far as is known."""
+    return launch.torchrun is not None and launch.torchrun.max_restarts != 0
+
+
 def _starts_program_of_image(group: ReplicaGroup) -> bool:
     """Whether the training container has no command, so that its image decides whether it is a node."""
     training_container = find_training_container(group)
@@ -214,10 +249,10 @@ def _lacks_hostfile(launch: ContainerLaunch, facts: DeepSpeedCommand) -> bool:
 
     Asked for several nodes it refuses instead, and nothing trains.
     """
-    folder = DEFAULT_HOSTFILE.rpartition("/")[0]
+    folder = re.compile(rf"(?<![\w.]){re.escape(DEFAULT_HOSTFILE.rpartition('/')[0])}(?![\w-])")
     spec = get_mapping(launch.group.doc.data, "spec")
     local = facts.hostfile == DEFAULT_HOSTFILE and (facts.nodes is None or facts.nodes < 2)
-    return local and folder not in json.dumps(spec) and not spec.get("initContainers")
+    return local and not folder.search(json.dumps(spec)) and not spec.get("initContainers")
 
 
 def _describe_node_count(launch: ContainerLaunch, node_count: NodeCountRange) -> str:

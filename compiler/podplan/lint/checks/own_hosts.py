@@ -17,6 +17,7 @@ from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _HOST_VARIABLE = compile_lazily(
@@ -72,6 +73,8 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
                 if not (is_host or match["before"] or match["port"]):
                     continue
                 reason = pod_hosts.explain_missing_pod(job, host)
+                if "env" in path and is_set_by_controller(group, path[: path.index("env") + 2]):
+                    continue  # what is wrong is what the controller made it of
                 if reason and not (is_expanded and host in reported_hosts):
                     reported_paths.add(path)
                     reported_hosts.add(host)

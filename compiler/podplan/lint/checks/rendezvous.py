@@ -149,6 +149,30 @@ def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
                 rendezvous_host.path, {"what": message}, doc=rendezvous_host.doc, group=rendezvous_host.group
             )
 
+    yield from _iter_other_ports(job)
+
+
+def _iter_other_ports(job: LoweredJob) -> Iterator[Violation]:
+    """Nodes of one training that meet at another port of the same host than the first ones."""
+    first: dict[tuple[str, tuple[int, int]], ContainerLaunch] = {}
+    for launch in find_launches(job):
+        facts, group = launch.torchrun, launch.group
+        if facts is None or not facts.host or facts.port is None or not _is_multi_node(launch):
+            continue
+        if launch.invocation.is_conditional or facts.node_range is None or facts.standalone:
+            continue
+        other = first.setdefault((facts.host, facts.node_range), launch)
+        port = other.torchrun.port if other.torchrun is not None else None
+        if port != facts.port and group.replica_type != other.group.replica_type:
+            message = (
+                f"the nodes of {group.replica_type} meet at port {facts.port} of {facts.host}, and those of"
+                f" {other.group.replica_type} at port {port}"
+            )
+            word = facts.find_option_word(
+                "master_port", facts.find_option_word("rdzv_endpoint", launch.invocation.program_word)
+            )
+            yield Violation(launch.locate_word(word), {"what": message}, doc=group.doc, group=group)
+
 
 @check()
 def rendezvous_at_address(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
