@@ -213,12 +213,18 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     return f"{match['type']} has {ranks}"
 
 
-def explain_missing_pod(job: LoweredJob, host: str) -> str:
+def explain_missing_pod(job: LoweredJob, host: str, is_meeting_point: bool) -> str:
     """Why a host that looks like a Pod with a host name by its index does not exist; "" where it does, or is
-    another's, or nothing makes the names of the Pods resolve."""
+    another's, or nothing makes the names of the Pods resolve.
+
+    Where processes do not meet, NAME-0 below another Service may be a server that has the name of the job.
+    """
     (first, _, domain), name = host.partition("."), get_job_name(job)
     found = find_pod_by_hostname(job, first)
     service, _, namespace = domain.partition(".")
+    types = "|".join({re.escape(group.replica_type) for group in job.pods if format_type_of(group)})
+    if not types and not is_meeting_point and service not in map(get_subdomain, job.pods):
+        return ""
     if found is not None:
         subdomain = get_subdomain(found[0])
         own_namespace = get_text(get_mapping(found[0].doc.data, "metadata"), "namespace")
@@ -234,7 +240,6 @@ def explain_missing_pod(job: LoweredJob, host: str) -> str:
             if own_namespace and other not in ("", own_namespace)
             else ""
         )
-    types = "|".join({re.escape(group.replica_type) for group in job.pods if format_type_of(group)})
     pattern = rf"-(?P<type>{types})(?:-\d{{1,9}}){{0,2}}" if types else r"-\d{1,9}"
     own_name = re.fullmatch(re.escape(name) + pattern, first)
     named = [group for group in job.pods if "hostname" in get_mapping(group.doc.data, "spec")]

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
 from podplan.core.indexed_text import Indexed
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
@@ -32,7 +32,7 @@ from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.checks.restarts import is_launched_by_torchrun
-from podplan.lint.target import LoweredJob, Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 # Options by which a line of torchrun takes part in a training of several nodes.
@@ -69,13 +69,13 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
             node_count.maximum < 2
             or any(node_count.minimum <= pods <= node_count.maximum for pods in possible_counts)
             or _waits_for_turn(job, launch, node_count)
-            or _meets_in_other_job(job, launch)
+            or _joins_other_job(job, launch)
         ):
             continue
         values = {
             "by": launch.invocation.launcher,
             "nodes": node_count.description,
-            "pods": format_count(pod_count, "Pod"),
+            "pods": format_count(sum(_count_nodes_by_host(job).values()) or pod_count, "Pod"),
         }
         yield Violation(
             _locate_node_count(launch, node_count),
@@ -87,19 +87,44 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 
 def _count_job_pods(job: LoweredJob, launch: ContainerLaunch) -> tuple[int, ...]:
-    """Further numbers of Pods that may train together, where Jobs create them: of one Job, and of all Jobs
-    of its type."""
-    pod_jobs = find_pod_jobs(job, launch.group)
+    """Further numbers of Pods that may train together, where Jobs create them: of one Job, of all Jobs of its
+    type, and of all types, or of those that meet at one host."""
+    pod_jobs, nodes = find_pod_jobs(job, launch.group), _count_nodes_by_host(job)
     if pod_jobs is None:
         return ()
-    several = [one.group.replicas for one, count in _find_launch_node_counts(job) if count.maximum > 1]
-    return pod_jobs.parallelism, pod_jobs.parallelism * pod_jobs.jobs, sum(several)
+    one_job = pod_jobs.parallelism
+    return one_job, one_job * pod_jobs.jobs, sum(nodes.values()), nodes.get(_get_host(launch), 0)
 
 
-def _meets_in_other_job(job: LoweredJob, launch: ContainerLaunch) -> bool:
-    """Whether the nodes meet at a Pod of another job, whose Pods may be nodes as well."""
-    host = launch.torchrun.host if launch.torchrun is not None else None
-    return bool(host) and bool(of_other_job(job, host or ""))
+@cache_latest
+def _count_nodes_by_host(job: LoweredJob) -> dict[str | None, int]:
+    """The Pods with a line for several nodes by the host where they meet; empty where no Jobs create them."""
+    counts: dict[str | None, int] = {}
+    for launch, node_count in _find_launch_node_counts(job):
+        if node_count.maximum > 1 and find_pod_jobs(job, launch.group) is not None:
+            counts[_get_host(launch)] = counts.get(_get_host(launch), 0) + launch.group.replicas
+    return counts
+
+
+def _get_host(launch: ContainerLaunch) -> str | None:
+    facts = launch.invocation.parsed
+    if isinstance(facts, AccelerateCommand):
+        return facts.main_ip
+    return facts.host if isinstance(facts, TorchrunCommand) else None
+
+
+def _joins_other_job(job: LoweredJob, launch: ContainerLaunch) -> bool:
+    """Whether Pods of another job may be nodes as well.
+
+    The nodes meet at one of them, or the only Pod of this job has a rank that is written out.
+    """
+    facts = launch.torchrun
+    if facts is None or find_pod_jobs(job, launch.group) is None:
+        return False
+    rank = facts.command_line.options.get("node_rank")
+    written = value_at(launch.container, rank.word.path) if rank is not None else "$"
+    is_single = sum(group.replicas for group in job.pods) == 1 and "$" not in str(written)
+    return is_single or bool(facts.host and of_other_job(job, facts.host))
 
 
 def _waits_for_turn(job: LoweredJob, launch: ContainerLaunch, node_count: NodeCountRange) -> bool:

@@ -24,6 +24,8 @@ _HOST_VARIABLE = compile_lazily(
     r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)"
 )
 _HOST_OPTION = compile_lazily(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
+_MEETING_VARIABLE = compile_lazily(r"(?:PET_)?MASTER_ADDR|PET_RDZV_ENDPOINT|(?:JAX_)?COORDINATOR_ADDRESS")
+_MEETING_OPTION = compile_lazily(r"--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip)|MASTER_ADDR=")
 _QUERY_COMMAND = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
 _HOST_PREFIX = (
     r"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|\bMASTER_ADDR="
@@ -72,7 +74,8 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
                 host = match["host"]
                 if not (is_host or match["before"] or match["port"]):
                     continue
-                reason = pod_hosts.explain_missing_pod(job, host)
+                is_meeting_point = is_expanded or _is_meeting_point(group, path, match["before"])
+                reason = pod_hosts.explain_missing_pod(job, host, is_meeting_point)
                 if "env" in path and is_set_by_controller(group, path[: path.index("env") + 2]):
                     continue  # what is wrong is what the controller made it of
                 if reason and not (is_expanded and host in reported_hosts):
@@ -80,6 +83,18 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
                     reported_hosts.add(host)
                     yield Violation(path, {"host": host, "why": reason}, doc=group.doc, group=group)
                     break
+
+
+def _is_meeting_point(group: ReplicaGroup, path: Path, before: str | None) -> bool:
+    """Whether a place has the host at which processes of the job meet, and not that of any server."""
+    if "env" in path:
+        entry = value_at(group.doc.data, path[: path.index("env") + 2])
+        return (
+            _MEETING_VARIABLE.fullmatch(get_text(entry if isinstance(entry, dict) else {}, "name"))
+            is not None
+        )
+    previous = value_at(group.doc.data, (*path[:-1], int(path[-1]) - 1)) if path[-1] else ""
+    return bool(before and _MEETING_OPTION.match(before)) or bool(_MEETING_OPTION.match(str(previous)))
 
 
 def _build_pods_pattern() -> re.Pattern[str]:

@@ -33,6 +33,7 @@ from podplan.lint.analysis.launches import (
     find_variable_path,
     get_last_index,
 )
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.script_options import of_program
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -93,6 +94,8 @@ def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterato
             return
         spans.append((launch, *ranks))
     for number, (launch, lowest, highest) in enumerate(spans):
+        if _may_train_apart(job, launch):
+            continue
         replica_type = launch.group.replica_type
         clashing_type = next(
             (each.group.replica_type for each, low, high in spans[:number] if low <= lowest <= high), None
@@ -102,7 +105,7 @@ def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterato
             yield _build_rank_violation(
                 job, launch, f"all {pod_count} Pods{format_type_of(launch.group)} have node rank {lowest}"
             )
-        elif launch.group.replicas > highest - lowest + 1 > 1 and _meets_at_one_host(launch):
+        elif launch.group.replicas > highest - lowest + 1 > 1 and find_pod_jobs(job, launch.group):
             message = (
                 f"the {launch.group.replicas} Pods{format_type_of(launch.group)} have only the node ranks"
                 f" {lowest} to {highest}, which count anew in each Job"
@@ -116,11 +119,23 @@ def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterato
             )
 
 
-def _meets_at_one_host(launch: ContainerLaunch) -> bool:
-    """Whether the first and the last Pod of a group know the same host."""
-    last_launch = find_launch_on_replica(launch, get_last_index(launch.group))
-    host = _get_host(launch)
-    return host is not None and last_launch is not None and _get_host(last_launch) == host
+def _may_train_apart(job: LoweredJob, launch: ContainerLaunch) -> bool:
+    """Whether the Pods of each Job of a group may meet apart from those of other Jobs.
+
+    They meet at hosts of their own, or at unknown ones with no more nodes than one Job has Pods.
+    """
+    pod_jobs = find_pod_jobs(job, launch.group)
+    if pod_jobs is None or (pod_jobs.jobs == 1 and len(job.pods) == 1):
+        return False
+    end = find_launch_on_replica(launch, get_last_index(launch.group))
+    hosts = [_get_host(one) for one in (launch, end) if one is not None]
+    if len(hosts) == 2 and None not in hosts:
+        return pod_jobs.jobs > 1 and hosts[0] != hosts[1]
+    facts = launch.invocation.parsed
+    nodes = facts.machines if isinstance(facts, AccelerateCommand) else None
+    if isinstance(facts, TorchrunCommand) and facts.node_range is not None:
+        nodes = facts.node_range[1]
+    return nodes is None or nodes <= pod_jobs.parallelism
 
 
 @check()
