@@ -14,7 +14,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
+from podplan.lint.analysis.jobs import format_type_of, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.reserved_env import is_set_by_controller
@@ -24,7 +24,9 @@ _HOST_VARIABLE = compile_lazily(
     r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)"
 )
 _HOST_OPTION = compile_lazily(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
-_MEETING_VARIABLE = compile_lazily(r"(?:PET_)?MASTER_ADDR|PET_RDZV_ENDPOINT|(?:JAX_)?COORDINATOR_ADDRESS")
+_MEETING_VARIABLE = compile_lazily(
+    r"(?:\w+_)?(?:MASTER|LEADER|COORDINATOR|HEAD|RDZV|RENDEZVOUS)(?:_(?:ADDR|ADDRESS|HOST|IP|ENDPOINT))?"
+)
 _MEETING_OPTION = compile_lazily(r"--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip)|MASTER_ADDR=")
 _QUERY_COMMAND = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
 _HOST_PREFIX = (
@@ -136,6 +138,10 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         for group in target.job.pods:
             for path, value, is_host in _iter_strings(group, stem):
                 for match in host_pattern.finditer(value):
+                    # A server may have the name of a Job, below a Service of its own.
+                    is_server = value[match.end("host") :].startswith(".") and not format_type_of(named_group)
+                    if is_server and not _is_meeting_point(group, path, match["before"]):
+                        continue
                     if is_host or match["before"] or match["port"]:
                         related = [(named_group.doc, ("spec",), "the Pods")]
                         values = {"host": match["host"]}
