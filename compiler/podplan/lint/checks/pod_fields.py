@@ -1,7 +1,6 @@
 """Variables with labels and annotations of their Pod, which the Pod does not have.
 
-Source: docs/evidence/jobset.md#jobs, and
-https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/fieldpath/fieldpath.go (a missing one is empty).
+Source: docs/evidence/jobset.md#labels-in-variables.
 """
 
 from __future__ import annotations
