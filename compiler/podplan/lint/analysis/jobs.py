@@ -154,6 +154,8 @@ def find_replica_places(job: LoweredJob) -> dict[str, tuple[TracedDocument, Path
         pod_jobs = find_pod_jobs(job, group)
         if pod_jobs is not None:
             label = format_count(counts[group.replica_type], "Pod")
+            if pod_jobs.jobs > 1:
+                label = f"{format_count(pod_jobs.parallelism, 'Pod')} in each of {pod_jobs.jobs} Jobs"
             places.setdefault(group.replica_type, (pod_jobs.doc, pod_jobs.count_path, label))
     return places
 
