@@ -20,6 +20,7 @@ from podplan.core.findings import (
 )
 from podplan.core.path_syntax import EntryNameCounts
 from podplan.core.provenance import DocumentPath, TracedDocument, TraceStep, find_origin
+from podplan.core.replica_groups import find_name_text
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.location import find_contributing_places, find_source_location, locate
@@ -184,7 +185,9 @@ def _build_finding(diagnostic: Diagnostic, object_id: dict[str, Any] | None) -> 
     if diagnostic.level == "lowered" and group is not None:
         metadata = get_mapping(doc.data, "metadata")  # a Pod that somebody wrote may have no name
         name = get_text(metadata, "name") or get_text(metadata, "generateName")
-        lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path))
+        lowered = LoweredReference(
+            doc.data["kind"], name, group.indexes, tuple(diagnostic.path), find_name_text(doc)
+        )
     finding = Finding(
         rule=rule.code,
         name=rule.name,
@@ -292,8 +295,10 @@ def _refuse_partial_fix(finding: Finding, unaffected_variants: list[str]) -> Fix
     return fix._replace(edits=(), refusal_reason=SHARED_LINE_REFUSAL) if unaffected_variants else fix
 
 
-def _strip_index(lowered: LoweredReference) -> tuple[str, str]:
+def _strip_index(lowered: LoweredReference) -> tuple[str, object]:
     """The kind and the name without the index: the same for all replicas of a role."""
+    if lowered.name.endswith("-"):
+        return lowered.kind, lowered.name_text
     return lowered.kind, lowered.name.removesuffix(lowered.indexes.partition("-")[0])
 
 
