@@ -143,7 +143,10 @@ def _find_success(job: ObservedJob) -> Ending | None:
     if (empty := _find_type_without_replicas(job, deciding)) is not None:
         type_, path = empty
         text = f"the job succeeds at once: {type_} has 0 replicas, so none of them has to complete"
-        decision = Decision("success", text, job.ending_rules.behaviors.success, (), path)
+        behaviors = job.ending_rules.behaviors
+        is_main = type_.lower() in {name.lower() for name in job.ending_rules.main_types}
+        behavior = (behaviors.empty_main if is_main else behaviors.empty_workers) or behaviors.success
+        decision = Decision("success", text, behavior, (), path)
         return Ending("Succeeded", _format_message(job, "succeeded"), decision, has_run=False)
     succeeded = [one for one in deciding if one.phase == "Succeeded"]
     if not succeeded or (len(succeeded) < len(deciding) and not is_one_enough):
