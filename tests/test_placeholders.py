@@ -89,6 +89,10 @@ PLACEHOLDERS = (
     "%s",
     "@MEMORY@",
     "__MEMORY__",
+    "IMG_PLACEHOLDER",
+    "PLACEHOLDER",
+    "REPLACE_ME",
+    "YOUR_VALUE",
 )
 EVERYWHERE = """\
 apiVersion: kubeflow.org/v1

@@ -45,6 +45,8 @@ from podplan.workspace.templates import find_rendered_template, has_template_mar
 from podplan.yaml import SourceFile
 
 FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION, SOPS_DOCUMENT)
+# Spark completes the Pods in such files.
+_POD_TEMPLATE_FILE = compile_lazily(r"(?i)pod[-_]?template[^/]*\.ya?ml\Z")
 _EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
 )
@@ -254,9 +256,11 @@ def _without_foreign_parts(
         yield from findings
         return
     findings = list(findings)
-    if any(found.rule == "SCHEMA003" for found in findings) and run.reader.is_unused_below_kustomization(
-        source.file
-    ):
+    lacks_field = any(found.rule == "SCHEMA003" for found in findings)
+    if lacks_field and item.doc.data.get("kind") == "Pod" and _POD_TEMPLATE_FILE.search(source.file):
+        run.not_checked["Pod template of another tool"] += 1
+        return
+    if lacks_field and run.reader.is_unused_below_kustomization(source.file):
         run.not_checked[KUSTOMIZE_PATCH] += 1
         return
     if "\n# Source: " in source.text:

@@ -38,7 +38,7 @@ def is_about_placeholder(finding: Finding, doc: TracedDocument) -> bool:
     A value that follows from one, such as the name of a Pod, has it in the message.
     """
     source = doc.source
-    if source is None or (not any(mark in source.text for mark in ("$", "<", "{{", "%", "@", "__"))):
+    if source is None:
         return False
     locations = [finding.location, *(related.location for related in finding.related)]
     if any(

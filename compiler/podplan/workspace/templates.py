@@ -16,10 +16,12 @@ _FILLED_ANYWHERE = (
     r"(?<!\$)\{\{[^{}\n]*\}\}"
     r"|\$\((?:params|inputs|outputs|tasks|results|context|workspaces|finally|tt\.params)[.\[][^()\n]*\)"
 )
-# ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, %s of programs, @NAME@ and
-# __NAME__ of sed. ${{ … }} and $(NAME) are not: profiles and Kubernetes evaluate them.
+# ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, %s of programs, @NAME@,
+# __NAME__ and words such as IMAGE_PLACEHOLDER and REPLACE_ME of sed. ${{ … }} and $(NAME) are not: profiles
+# and Kubernetes evaluate them.
 _PLACEHOLDER = compile_lazily(
     rf"{_FILLED_ANYWHERE}|\$\{{[A-Za-z_][^{{}}\n]*\}}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>"
+    r"|\b(?:[A-Z0-9]+_)*(?:PLACEHOLDER|REPLACE_?ME|CHANGE_?ME)(?:_[A-Z0-9]+)*\b|\bYOUR(?:_[A-Z0-9]+)+\b"
     r"|%(?:\[\d+\])?s|@[A-Z][A-Z0-9_]*@|\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__\b"
 )
 _WORKFLOW_PLACEHOLDER = compile_lazily(_FILLED_ANYWHERE)

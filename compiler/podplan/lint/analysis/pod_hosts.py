@@ -9,7 +9,7 @@ from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
-from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import count_replicas_by_type, find_kind_spec, get_replica_specs, has_trait
 from podplan.lint.target import LoweredJob, cache_latest
 
@@ -161,7 +161,7 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     """Why a host that looks like a replica of the job does not exist; "" where it does, or is another's."""
     pattern = build_replica_name_pattern(job)
     match = pattern.fullmatch(strip_cluster_domain(host)) if pattern is not None else None
-    if match is None or has_service(job, host):
+    if match is None or has_service(job, host) or _is_found_by_search_domain(job, host):
         return ""
     index = int(match["index"])
     counts = {type_.lower(): count for type_, count in count_replicas_by_type(job).items()}
@@ -173,6 +173,22 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
         )
     ranks = f"the ranks 0 to {replicas - 1}" if replicas > 1 else "rank 0 only" if replicas else "no replicas"
     return f"{match['type']} has {ranks}"
+
+
+def _is_found_by_search_domain(job: LoweredJob, host: str) -> bool:
+    """Whether Pods of the job complete the name of one of them by the domain of its headless Service."""
+    specs = [(group, get_mapping(group.doc.data, "spec")) for group in job.pods]
+    searches = [
+        domain for _, spec in specs for _, domain in get_texts(get_mapping(spec, "dnsConfig"), "searches")
+    ]
+    for group, spec in specs:
+        subdomain, written = get_text(spec, "subdomain"), group.doc.replica_texts.get(("spec", "hostname"))
+        index = written.find_index(host) if isinstance(written, Indexed) else None
+        is_inside = index is not None and group.start <= index < group.start + group.replicas
+        is_named = is_inside or (written is None and get_text(spec, "hostname") == host)
+        if subdomain and is_named and any(domain.startswith(f"{subdomain}.") for domain in searches):
+            return True
+    return False
 
 
 def of_other_job(job: LoweredJob, host: str) -> str:

@@ -249,8 +249,12 @@ def _decide_clean_up(
     job: ObservedJob, removed: Collection[str]
 ) -> tuple[list[ObservedReplica], list[Decision]]:
     """Return the replicas that the end of a job deletes beside those already ``removed``, and why."""
-    behaviors, policy = job.ending_rules.behaviors, _get_policy(job, "cleanPodPolicy")
-    path = _policy_path(job, "cleanPodPolicy") if policy is not None else ()
+    behaviors, path = job.ending_rules.behaviors, _policy_path(job, "cleanPodPolicy")
+    clean_up = job.kind_spec.clean_up
+    if get_at(job.cr, path) is None and clean_up is not None and clean_up.other_field:
+        path = ("spec", *clean_up.other_field)
+    policy = get_at(job.cr, path)
+    path = path if policy is not None else ()
     name = policy if isinstance(policy, str) else "None"
     deleted = [
         one
