@@ -185,9 +185,8 @@ def _build_finding(diagnostic: Diagnostic, object_id: dict[str, Any] | None) -> 
     if diagnostic.level == "lowered" and group is not None:
         metadata = get_mapping(doc.data, "metadata")  # a Pod that somebody wrote may have no name
         name = get_text(metadata, "name") or get_text(metadata, "generateName")
-        lowered = LoweredReference(
-            doc.data["kind"], name, group.indexes, tuple(diagnostic.path), find_name_text(doc)
-        )
+        name_text = find_name_text(doc) if name else None
+        lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path), name_text)
     finding = Finding(
         rule=rule.code,
         name=rule.name,
@@ -257,14 +256,20 @@ def _iter_related(
     related_paths: Iterable[tuple[Path, str]],
     primary_location: Location,
 ) -> Iterable[Related]:
-    for path, message in related_paths:
-        yield Related(locate(doc, path).location, message)
-    for place, message in diagnostic.related_places:
-        yield Related(locate(place.doc, place.path).location, message)
-    for place in find_contributing_places(doc, diagnostic.path):
-        source = find_source_location(place.doc, place.path)
-        if source is not None and source.location != primary_location:
-            yield Related(source.location, "the value comes from here too")
+    places = [(DocumentPath(doc, path), message) for path, message in related_paths]
+    places += diagnostic.related_places
+    shown = {primary_location}
+    for place, message in places:
+        location = locate(place.doc, place.path).location
+        shown.add(location)
+        yield Related(location, message)
+    # A value may be written elsewhere, such as that of a param that an environment sets.
+    for read in (DocumentPath(doc, diagnostic.path), *(place for place, _ in places)):
+        for place in find_contributing_places(read.doc, read.path):
+            source = find_source_location(place.doc, place.path)
+            if source is not None and source.location not in shown:
+                shown.add(source.location)
+                yield Related(source.location, "the value comes from here too")
 
 
 def _merge_findings(equal: _Equal, variant_ids: Sequence[str]) -> Finding:
