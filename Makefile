@@ -8,7 +8,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
+.PHONY: help setup demo test test-fast thorough lint policies site lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -44,6 +44,10 @@ lint: $(STAMP)    ## ruff and mypy
 
 policies: $(STAMP) ## write policies/index.json and docs/rules from the policy files
 	$(BIN)/python tools/policies.py
+
+site: $(STAMP)    ## write the documentation as a web site to build/site/html
+	$(BIN)/python -m pip install --quiet --group site
+	$(BIN)/python -m tools.website.build
 
 lock: $(STAMP)    ## write deploy/requirements.lock: what the GitHub Action and the image install, with hashes
 	$(BIN)/uv pip compile pyproject.toml --group lock --universal --python-version 3.11 --upgrade --generate-hashes \
@@ -98,7 +102,11 @@ $(IMAGE)/.installed: pyproject.toml
 	$(IMAGE)/bin/python -m pip install --quiet --no-build-isolation --no-deps --group conformance-colossalai
 	@touch $@
 
-conformance: $(STAMP) $(IMAGE)/.installed ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
+$(IMAGE)/.frameworks: $(IMAGE)/.installed
+	$(IMAGE)/bin/python -m pip install --quiet --group conformance-frameworks
+	@touch $@
+
+conformance: $(STAMP) $(IMAGE)/$(if $(findstring --short,$(ARGS)),.installed,.frameworks) ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
 	$(BIN)/python -m tests.conformance --python $(IMAGE)/bin/python --require $(ARGS)
 
 INTEGRATION := build/integration

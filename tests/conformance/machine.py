@@ -22,6 +22,7 @@ PROGRAMS = {
     "pdsh": "pdsh",
 }
 ALWAYS = ("ip", "unshare", "nsenter", "setpriv", "torch")
+FRAMEWORKS = ("torch", "deepspeed", "colossalai", "accelerate", "tensorflow_cpu", "xgboost-cpu", "jax")
 IMPLIED = {"sshd": ("ssh", "ssh-keygen"), "pdsh": ("ssh",)}
 
 
@@ -63,7 +64,7 @@ def versions(python: Path) -> dict[str, str]:
         "import importlib.metadata as m, platform as p\n"
         "have = {d.metadata['Name'].lower(): d.version for d in m.distributions()}\n"
         "print('Python', p.python_version())\n"
-        "for n in ('torch', 'deepspeed', 'colossalai', 'accelerate'):\n"
+        f"for n in {FRAMEWORKS}:\n"
         "    if n in have: print(n, have[n])\n"
     )
     lines = subprocess.check_output([python, "-c", ask], text=True).splitlines()
