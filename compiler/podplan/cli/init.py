@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from shlex import quote
@@ -82,7 +81,7 @@ def _build_starter(kind: str) -> dict[str, str]:
         texts["jobs/resnet.yaml"] = _adapt_profile(texts["jobs/resnet.yaml"], kind_key)
     for name in SCHEMAS:
         document = to_editor_schema(catalog.build_schema(name, kubernetes.DEFAULT_VERSION))
-        texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        texts[f".podplan/schemas/{name}.json"] = catalog.format_schema(document)
     return texts
 
 
