@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from podplan import kubernetes
 from podplan.core.builtin_rules import INVALID_REFERENCE_RULE, MISMATCH_RULE
 from podplan.core.errors import UsageError
-from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
+from podplan.core.findings import Diagnostic, Path, relocate_diagnostic, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument, root_cursor, trace_to_source
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, find_kind, load_spec, lower_cr
 from podplan.kinds.spec import KindSpec, Reference, References
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
 from podplan.schema import validate_against, validate_cr
@@ -236,6 +237,7 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     pruned = prune_unknown_fields(cr, validation.diagnostics)
     groups = tuple(lower_cr(pruned, build_references(resolved), settings.lowering_options))
     diagnostics = _without_overridden(diagnostics, groups, pruned)
+    diagnostics = _without_added_volumes(diagnostics, groups, pruned)
     pruned_parents = {
         problem.path[:-1] for problem in validation.diagnostics if problem.rule in UNKNOWN_FIELD_RULES
     }
@@ -274,6 +276,31 @@ def _without_overridden(
         one
         for one in diagnostics
         if one not in conflicts or overridden.isdisjoint(path for path, _ in one.related)
+    )
+
+
+def _without_added_volumes(
+    diagnostics: tuple[Diagnostic, ...], groups: Iterable[ReplicaGroup], cr: TracedDocument
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a CR without those about volumes that the controller adds to the Pods.
+
+    Which of the Pods have them is validated there.
+    """
+    if all(one.rule != "SCHEMA008" for one in diagnostics):
+        return diagnostics
+    volumes = {
+        get_text(volume, "name")
+        for group in groups
+        if group.doc.data["kind"] == "Pod"
+        for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
+    }
+    return tuple(
+        one
+        for one in diagnostics
+        if one.rule != "SCHEMA008"
+        or one.level != "cr"
+        or "volumeMounts" not in one.path
+        or value_at(cr.data, one.path) not in volumes
     )
 
 

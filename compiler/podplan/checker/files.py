@@ -17,6 +17,7 @@ from podplan.checker.jobs import (
 from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
 from podplan.checker.run_state import CheckRun
+from podplan.cluster.kinds import describes_cluster
 from podplan.core.builtin_rules import build_file_finding
 from podplan.core.findings import Diagnostic, Finding, Location
 from podplan.core.lazy_regex import compile_lazily
@@ -44,6 +45,8 @@ from podplan.workspace.templates import find_rendered_template, has_template_mar
 from podplan.yaml import SourceFile
 
 FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION, SOPS_DOCUMENT)
+# Spark completes the Pods in such files.
+_POD_TEMPLATE_FILE = compile_lazily(r"(?i)pod[-_]?template[^/]*\.ya?ml\Z")
 _EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
 )
@@ -61,7 +64,7 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     is_template = is_broken_template(source, file_items)
     if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
-            _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
+            _describe_unknown_kind(item, run) for item in file_items if not _is_read(item, run)
         )
         if not file_items:
             run.not_checked[describe_unchecked_file(source)] += 1
@@ -176,6 +179,16 @@ def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
     return f"{kind.kind} ({kind.api_version}; a WorkloadMapping of five lines makes podplan check its Pods)"
 
 
+def _is_read(item: ClassifiedDocument, run: CheckRun) -> bool:
+    """Whether a document that is not checked itself is read: as a policy, or as a fact about the cluster."""
+    data = item.doc.data
+    if _is_policy_file(item.doc.name, run):
+        return True
+    if item.reason in FOREIGN_REASONS or not isinstance(data, dict):
+        return False
+    return describes_cluster(data.get("apiVersion"), data.get("kind"))
+
+
 def _is_policy_file(file: str, run: CheckRun) -> bool:
     """Whether the documents of a file were read as policies, examples or params, and so checked."""
     policy_texts = run.settings.lint_config.policy_texts
@@ -188,8 +201,9 @@ def _iter_item_findings(
     if _is_cluster_object(item):
         yield from check_cluster_object(item, run)
     elif item.category == "other":
-        if not _is_policy_file(item.doc.name, run):
+        if not _is_read(item, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
+        if not _is_policy_file(item.doc.name, run):
             index_prerequisite(item, run, job_source)
     elif item.category in SHARED_CATEGORIES:
         run.shared_files.add(item.doc.name)
@@ -242,9 +256,11 @@ def _without_foreign_parts(
         yield from findings
         return
     findings = list(findings)
-    if any(found.rule == "SCHEMA003" for found in findings) and run.reader.is_unused_below_kustomization(
-        source.file
-    ):
+    lacks_field = any(found.rule == "SCHEMA003" for found in findings)
+    if lacks_field and item.doc.data.get("kind") == "Pod" and _POD_TEMPLATE_FILE.search(source.file):
+        run.not_checked["Pod template of another tool"] += 1
+        return
+    if lacks_field and run.reader.is_unused_below_kustomization(source.file):
         run.not_checked[KUSTOMIZE_PATCH] += 1
         return
     if "\n# Source: " in source.text:

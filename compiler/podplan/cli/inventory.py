@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
@@ -14,7 +16,7 @@ from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.workspace import Loader
 from podplan.workspace.file_loader import load_files, read_standard_input
-from podplan.workspace.files import require_inside_repository
+from podplan.workspace.files import PathNotFound, require_inside_repository
 from podplan.yaml import SourceFile
 
 INVENTORY_KIND = "ClusterInventory"
@@ -59,6 +61,8 @@ def command(path: str, dump: str, format_: str) -> int:
     from podplan.tools.inventory.facts import iter_facts
     from podplan.tools.inventory.object_facts import OBJECT_KINDS
 
+    if not os.path.exists(path):
+        raise PathNotFound(f"{path}: no such file or folder")
     run_settings = resolve_run_settings([path])
     loader = Loader(exclude=run_settings.exclude)
     documents = loader.find_cluster_documents(path, run_settings.settings.cluster_paths)

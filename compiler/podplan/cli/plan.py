@@ -114,7 +114,12 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
     options = run_settings.settings.lowering_options._replace(resumed=True)
     planner = Planner(cluster or Cluster(), options)
     loaded = load_job_plans(
-        paths, PLAN_CATEGORIES, lambda plan, _: planner.add(plan), prints_findings=prints_findings, **flags
+        paths,
+        PLAN_CATEGORIES,
+        lambda plan, _: planner.add(plan),
+        prints_findings=prints_findings,
+        takes_failed=True,
+        **flags,
     )
     files = {os.path.realpath(path) for path in expand_paths(shown_paths, run_settings.exclude, [])}
     for document in loader.find_documents(shown_paths[0], [KIND]):

@@ -10,7 +10,7 @@ from podplan.cluster.model import Cluster, FlavorQuotas, LimitRange, ResourceGro
 from podplan.cluster.namespace_limits import is_counted
 from podplan.core.findings import Location
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
-from podplan.kubernetes.accessors import get_mapping
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.location import find_source_location
 from podplan.tools.inventory.object_facts import iter_object_facts
 
@@ -32,7 +32,8 @@ def iter_facts(
         for section, cursor in root_cursor(document).get("spec").fields().items():
             entries = list(get_mapping(get_mapping(document.data, "spec"), section))
             text = f"{section}: {', '.join(map(str, entries)) or cursor.value}"
-            yield _build("ClusterInventory", document.data["metadata"].get("name", ""), text, cursor)
+            name = get_text(get_mapping(document.data, "metadata"), "name")
+            yield _build("ClusterInventory", name, text, cursor)
     for queue in cluster.cluster_queues.values():
         parts = [f"cohort {queue.cohort}"] if queue.cohort else []
         parts += [f"stopPolicy {queue.stop_policy}"] if queue.stop_policy != "None" else []
