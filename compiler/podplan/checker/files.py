@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from podplan.checker.internal_errors import iter_until_internal_error
 from podplan.checker.jobs import (
+    DEPLOYMENT,
     check_cluster_object,
     check_plain_object,
     check_plans,
@@ -221,7 +222,17 @@ def _iter_item_findings(
 
 
 def _is_cluster_object(item: ClassifiedDocument) -> bool:
-    return is_queue_object(item) or is_resource_quota(item)
+    return is_queue_object(item) or is_resource_quota(item) or _is_operator(item)
+
+
+def _is_operator(item: ClassifiedDocument) -> bool:
+    """Whether a document is a Deployment of an operator whose flags are lowering options."""
+    data = item.doc.data
+    if item.category != "other" or not isinstance(data, dict) or data.get("kind") != DEPLOYMENT:
+        return False
+    from podplan.cluster.operators import iter_operator_containers
+
+    return item.reason not in FOREIGN_REASONS and any(True for _ in iter_operator_containers(item.doc))
 
 
 def _name_template(finding: Finding, file: str, text: str) -> Finding:

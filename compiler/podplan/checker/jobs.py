@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from podplan.workspace import Loader
 
 EXTENDS_LABEL = "this profile extends it"
-CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
+CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
 
 
 def check_plans(
@@ -200,9 +200,12 @@ def check_plain_object(
 
 
 def check_cluster_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
-    """Return why an object of Kueue is refused, or which keys of a ResourceQuota count nothing."""
+    """Return why an object of Kueue is refused, which keys of a ResourceQuota count nothing, or which flags
+    of an operator are not applied."""
     count_objects(run, item.doc.name)
-    diagnostics = [one.in_document("lowered", item.doc) for one in _diagnose_cluster_object(item)]
+    is_operator = item.doc.data.get("kind") == DEPLOYMENT
+    found = _diagnose_operator(item.doc, run) if is_operator else _diagnose_cluster_object(item)
+    diagnostics = [one.in_document("lowered", item.doc) for one in found]
     findings = aggregate_findings(
         diagnostics, make_redactor_getter([item.doc]), identify_object(item.doc.data)
     )
@@ -226,6 +229,20 @@ def _diagnose_cluster_object(item: ClassifiedDocument) -> Iterator[Diagnostic]:
     for field_path, name in iter_dropped_fields(item.doc.data):
         message = f"{field_path[-1]} is a field of v1beta1, and the API server drops it"
         yield Diagnostic("SCHEMA012", message, field_path, True, f"write {name}")
+
+
+def _diagnose_operator(deployment: TracedDocument, run: CheckRun) -> Iterator[Diagnostic]:
+    """Yield the flags of an operator that the configuration or another Deployment contradicts."""
+    from podplan.cluster.operators import OperatorOptions, explain_unapplied, iter_stated
+
+    settings = run.settings
+    options = run.reader.find_operator_options(deployment.name, settings.cluster_paths) or OperatorOptions()
+    for one in iter_stated(deployment):
+        reason = explain_unapplied(one, options, settings.lowering_options, settings.lowering_locations)
+        if reason:
+            message = f"{one.written} has no effect on lowering: {reason}"
+            help_text = "correct the one that is wrong"
+            yield Diagnostic(CONTRADICTION_RULE, message, one.place.path, help=help_text)
 
 
 def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[Diagnostic]:

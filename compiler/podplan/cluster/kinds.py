@@ -29,3 +29,5 @@ _NAMES = "|".join(name for names in KINDS.values() for name in names if name != 
 MENTION = compile_lazily(
     rf"kind[\"']?[ \t]*:[ \t]*[\"']?(?:{_NAMES})(?:List)?\b|{CONFIGURATION_GROUP.replace('.', '[.]')}"
 )
+# How files mention the images of operators whose flags are lowering options.
+OPERATOR_IMAGES = (b"training-operator", b"mpi-operator", b"trainer-controller-manager", b"jobset/jobset")

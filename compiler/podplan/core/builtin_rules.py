@@ -245,7 +245,7 @@ BUILTIN_RULES: dict[str, Rule] = {
             CONTRADICTION_RULE,
             "inventory-contradiction",
             _INFO,
-            "Detects values of a ClusterInventory that an object of the repository states differently.",
+            "Detects facts about the cluster that files of the repository state differently.",
         ),
         Rule(
             "LINT001",

@@ -11,7 +11,6 @@ from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Diagnostic, Location, Severity
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
-from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec
 from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import get_mapping, get_text
@@ -31,9 +30,8 @@ _OTHER_REFUSAL = compile_lazily(r"; the (?!API server)[^;:]+ refuses ")
 class Planner:
     """Plans one job after the other, and keeps what each asks for."""
 
-    def __init__(self, cluster: Cluster, options: LoweringOptions) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._options = options
         self._tree = QuotaTree(cluster)
         self._jobs: list[PlannedJob] = []
 
@@ -99,7 +97,8 @@ class Planner:
             is_type_only = all(one.rule == _TYPE_RULE for one in errors)
             message, queue = errors[0].message, _find_written_queue(cr)
             return Verdict("unknown" if is_type_only else "rejected", message, queue)
-        job = build_queued_job(root_cursor(cr), spec, kind, build_references(plan.references), self._options)
+        options = plan.lowering_options._replace(resumed=True)
+        job = build_queued_job(root_cursor(cr), spec, kind, build_references(plan.references), options)
         if job is None:
             return decide_by_inventory(plan)
         return decide_admission(job, self._cluster, self._tree)
