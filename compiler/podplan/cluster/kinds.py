@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "": ("Namespace", "LimitRange", "ResourceQuota", "Node", "ConfigMap"),
     "scheduling.k8s.io": ("PriorityClass",),
     "node.k8s.io": ("RuntimeClass",),
+    "scheduling.volcano.sh": ("Queue",),
 }
 # A ConfigMap counts only with a configuration of Kueue, whose API group it then mentions.
 _NAMES = "|".join(name for names in KINDS.values() for name in names if name != "ConfigMap")
