@@ -107,13 +107,15 @@ def _sum_minimum(gang: ReplicaGroup, totals: Mapping[str, int]) -> Mapping[str, 
 
 def _sum_requests(job: LoweredJob) -> _Requests:
     totals: dict[str, int] = {}
-    pod_sets = []
+    sizes: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
     for group in job.pods:
         requests = {name: get_effective_request(group, name) for name in list_resources(group)}
         for name, units in requests.items():
             totals[name] = totals.get(name, 0) + units * group.replicas
-        shown = {name: format_amount(units, name) for name, units in requests.items() if units}
-        pod_sets.append(PlannedPodSet(group.replica_type, group.replicas, shown, {}, 0))
+        shown = tuple((name, format_amount(units, name)) for name, units in requests.items() if units)
+        # The first replica of a type may be a group of its own.
+        sizes[group.replica_type, shown] = sizes.get((group.replica_type, shown), 0) + group.replicas
+    pod_sets = (PlannedPodSet(name, size, dict(shown), {}, 0) for (name, shown), size in sizes.items())
     return _Requests(totals, tuple(pod_sets))
 
 
