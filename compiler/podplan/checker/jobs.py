@@ -225,7 +225,7 @@ def _diagnose_cluster_object(item: ClassifiedDocument) -> Iterator[Diagnostic]:
     from podplan.cluster.refusals import iter_dropped_fields, iter_refusals
 
     for one in iter_refusals(item.doc.data):
-        yield Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path)
+        yield Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path, help=one.help)
     for field_path, name in iter_dropped_fields(item.doc.data):
         message = f"{field_path[-1]} is a field of v1beta1, and the API server drops it"
         yield Diagnostic("SCHEMA012", message, field_path, True, f"write {name}")
