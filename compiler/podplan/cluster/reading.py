@@ -60,7 +60,9 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
         else:
             first = by_kind.setdefault((group, kind), {}).setdefault((namespace, name), place)
             if first.value != data:
-                ambiguous[kind, namespace, name] = f"{first.doc.name} and {document.name}"
+                files = tuple(dict.fromkeys((first.doc.name, document.name)))
+                places = " and ".join(files) if len(files) > 1 else f"{files[0]} twice"
+                ambiguous[kind, namespace, name] = places
             refusal = next(iter_refusals(data), None)
             if refusal is not None:
                 refused.setdefault((kind, namespace, name), refusal.message)
