@@ -13,13 +13,14 @@ from podplan.checker.run_state import CheckRun, count_objects
 from podplan.core.builtin_rules import (
     CONTRADICTION_RULE,
     INVALID_REFERENCE_RULE,
+    LARGE_CRD_RULE,
     QUEUE_OBJECT_RULE,
     QUOTA_KEY_RULE,
 )
 from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
-from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
+from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import Fold, aggregate_findings
 from podplan.lint.location import find_source_location, locate
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 
 EXTENDS_LABEL = "this profile extends it"
 CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
+CRD = "CustomResourceDefinition"
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/
+_MAX_ANNOTATION_BYTES = 256 * 1024
+# Sync options by which Argo CD writes no annotation with the whole object.
+_WITHOUT_ANNOTATION = ("ServerSideApply=true", "Replace=true")
 
 
 def check_plans(
@@ -200,11 +206,16 @@ def check_plain_object(
 
 
 def check_cluster_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
-    """Return why an object of Kueue is refused, which keys of a ResourceQuota count nothing, or which flags
-    of an operator are not applied."""
+    """Return why an object of Kueue is refused, which keys of a ResourceQuota count nothing, which flags of
+    an operator are not applied, and which CRDs are too large for a client-side apply."""
     count_objects(run, item.doc.name)
-    is_operator = item.doc.data.get("kind") == DEPLOYMENT
-    found = _diagnose_operator(item.doc, run) if is_operator else _diagnose_cluster_object(item)
+    kind = item.doc.data.get("kind")
+    if kind == DEPLOYMENT:
+        found = _diagnose_operator(item.doc, run)
+    elif kind == CRD:
+        found = _diagnose_large_crd(item.doc, run)
+    else:
+        found = _diagnose_cluster_object(item)
     diagnostics = [one.in_document("lowered", item.doc) for one in found]
     findings = aggregate_findings(
         diagnostics, make_redactor_getter([item.doc]), identify_object(item.doc.data)
@@ -229,6 +240,32 @@ def _diagnose_cluster_object(item: ClassifiedDocument) -> Iterator[Diagnostic]:
     for field_path, name in iter_dropped_fields(item.doc.data):
         message = f"{field_path[-1]} is a field of v1beta1, and the API server drops it"
         yield Diagnostic("SCHEMA012", message, field_path, True, f"write {name}")
+
+
+def _diagnose_large_crd(crd: TracedDocument, run: CheckRun) -> Iterator[Diagnostic]:
+    """Yield a CRD that does not fit into the annotation by which a client-side apply remembers it.
+
+    Source: https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#server-side-apply.
+    """
+    import json
+
+    size = len(json.dumps(crd.data, separators=(",", ":"), default=str, ensure_ascii=False).encode())
+    if size <= _MAX_ANNOTATION_BYTES:
+        return
+    applications = run.reader.find_documents(crd.name, ("Application", "ApplicationSet"))
+    own = str(get_mapping(crd.data.get("metadata"), "annotations").get(ARGOCD_SYNC_OPTIONS, ""))
+    if any(
+        option in text
+        for option in _WITHOUT_ANNOTATION
+        for text in (own, *(str(one.data) for one in applications))
+    ):
+        return
+    message = (
+        f"the CRD has {size:,} bytes, and Argo CD keeps it in an annotation, which has at most"
+        f" {_MAX_ANNOTATION_BYTES:,}: the sync fails"
+    )
+    help_text = f"set the annotation {ARGOCD_SYNC_OPTIONS}: ServerSideApply=true"
+    yield Diagnostic(LARGE_CRD_RULE, message, ("metadata", "name"), help=help_text)
 
 
 def _diagnose_operator(deployment: TracedDocument, run: CheckRun) -> Iterator[Diagnostic]:
