@@ -49,7 +49,8 @@ class PipelineSettings(NamedTuple):
     """Settings of a run, from flags and configuration together.
 
     ``environments`` is "all" for profiles without and under each environment, "each" for under each, or
-    names; None is for profiles without environments. ``inventory_path`` is the path of the ClusterInventory,
+    names; None is for profiles without environments. ``lowering_locations`` has the file and line of each
+    lowering option that the configuration sets. ``inventory_path`` is the path of the ClusterInventory,
     if the user set one, and ``runtime_folders`` have the runtimes of the platform; ``cluster_paths`` are
     where the objects of the cluster are, all of the repository if empty; ``gitops_tool`` is the tool that the
     CRs are rendered for: none, argocd or flux.
@@ -60,6 +61,7 @@ class PipelineSettings(NamedTuple):
     environments: Literal["all", "each"] | tuple[str, ...] | None = "all"
     param_values: Mapping[str, str] = {}
     lowering_options: LoweringOptions = LoweringOptions()
+    lowering_locations: Mapping[str, str] = {}
     inventory_path: str = ""
     runtime_folders: tuple[str, ...] = ()
     cluster_paths: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ class JobPlan(NamedTuple):
     compile, and ``is_lowered`` is false if the CR could not be lowered; then ``diagnostics`` say why. A plan
     whose ``variant_id`` is None has the diagnostics of the profile as a whole; ``failed_environments`` are
     then the environments that gave no variant. ``references`` are the documents that the CR refers to.
+    ``lowering_options`` are those of the settings, with what the operator of the CR states by its flags.
     """
 
     item: ClassifiedDocument
@@ -97,6 +100,7 @@ class JobPlan(NamedTuple):
     replica_groups: tuple[ReplicaGroup, ...] = ()
     is_lowered: bool = False
     references: tuple[ResolvedReference, ...] = ()
+    lowering_options: LoweringOptions = LoweringOptions()
 
     @property
     def referenced_documents(self) -> tuple[TracedDocument, ...]:
@@ -208,6 +212,8 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     checked."""
     cr = plan.cr
     assert cr is not None
+    settings = settings._replace(lowering_options=_complete_options(plan, cr, settings, reader))
+    plan = plan._replace(lowering_options=settings.lowering_options)
     if plan.item.declared_kind is not None:
         return _lower_declared(plan, cr, plan.item.declared_kind, settings, reader)
     operator_versions = settings.lowering_options.operator_versions
@@ -253,6 +259,26 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         is_lowered=True,
         references=resolved,
     )
+
+
+def _complete_options(
+    plan: JobPlan, cr: TracedDocument, settings: PipelineSettings, reader: Loader
+) -> LoweringOptions:
+    """Return the lowering options with what the Deployment of the operator states in the repository."""
+    options = settings.lowering_options
+    stated = reader.find_operator_options(plan.item.doc.name, settings.cluster_paths)
+    if stated is None or not isinstance(cr.data, dict):
+        return options
+    values = stated.build_stated_values(str(cr.data.get("apiVersion")))
+    versions = {
+        api_version.partition("/")[0]: {"version": by_id["version"].value}
+        for api_version, by_id in stated.applied.items()
+        if "version" in by_id
+    }
+    sections = {
+        group: {**version, **options.behavior_values.get(group, {})} for group, version in versions.items()
+    }
+    return options._replace(behavior_values={**options.behavior_values, **sections}, stated_values=values)
 
 
 def _without_overridden(

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from podplan.checker.internal_errors import iter_until_internal_error
 from podplan.checker.jobs import (
+    CRD,
+    DEPLOYMENT,
     check_cluster_object,
     check_plain_object,
     check_plans,
@@ -57,7 +59,7 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     file_items = list(run.reader.classify(source))
     # Queues are often in files of templates, whose syntax errors are no mistakes.
     has_own_documents = any(
-        item.category != "other" or (_is_cluster_object(item) and not source.diagnostics)
+        item.category != "other" or (_is_cluster_object(item, run) and not source.diagnostics)
         for item in file_items
     )
     is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
@@ -198,7 +200,7 @@ def _is_policy_file(file: str, run: CheckRun) -> bool:
 def _iter_item_findings(
     item: ClassifiedDocument, job_source: JobSource, run: CheckRun, is_only_document: bool
 ) -> Iterator[Finding]:
-    if _is_cluster_object(item):
+    if _is_cluster_object(item, run):
         yield from check_cluster_object(item, run)
     elif item.category == "other":
         if not _is_read(item, run):
@@ -234,8 +236,30 @@ def _iter_item_findings(
         yield from check_plans(plans, run, job_source, is_only_document)
 
 
-def _is_cluster_object(item: ClassifiedDocument) -> bool:
-    return is_queue_object(item) or is_resource_quota(item)
+def _is_cluster_object(item: ClassifiedDocument, run: CheckRun) -> bool:
+    return is_queue_object(item) or is_resource_quota(item) or _is_operator(item) or _is_crd(item, run)
+
+
+def _is_crd(item: ClassifiedDocument, run: CheckRun) -> bool:
+    """Whether a document is a CustomResourceDefinition that Argo CD applies."""
+    data = item.doc.data
+    return (
+        run.settings.gitops_tool == "argocd"
+        and item.category == "other"
+        and item.reason not in FOREIGN_REASONS
+        and isinstance(data, dict)
+        and data.get("kind") == CRD
+    )
+
+
+def _is_operator(item: ClassifiedDocument) -> bool:
+    """Whether a document is a Deployment of an operator whose flags are lowering options."""
+    data = item.doc.data
+    if item.category != "other" or not isinstance(data, dict) or data.get("kind") != DEPLOYMENT:
+        return False
+    from podplan.cluster.operators import iter_operator_containers
+
+    return item.reason not in FOREIGN_REASONS and any(True for _ in iter_operator_containers(item.doc))
 
 
 def _name_template(finding: Finding, file: str, text: str) -> Finding:

@@ -69,7 +69,7 @@ def compare_with_dump(
     plan, matching = jobs.one(path)
     cr = plan.cr
     assert cr is not None  # jobs takes only such plans
-    options = settings.lowering_options
+    options = plan.lowering_options
     uid = cr.data["metadata"].get("uid") or options.uid
     if uid and matching.uid and uid != matching.uid:
         raise UsageError(

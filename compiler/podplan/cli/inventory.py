@@ -56,6 +56,7 @@ def command(path: str, dump: str, format_: str) -> int:
             raise UsageError("--from prints YAML; leave out --format")
         write_stdout(_convert_dump(dump))
         return CLEAN
+    from podplan.cluster.operators import OperatorOptions, explain_unapplied
     from podplan.cluster.reading import read_cluster
     from podplan.report import inventory as report
     from podplan.tools.inventory.facts import iter_facts
@@ -72,7 +73,18 @@ def command(path: str, dump: str, format_: str) -> int:
         if isinstance(one.data, dict) and one.data.get("kind") == INVENTORY_KIND
     ]
     objects = loader.find_documents(path, OBJECT_KINDS, run_settings.settings.cluster_paths)
-    facts = list(iter_facts(read_cluster(documents), inventories, objects))
+    settings = run_settings.settings
+    stated = loader.find_operator_options(path, settings.cluster_paths) or OperatorOptions()
+    facts = list(
+        iter_facts(
+            read_cluster(documents),
+            inventories,
+            objects,
+            lambda one: explain_unapplied(
+                one, stated, settings.lowering_options, settings.lowering_locations
+            ),
+        )
+    )
     write_stdout((report.render_text if format_ == "text" else report.render_json)(facts))
     return CLEAN if facts else NO_INPUT
 

@@ -123,7 +123,7 @@ def command(
             f"{file}: the WorkloadMapping of {plan.cr.data['kind']} says which Pods there are, and not what"
             " the controller does about their states; status is for the kinds that podplan lowers itself"
         )
-    options = loaded.run_settings.settings.lowering_options._replace(resumed=flags["resumed"])
+    options = plan.lowering_options._replace(resumed=flags["resumed"])
     expected = list_replicas(plan.replica_groups, others.capitalize())
     job_state = build_observed_job(plan.cr.data, expected, options, elapsed, plan.replica_groups)
     owner_label = job_state.kind_spec.owner_label
