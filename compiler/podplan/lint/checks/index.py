@@ -181,6 +181,7 @@ CHECK_MODULES: dict[str, str] = {
     "pod-resources-dropped": "gpus",
     "pod-security": "pod_security",
     "pod-sets-apart": "queue_admission",
+    "port-not-forwarded": "service_ports",
     "port-without-listener": "generic",
     "preparation-as-sidecar": "init_preparation",
     "prepared-outside-volume": "init_preparation",
