@@ -126,8 +126,10 @@ def unreached_training(process: Process) -> Unreached | None:
                 words = tuple(string.placed(word) for word in training.words)
                 return Unreached(words, blocking)
         if blocking is None and node.operator_before not in ("&&", "||"):
-            is_command = isinstance(node, SimpleCommand)
-            found = endless(string.process(node)) if is_command else _endless_block(node, string)
+            if isinstance(node, SimpleCommand):
+                found = endless(string.process(node))
+            else:
+                found = _endless_block(node, string)
             if found is not None and not _cut_off(string.nodes, at, string):
                 blocking = found if not _is_in_background(string.nodes, at) else None
     return None
