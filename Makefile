@@ -8,7 +8,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast thorough lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
+.PHONY: help setup demo test test-fast thorough lint policies site lock audit sbom dist fields settings goldens krew wheel-test corpus conformance fuzz faults integration editor editor-test bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -45,6 +45,10 @@ lint: $(STAMP)    ## ruff and mypy
 policies: $(STAMP) ## write policies/index.json and docs/rules from the policy files
 	$(BIN)/python tools/policies.py
 
+site: $(STAMP)    ## write the documentation as a web site to build/site/html
+	$(BIN)/python -m pip install --quiet --group site
+	$(BIN)/python -m tools.website.build
+
 lock: $(STAMP)    ## write deploy/requirements.lock: what the GitHub Action and the image install, with hashes
 	$(BIN)/uv pip compile pyproject.toml --group lock --universal --python-version 3.11 --upgrade --generate-hashes \
 	  --no-config --quiet --custom-compile-command "make lock" --output-file deploy/requirements.lock
@@ -64,6 +68,9 @@ dist:             ## write the wheel and the source distribution to build/dist, 
 	  --requirement deploy/requirements.lock
 	build/packaging/bin/hatchling build --directory build/dist
 
+krew: dist        ## write build/krew: archives of the kubectl plugin for krew with what is locked, and their manifest
+	build/packaging/bin/python tools/krew.py
+
 fields: $(STAMP)  ## write schemas/lowered-fields.json: what becomes of each field, as the fixtures show
 	$(BIN)/python tools/lowered_fields.py
 
@@ -75,7 +82,7 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
-CHECKOUT_TESTS := test_architecture_docs.py test_toy_kind.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py test_vscode_extension.py
+CHECKOUT_TESTS := test_architecture_docs.py test_toy_kind.py github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py test_vscode_extension.py test_installation.py
 
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
@@ -98,19 +105,24 @@ $(IMAGE)/.installed: pyproject.toml
 	$(IMAGE)/bin/python -m pip install --quiet --no-build-isolation --no-deps --group conformance-colossalai
 	@touch $@
 
-conformance: $(STAMP) $(IMAGE)/.installed ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
+$(IMAGE)/.frameworks: $(IMAGE)/.installed
+	$(IMAGE)/bin/python -m pip install --quiet --group conformance-frameworks
+	@touch $@
+
+conformance: $(STAMP) $(IMAGE)/$(if $(findstring --short,$(ARGS)),.installed,.frameworks) ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
 	$(BIN)/python -m tests.conformance --python $(IMAGE)/bin/python --require $(ARGS)
 
 INTEGRATION := build/integration
-# The one other program that reads our reports and says what it thinks of them; 43 MB, and no runtime is needed.
+# Programs that read our reports and our schemas. The first has 43 MB, and needs no runtime; the second needs Node.
 $(INTEGRATION)/.installed: Makefile
 	@command -v npm >/dev/null || { echo "make integration needs npm (Debian: apt-get install npm)" >&2; exit 1; }
 	mkdir -p $(INTEGRATION)
-	npm install --prefix $(INTEGRATION) --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @microsoft/sarif-multitool-linux@5
+	npm install --prefix $(INTEGRATION) --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @microsoft/sarif-multitool-linux@5 yaml-language-server@1
 	@touch $@
 
-integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, the plugin of Argo CD as user 999, the action installed; needs npm, root
+integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, our schemas in the YAML language server, the plugin of Argo CD as user 999, the action installed; needs npm, root
 	$(BIN)/python -m tests.integration $(INTEGRATION)
+	$(BIN)/python -m tests.integration.editor_schemas $(INTEGRATION)
 	$(BIN)/python -m tests.integration.argocd
 	$(BIN)/python -m tests.integration.lock
 	$(BIN)/python -m tests.integration.action

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podplan.lint.registry import load_policy_documents
-from tests.conformance import cases, controller, judging, network, status, table, volumes
+from tests.conformance import cases, cluster, controller, judging, network, status, table, volumes
 from tests.conformance.cluster import Outcome
 from tests.conformance.expansion import expanded
 from tests.conformance.kubelet import environment
@@ -64,6 +64,38 @@ def test_names_are_those_of_services_whose_pods_are_ready() -> None:
         "10.244.0.4 b\n"
         "10.244.0.3 a-svc a-svc.lab a-svc.lab.svc a-svc.lab.svc.cluster.local\n"
     )
+
+
+def test_a_pod_has_a_name_below_its_service_and_in_the_search_domains_of_others() -> None:
+    worker, launcher = _pod("job-worker-0"), _pod("job-launcher")
+    worker["spec"] |= {"hostname": "job-worker-0", "subdomain": "job"}
+    launcher["spec"]["dnsConfig"] = {"searches": ["job.lab.svc.cluster.local"]}
+    service = {
+        "metadata": {"name": "job", "namespace": "lab"},
+        "spec": {"selector": {"replica-type": "worker"}},
+    }
+    ready = {"job-worker-0": "10.244.0.3"}
+    name = "job-worker-0.job.lab.svc.cluster.local"
+    of_launcher, of_worker = (
+        network.hosts(pod, "10.244.0.4", [service], ready, [worker, launcher]).splitlines()
+        for pod in (launcher, worker)
+    )
+    short = "job-worker-0.job job-worker-0.job.lab job-worker-0.job.lab.svc"
+    assert f"10.244.0.3 {short} job-worker-0 {name}" in of_launcher
+    assert f"10.244.0.3 {short} {name}" in of_worker
+    assert of_worker[1] == f"10.244.0.4 {name} job-worker-0"
+
+
+def test_a_launcher_waits_for_its_workers_where_the_cr_says_so() -> None:
+    spec = {"launcherCreationPolicy": "WaitForWorkersReady"}
+    assert controller.waits({"kind": "MPIJob", "spec": spec}, "launcher")
+    assert not controller.waits({"kind": "MPIJob", "spec": spec}, "worker")
+    assert not controller.waits({"kind": "MPIJob", "spec": {}}, "launcher")
+
+
+def test_a_pod_with_a_prefix_has_a_name() -> None:
+    pods = [{"metadata": {"generateName": "job-launcher-"}}, {"metadata": {"name": "job-worker-0"}}]
+    assert [cluster.named(pod)["metadata"]["name"] for pod in pods] == ["job-launcher-x7k2p", "job-worker-0"]
 
 
 def test_addresses_are_different_and_none_ends_with_0_or_255() -> None:

@@ -36,6 +36,7 @@ class Run(NamedTuple):
     late: Mapping[str, float]
     exec: tuple[Mapping[str, Any], ...]
     options: tuple[str, ...]
+    image: Mapping[str, str]
     finds: tuple[str, ...]
     silent: tuple[str, ...]
     expect: Expectation
@@ -94,6 +95,7 @@ def _run(folder: Path, policy: str | None, data: Mapping[str, Any]) -> Run:
         data.pop("late", {}),
         tuple(data.pop("exec", ())),
         tuple(data.pop("options", ())),
+        data.pop("image", {}),
         tuple(data.pop("finds", rules["finds"])),
         tuple(data.pop("silent", rules["silent"])),
         Expectation(**data.pop("expect")),

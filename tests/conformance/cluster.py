@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tests.conformance import status
+from tests.conformance import status, volumes
 from tests.conformance.cases import Case, Run
 from tests.conformance.command import podplan
 
@@ -22,6 +22,7 @@ TOP = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 # Time of the node beyond that of its job: to build root file systems, and to write results.
 GRACE = 20.0
+RANDOM = "x7k2p"
 
 
 class Python(NamedTuple):
@@ -64,7 +65,7 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
         (folder / "cr.yaml").write_text(yaml.safe_dump(job.cr, sort_keys=False))
         extra = case.folder / "objects.yaml"
         objects = [
-            *_lowered(folder, job),
+            *map(named, _lowered(folder, job)),
             *(_documents(extra.read_text()) if extra.exists() else ()),
         ]
         plan = {
@@ -72,6 +73,7 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
             "objects": [*_with_keys(objects, folder)],
             "workspace": [str(case.folder), str(PROGRAMS)],
             "kept": python.kept,
+            "image": {**volumes.FILES, **job.image},
             "path": python.path,
             "seconds": job.seconds,
             "until": job.until,
@@ -96,6 +98,14 @@ def _lowered(folder: Path, job: Run) -> list[dict[str, Any]]:
     if done.returncode:
         raise ValueError(f"podplan lower: {done.stderr}{done.stdout}")
     return _documents(done.stdout)
+
+
+def named(one: dict[str, Any]) -> dict[str, Any]:
+    """Name an object that has a prefix only, as the API server does with five random characters."""
+    metadata = one["metadata"]
+    if "name" in metadata or "generateName" not in metadata:
+        return one
+    return {**one, "metadata": {**metadata, "name": f"{metadata['generateName']}{RANDOM}"}}
 
 
 def _documents(text: str) -> list[dict[str, Any]]:

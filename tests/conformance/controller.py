@@ -11,6 +11,9 @@ from typing import Any
 
 RETRYABLE = (130, 137, 138, 143)
 BACKOFF_LIMIT = 3
+# Jobs whose launcher starts the processes of the workers. The MPI Operator creates a failed launcher again
+# unless its restart policy is Never and the backoff limit of the job is 0, as in all cases here.
+LAUNCHED = ("ColossalAIJob", "MPIJob")
 
 
 def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, int]) -> bool:
@@ -20,8 +23,8 @@ def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, i
     their Pods; those whose policy is an object have one for each role.
     """
     spec = cr["spec"]
-    if cr["kind"] == "ColossalAIJob":
-        return False  # the launcher does not use a re-created Pod (§3.2)
+    if cr["kind"] in LAUNCHED:
+        return False  # the launcher does not use a re-created Pod
     policy = next((one for one in _replicas(spec) if one.get("type", "worker") == role), {}).get(
         "restartPolicy"
     )
@@ -39,6 +42,14 @@ def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, i
         "ExitCode": code in RETRYABLE,
     }
     return again[policy] and used < limit
+
+
+def waits(cr: Mapping[str, Any], role: str) -> bool:
+    """Whether a Pod of the role is created only when all others are ready.
+
+    Source: https://github.com/kubeflow/mpi-operator/blob/v0.6.0/pkg/apis/kubeflow/v2beta1/types.go
+    """
+    return role == "launcher" and cr["spec"].get("launcherCreationPolicy") == "WaitForWorkersReady"
 
 
 def role(pod: Mapping[str, Any]) -> str:

@@ -106,11 +106,8 @@ class Pod:
         for entry in mounts:
             commands += volumes.mount(entry, self.folder / "volumes", new)
         env = environment(self.spec, container, self.node.objects, self.address)
-        words = [expanded(word, env) for word in (*container.get("command", ()), *container.get("args", ()))]
-        if not container.get("command"):
-            raise volumes.Unsupported(
-                f"the container {container['name']} without a command: there is no image"
-            )
+        command = container.get("command") or self._entrypoint(container)
+        words = [expanded(word, env) for word in (*command, *container.get("args", ()))]
         where = container.get("workingDir", volumes.WORKSPACE)
         commands += [["mkdir", "-p", f"{new}{where}"], ["touch", str(root / "up")]]
         script = "set -e\n" + "\n".join(map(shlex.join, commands))
@@ -125,6 +122,14 @@ class Pod:
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )
+
+    def _entrypoint(self, container: Mapping[str, Any]) -> list[str]:
+        """Return the program that stands in for the entry point of an image. Raises Unsupported: if none
+        does."""
+        path = f"entrypoints/{container['image'].rpartition('/')[2].partition(':')[0]}"
+        if any(Path(folder, path).is_file() for folder in self.node.image.workspace):
+            return [f"{volumes.WORKSPACE}/{path}"]
+        raise volumes.Unsupported(f"the container {container['name']} without a command: there is no image")
 
     def _user(self, container: Mapping[str, Any]) -> list[str]:
         """Return the options of chroot for the user and groups of a container; empty for root."""

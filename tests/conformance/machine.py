@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -20,8 +21,12 @@ PROGRAMS = {
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "pdsh": "pdsh",
+    "mpirun.openmpi": "openmpi-bin",
+    "mpirun.mpich": "mpich",
 }
+_VERSION = re.compile(r"(?:Version:|\(OpenRTE\))\s+(\S+)")
 ALWAYS = ("ip", "unshare", "nsenter", "setpriv", "torch")
+FRAMEWORKS = ("torch", "deepspeed", "colossalai", "accelerate", "tensorflow_cpu", "xgboost-cpu", "jax")
 IMPLIED = {"sshd": ("ssh", "ssh-keygen"), "pdsh": ("ssh",)}
 
 
@@ -56,6 +61,10 @@ def _there(need: str, python: Path) -> bool:
     return subprocess.run([python, "-c", ask], check=False, capture_output=True).returncode == 0
 
 
+def _version(program: str) -> str:
+    return subprocess.check_output([program, "--version"], text=True, stderr=subprocess.STDOUT)
+
+
 @cache
 def versions(python: Path) -> dict[str, str]:
     """Return the versions of the interpreter, the launchers, and the kernel."""
@@ -63,9 +72,13 @@ def versions(python: Path) -> dict[str, str]:
         "import importlib.metadata as m, platform as p\n"
         "have = {d.metadata['Name'].lower(): d.version for d in m.distributions()}\n"
         "print('Python', p.python_version())\n"
-        "for n in ('torch', 'deepspeed', 'colossalai', 'accelerate'):\n"
+        f"for n in {FRAMEWORKS}:\n"
         "    if n in have: print(n, have[n])\n"
     )
     lines = subprocess.check_output([python, "-c", ask], text=True).splitlines()
-    found = dict(line.split(" ", 1) for line in lines)
+    found = dict(line.split(" ", 1) for line in lines) | {
+        name: version.group(1)
+        for name, program in (("Open MPI", "mpirun.openmpi"), ("MPICH", "mpirun.mpich"))
+        if shutil.which(program) and (version := _VERSION.search(_version(program)))
+    }
     return found | {"Linux": platform.release().split("-")[0]}

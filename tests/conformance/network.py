@@ -11,6 +11,7 @@ from typing import Any
 
 BRIDGE = "pods"
 GATEWAY = "10.244.0.1"
+CLUSTER_DOMAIN = "cluster.local"
 
 
 def address(number: int) -> str:
@@ -51,21 +52,42 @@ def hosts(
 
     ``ready`` has the addresses of the Pods that a headless Service publishes, by name of the Pod.
     """
-    lines = ["127.0.0.1 localhost", f"{own} {hostname(pod)}"]
+    searches = _searches(pod)
+    lines = ["127.0.0.1 localhost", f"{own} {' '.join(_own_names(pod))}"]
     for service in services:
-        name, namespace = service["metadata"]["name"], service["metadata"].get("namespace", "default")
-        names = [
-            name,
-            f"{name}.{namespace}",
-            f"{name}.{namespace}.svc",
-            f"{name}.{namespace}.svc.cluster.local",
-        ]
-        lines += [
-            f"{ready[one['metadata']['name']]} {' '.join(names)}"
-            for one in pods
-            if one["metadata"]["name"] in ready and selects(service, one)
-        ]
+        domain = _domain(service["metadata"]["name"], service)
+        for one in pods:
+            if one["metadata"]["name"] not in ready or not selects(service, one):
+                continue
+            address = ready[one["metadata"]["name"]]
+            lines.append(f"{address} {' '.join(_spellings(domain, searches))}")
+            if one["spec"].get("subdomain") == service["metadata"]["name"]:
+                names = _spellings(f"{hostname(one)}.{domain}", searches)
+                lines.append(f"{address} {' '.join(names)}")
     return "\n".join(lines) + "\n"
+
+
+def _domain(name: str, one: Mapping[str, Any]) -> str:
+    return f"{name}.{one['metadata'].get('namespace', 'default')}.svc.{CLUSTER_DOMAIN}"
+
+
+def _own_names(pod: Mapping[str, Any]) -> list[str]:
+    subdomain = pod["spec"].get("subdomain")
+    full = [f"{hostname(pod)}.{_domain(subdomain, pod)}"] if subdomain else []
+    return [*full, hostname(pod)]
+
+
+def _searches(pod: Mapping[str, Any]) -> list[str]:
+    """Return the search domains of a Pod: those of the cluster, and those of its dnsConfig."""
+    namespace = pod["metadata"].get("namespace", "default")
+    cluster = [f"{namespace}.svc.{CLUSTER_DOMAIN}", f"svc.{CLUSTER_DOMAIN}", CLUSTER_DOMAIN]
+    return [*cluster, *pod["spec"].get("dnsConfig", {}).get("searches", ())]
+
+
+def _spellings(domain: str, searches: Iterable[str]) -> list[str]:
+    """Return a domain name without each of the search domains, and whole."""
+    short = [domain.removesuffix(f".{search}") for search in searches if domain.endswith(f".{search}")]
+    return [*short, domain]
 
 
 def hostname(pod: Mapping[str, Any]) -> str:

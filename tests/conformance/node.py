@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance import controller, network, volumes
+from tests.conformance.exec_server import ExecServer
 from tests.conformance.kubelet import Node, Pod
 
 TICK = 0.05
@@ -29,7 +30,8 @@ def main(folder: Path) -> None:
     network.bridge()
     job = Job(plan, folder, memory)
     try:
-        job.run()
+        with ExecServer(job.pods, job.logs):
+            job.run()
     except volumes.Unsupported as why:
         job.trouble = f"cannot run {why}"
     (folder / "result.json").write_text(json.dumps(job.result()))
@@ -42,7 +44,7 @@ class Job:
         self.plan = plan
         self.specs = {one["metadata"]["name"]: one for one in plan["objects"] if one["kind"] == "Pod"}
         self.services = [one for one in plan["objects"] if one["kind"] == "Service"]
-        image = volumes.Image(plan["workspace"], plan["kept"])
+        image = volumes.Image(plan["workspace"], plan["kept"], plan["image"])
         self.logs = folder / "logs"
         self.node = Node(plan["objects"], image, plan["path"], self.logs, memory)
         self.due = {name: plan["late"].get(name, 0.0) for name in self.specs if name not in plan["absent"]}
@@ -58,7 +60,9 @@ class Job:
     def run(self) -> None:
         """Run until the job is over or its time is up."""
         while not self.over() and self.elapsed() < self.plan["seconds"]:
-            for name in [name for name, when in self.due.items() if when <= self.elapsed()]:
+            for name in [
+                name for name, when in self.due.items() if when <= self.elapsed() and self.may(name)
+            ]:
                 del self.due[name]
                 self.pods[name] = Pod(self.specs[name], next(self.numbers), self.attempts(name), self.node)
             for pod in self.pods.values():
@@ -67,6 +71,12 @@ class Job:
             self.exec()
             self.restart()
             time.sleep(TICK)
+
+    def may(self, name: str) -> bool:
+        """Whether the controller creates the Pod yet."""
+        others = [other for other in self.specs if other != name]
+        waits = controller.waits(self.plan["cr"], controller.role(self.specs[name]))
+        return not waits or all(other in self.pods and self.pods[other].ready() for other in others)
 
     def elapsed(self) -> float:
         """Return the seconds since the start of the job."""

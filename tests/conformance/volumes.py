@@ -6,6 +6,7 @@ Writes of a container go to memory and end with the node; the files of the machi
 from __future__ import annotations
 
 import base64
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,17 +15,20 @@ Command = list[str]
 IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WORKSPACE = "/workspace"
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
-SSHD_CONFIG = "/etc/ssh/sshd_config.d"
+# As in images for ssh (docs/evidence/ssh.md#folder-of-the-keys): otherwise sshd rejects keys in the folder of
+# a Secret.
+FILES = {"/etc/ssh/sshd_config.d/image.conf": "StrictModes no\n"}
 # Folders of the machine that no image has, with their modes; the interpreter may be below /root.
 EMPTY = {"/tmp": 1777, "/run": 755, "/root": 711, "/home": 755, "/var/tmp": 1777, "/mnt": 755}
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
 class Image(NamedTuple):
-    """The image: folders merged at /workspace, and folders that are kept."""
+    """The image: folders merged at /workspace, folders that are kept, and the text of files by path."""
 
     workspace: Sequence[str]
     kept: Sequence[str]
+    files: Mapping[str, str]
 
 
 class Unsupported(Exception):
@@ -46,10 +50,7 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
         commands += [["mkdir", "-p", f"{new}{place}"], ["mount", "--bind", place, f"{new}{place}"]]
     over = _layers(image.workspace, at, "upper-work", "work-work")
     commands += [
-        ["mkdir", "-p", f"{new}{WORKSPACE}", f"{new}/run/sshd", f"{new}{SSHD_CONFIG}"],
-        # As in images for ssh (docs/evidence/ssh.md#folder-of-the-keys): otherwise sshd rejects keys in the
-        # folder of a Secret.
-        ["sh", "-c", f"echo 'StrictModes no' > {new}{SSHD_CONFIG}/image.conf"],
+        ["mkdir", "-p", f"{new}{WORKSPACE}", f"{new}/run/sshd"],
         ["mount", "-t", "overlay", "overlay", "-o", over, f"{new}{WORKSPACE}"],
         ["mount", "-t", "proc", "proc", f"{new}/proc"],
         ["mount", "-t", "sysfs", "-o", "ro", "sysfs", f"{new}/sys"],
@@ -69,6 +70,9 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
         ["ln", "-s", "pts/ptmx", f"{new}/dev/ptmx"],
         ["ln", "-s", "/proc/self/fd", f"{new}/dev/fd"],
     ]
+    for path, text in image.files.items():
+        write = f"mkdir -p {new}{path.rpartition('/')[0]}; printf %s {shlex.quote(text)} > {new}{path}"
+        commands.append(["sh", "-c", write])
     for number, stream in enumerate(("stdin", "stdout", "stderr")):
         commands.append(["ln", "-s", f"/proc/self/fd/{number}", f"{new}/dev/{stream}"])
     for device in DEVICES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from shlex import quote
@@ -25,16 +24,51 @@ STARTER_FILES = {
     "jobs/resnet.yaml": "job.yaml",
 }
 SCHEMAS = ("JobProfile", "ClusterInventory")
+# Small repositories with one mistake each, which docs/tour.md walks through.
+EXAMPLES = ("t9k", "kubeflow", "trainjob", "mpi", "kueue")
 
 
 @click.command("init", cls=HelpCommand)
 @click.argument("folder", default=".")
 @click.option("--kind", metavar="KIND", default="", help="Kind of the job in the profile.")
-def command(folder: str, kind: str) -> int:
+@click.option(
+    "--example",
+    type=click.Choice(EXAMPLES),
+    default=None,
+    help="Create a small repository with one mistake instead, for the tour in docs/tour.md.",
+)
+def command(folder: str, kind: str, example: str | None) -> int:
     """Create a first profile, an inventory, a configuration file and editor schemas in FOLDER.
 
     Existing files are not overwritten.
     """
+    if example and kind:
+        raise UsageError("--kind has no effect with --example; write one of the two")
+    texts = _read_example(example) if example else _build_starter(kind)
+    existing = [name for name in texts if os.path.exists(os.path.join(folder, name))]
+    if existing:
+        raise UsageError(
+            f"{os.path.join(folder, existing[0])} is there already; podplan init writes nothing over"
+        )
+    for name, text in texts.items():
+        replace_file(os.path.join(folder, name), text)
+        write_escaped_stderr(f"wrote {os.path.join(folder, name)}\n")
+    enter = "" if os.path.realpath(folder) == os.path.realpath(os.curdir) else f"cd {quote(folder)}; "
+    job = next(name for name in texts if name.startswith("jobs/"))
+    show = f"graph {job} -o job.svg" if example else f"lower -e dev {job}"
+    write_escaped_stderr(f"next: {enter}podplan check; podplan {show}\n")
+    return 0
+
+
+def _read_example(name: str) -> dict[str, str]:
+    """Return the files of an example by their paths."""
+    folder = STARTER_FOLDER / "examples" / name
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in files}
+
+
+def _build_starter(kind: str) -> dict[str, str]:
+    """Return the files of a first profile by their paths. Raises UsageError: for an unknown kind."""
     from podplan import kubernetes
     from podplan.kinds.registry import load_spec
     from podplan.schema import catalog
@@ -42,23 +76,13 @@ def command(folder: str, kind: str) -> int:
 
     kind_key = _find_kind(kind) if kind else None
     starter_files = {**STARTER_FILES, **(load_spec(kind_key).starter_files if kind_key is not None else {})}
-    existing = [name for name in starter_files if os.path.exists(os.path.join(folder, name))]
-    if existing:
-        raise UsageError(
-            f"{os.path.join(folder, existing[0])} is there already; podplan init writes nothing over"
-        )
     texts = {name: (STARTER_FOLDER / source).read_text("utf-8") for name, source in starter_files.items()}
     if kind_key is not None:
         texts["jobs/resnet.yaml"] = _adapt_profile(texts["jobs/resnet.yaml"], kind_key)
     for name in SCHEMAS:
         document = to_editor_schema(catalog.build_schema(name, kubernetes.DEFAULT_VERSION))
-        texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    for name, text in texts.items():
-        replace_file(os.path.join(folder, name), text)
-        write_escaped_stderr(f"wrote {os.path.join(folder, name)}\n")
-    enter = "" if os.path.realpath(folder) == os.path.realpath(os.curdir) else f"cd {quote(folder)}; "
-    write_escaped_stderr(f"next: {enter}podplan check; podplan lower -e dev jobs/resnet.yaml\n")
-    return 0
+        texts[f".podplan/schemas/{name}.json"] = catalog.format_schema(document)
+    return texts
 
 
 def _find_kind(name: str) -> GroupVersionKind:

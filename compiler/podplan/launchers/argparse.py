@@ -17,6 +17,7 @@ from podplan.launchers.words import CommandLineError, Word
 _NEGATIVE_NUMBER = compile_lazily(r"-\d+\Z|-\d*\.\d+\Z")
 
 # Measured with 3.10 to 3.13.0: argparse rejects ambiguous options even after the script.
+_INFORMATIVE = frozenset(("help", "version"))  # they end the program
 OLD_PYTHON_CONDITION = "Python up to 3.13.0"
 
 
@@ -78,7 +79,7 @@ class _CommandLineParser:
         for word in unknown_words:
             spelling = word.text.partition("=")[0]
             self._add_error(word, f'{self.grammar.launcher} has no option "{spelling}"{script_hint}')
-        if self.script is None and "help" not in self.options and not unknown_words:
+        if self.script is None and _INFORMATIVE.isdisjoint(self.options) and not unknown_words:
             self._add_error(self.launcher_word, f"{self.grammar.launcher} needs a script to run")
 
     def _looks_like_script(self) -> bool:
@@ -154,6 +155,8 @@ class _CommandLineParser:
         assert spec is not None
         if spec.kind == "flag":
             return self._parse_flag(option, index)
+        if spec.value_count > 1:
+            return self._parse_values(option, index)
         if option.explicit_value is not None:
             word, value = flag, option.explicit_value
         elif index + 1 < len(self.words) and self._is_option_value(self.words[index + 1]):
@@ -170,13 +173,29 @@ class _CommandLineParser:
             self._validate_value(spec, option.spelling, value, word)
         return index + 1
 
+    def _parse_values(self, option: _OptionMatch, index: int) -> int:
+        """Parse an option with several values; the last one stands for all."""
+        spec, flag = option.spec, self.words[index]
+        assert spec is not None
+        end = index + 1 + spec.value_count
+        values = self.words[index + 1 : end]
+        is_complete = len(values) == spec.value_count and all(map(self._is_option_value, values))
+        if not is_complete or option.explicit_value is not None:
+            self._add_error(flag, f"{option.spelling} needs {spec.value_count} values")
+            raise _ParseStopped
+        self.options[spec.name] = ParsedOption(spec.name, None, values[-1], flag, is_known=False)
+        for word in values:
+            if word.is_known:
+                self._validate_value(spec, option.spelling, word.text, word)
+        return end
+
     def _parse_flag(self, option: _OptionMatch, index: int) -> int:
         """Parse a flag; short ones may be combined, ``-mq``."""
         flag, explicit = self.words[index], option.explicit_value
         while option.spec is not None and option.spec.kind == "flag":
             self.options[option.spec.name] = ParsedOption(option.spec.name, None, flag, flag)
             if explicit is None:
-                if option.spec.name == "help":
+                if option.spec.name in _INFORMATIVE:
                     raise _ParseStopped
                 return index + 1
             short = f"-{explicit[:1]}"

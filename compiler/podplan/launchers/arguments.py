@@ -10,11 +10,13 @@ from podplan.launchers.words import CommandLineError, Word
 
 
 class OptionSpec(NamedTuple):
-    """An option of a launcher: its spellings, the long one first, and the type of its value."""
+    """An option of a launcher: its spellings, the long one first, the type of its value, and how many it
+    has."""
 
     spellings: tuple[str, ...]
     kind: str = "text"  # text, int, float, choices, or flag without a value
     choices: tuple[str, ...] = ()
+    value_count: int = 1
 
     @property
     def name(self) -> str:
@@ -76,15 +78,16 @@ class CommandLine(NamedTuple):
 
 
 def parse_option_table(text: str) -> Iterable[OptionSpec]:
-    """Parse the table of a launcher: a line for each option with its spellings and its type, or choices
-    ``a|b``."""
+    """Parse the table of a launcher: a line for each option with its spellings and its type, ``TYPE*N`` for
+    several values, or choices ``a|b``."""
     for line in text.split("\n"):
         *spellings, kind = line.split() or [""]
         if not spellings:
             continue
         choices = tuple(kind.split("|")) if "|" in kind else ()
         long_first = sorted(spellings, key=lambda spelling: not spelling.startswith("--"))
-        yield OptionSpec(tuple(long_first), "text" if choices else kind, choices)
+        kind, _, count = kind.partition("*")
+        yield OptionSpec(tuple(long_first), "text" if choices else kind, choices, int(count or 1))
 
 
 def add_dashed_spellings(specs: Iterable[OptionSpec]) -> Iterable[OptionSpec]:

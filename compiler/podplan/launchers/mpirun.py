@@ -38,6 +38,7 @@ _INFORMATIVE = frozenset(("help", "version", "info"))
 class MpirunCommand(NamedTuple):
     """A parsed mpirun command line; None is not given, or unknown offline.
 
+    ``hostfile`` is the text of its option where the value is unknown: such a file is given, too.
     ``exported_variables`` are the names of the variables that are passed to other hosts; ``program_words`` is
     the program with its arguments, the first if the line starts several. ``implementations`` are those that
     accept the line, ``repeated_options`` the options that were given before.
@@ -84,7 +85,7 @@ def parse_mpirun(
         command_line,
         parser.count_processes(),
         _get_number(options, "per_node"),
-        options["hostfile"].value if "hostfile" in options else None,
+        _get_text(options, "hostfile"),
         tuple((options["host"].value or "").split(",")) if "host" in options else (),
         tuple(parser.exported_variables),
         parser.mca_parameters,
@@ -316,6 +317,13 @@ def _parse_leading(text: str) -> int:
 
 def _count_values(count: int) -> str:
     return "a value" if count == 1 else f"{count} values"
+
+
+def _get_text(options: dict[str, ParsedOption], name: str) -> str | None:
+    if name not in options:
+        return None
+    option = options[name]
+    return option.text if option.value is None else option.value
 
 
 def _get_number(options: dict[str, ParsedOption], name: str) -> int | None:

@@ -16,6 +16,7 @@ from podplan.core.provenance import (
     trace_to_source,
 )
 from podplan.core.typing import Any
+from podplan.core.wording import add_article
 from podplan.profile.merge import OPENING, merge_values, preserve_null
 
 BaseLoader = Callable[[str, TracedDocument], "TracedDocument | Diagnostic"]
@@ -98,7 +99,7 @@ class _BaseMerger:
             return None
         kind = base.data.get("kind") if isinstance(base.data, dict) else None
         if kind not in EXTENDABLE_KINDS:
-            actual = f"is a {kind}" if isinstance(kind, str) else "has no kind"
+            actual = f"is {add_article(kind)}" if isinstance(kind, str) else "has no kind"
             message = f"{reference} {actual}, and only a JobProfileBase or a JobProfile can be extended"
             return self._report(entry, "PROF002", message)
         keys = [_document_key(doc) for doc in chain]

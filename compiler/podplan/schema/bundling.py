@@ -24,7 +24,7 @@ PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 # The same where other parts of the document add to it, so that only its Pods can have all the rules of a Pod.
 STRUCTURAL_TEMPLATE = "PodTemplateSpec?structure"
 
-_DRAFT_URI = "https://json-schema.org/draft/2020-12/schema"
+DRAFT_URI = "https://json-schema.org/draft/2020-12/schema"
 _LOCAL_PREFIX = "#/$defs/"
 _COMMON_PREFIX = f"common.json{_LOCAL_PREFIX}"
 _SHARED_PREFIX = compile_lazily(r"([A-Za-z-]+)\.json#/\$defs/")
@@ -132,7 +132,7 @@ def build_list_schema(known: GroupVersionKind, with_items: bool = False) -> Sche
     items: Schema = {"$ref": f"{_LOCAL_PREFIX}{kind}"} if item else {"type": "object"}
     definitions = {**item["$defs"], kind: {key: item[key] for key in item if key[0] != "$"}} if item else {}
     return {
-        "$schema": _DRAFT_URI,
+        "$schema": DRAFT_URI,
         "title": f"{kind}List",
         "description": f"Several objects of the kind {kind}.",
         "type": "object",

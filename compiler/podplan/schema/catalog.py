@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from podplan.core.typing import Any
-from podplan.kinds.registry import KINDS_BY_NAME, GroupVersionKind, load_spec
+from podplan.kinds.registry import KINDS_BY_NAME, GroupVersionKind, iter_kinds_named, load_spec, name_of
 from podplan.kubernetes import schemas
 from podplan.schema.bundling import (
     PARTIAL_TEMPLATE,
@@ -19,7 +20,8 @@ from podplan.schema.bundling import (
 )
 from podplan.schema.identity import LIST_KINDS
 
-_OWN_FILES = (
+# The files of podplan that users write, and its results.
+OWN_FILES = (
     "JobProfile",
     "ClusterInventory",
     "WorkloadMapping",
@@ -27,15 +29,26 @@ _OWN_FILES = (
     "Policy",
     "PolicyTest",
     "ExampleBases",
-    "Findings",
-    "Diff",
-    "Plan",
 )
+_RESULTS = ("Findings", "Diff", "Plan")
 
 
 def list_schema_names() -> list[str]:
     """Return the names of the schemas that ``build_schema`` accepts, sorted."""
-    return sorted([*KINDS_BY_NAME, *LIST_KINDS, *_OWN_FILES])
+    return sorted([*KINDS_BY_NAME, *LIST_KINDS, *OWN_FILES, *_RESULTS])
+
+
+def find_schema_name(name: str) -> str | None:
+    """Return the name of the schema that a user means, also by ``group/version/Kind``; None if there is
+    none."""
+    if name in list_schema_names():
+        return name
+    return next(map(name_of, iter_kinds_named(name)), None) if "/" in name else None
+
+
+def format_schema(schema: Mapping[str, Any]) -> str:
+    """Return a schema as the text of a file."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def build_schema(name: str, k8s_version: str, operator_versions: Mapping[str, str] = {}) -> dict[str, Any]:
@@ -65,7 +78,7 @@ def _load_kind_schema(kind: GroupVersionKind, operator_versions: Mapping[str, st
 
 def _load_kubernetes_definition(name: str, k8s_version: str) -> dict[str, Any]:
     """Return a definition of Kubernetes; for a template that a controller completes, without required
-    fields."""
+    fields and containers."""
     if name == STRUCTURAL_TEMPLATE:
         name = "PodTemplateSpec"
     if name != PARTIAL_TEMPLATE:
@@ -75,4 +88,7 @@ def _load_kubernetes_definition(name: str, k8s_version: str) -> dict[str, Any]:
     )
     spec.pop("required", None)
     template.pop("required", None)
+    containers = {**spec["properties"]["containers"]}
+    containers.pop("minItems", None)
+    spec["properties"] = {**spec["properties"], "containers": containers}
     return {**template, "properties": {**template["properties"], "spec": spec}}

@@ -2,10 +2,9 @@
 
 import * as vscode from "vscode";
 
-import { findSchemaName } from "./kind";
+import { createContributor, SCHEME } from "./contributor";
 import type { Server } from "./server";
 
-const SCHEME = "podplan-schema";
 const YAML_EXTENSION = "redhat.vscode-yaml";
 
 /** The part of that extension's API that is used; see its wiki page "Extension API". */
@@ -33,21 +32,11 @@ export function offerSchemas(server: Server): vscode.Disposable {
 }
 
 function register(api: YamlApi, server: Server): void {
-  const contents = new Map<string, Promise<string>>();
-  server.onDidStart(() => contents.clear());
-  api.registerContributor(
-    SCHEME,
-    (resource) => {
-      const document = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === resource);
-      const name = document && findSchemaName(document.getText());
-      return name && `${SCHEME}:/${name}`;
-    },
-    (uri) => {
-      const name = vscode.Uri.parse(uri).path.slice(1);
-      // An unknown kind has no schema, which is no error: {} accepts everything.
-      const content = contents.get(name) ?? server.run("schema", "show", name, "--editors").catch(() => "{}");
-      contents.set(name, content);
-      return content;
-    },
+  const contributor = createContributor(
+    (resource) => vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === resource)?.getText(),
+    () => server.program !== undefined,
+    (name) => server.run("schema", "show", name, "--editors"),
   );
+  server.onDidStart(() => contributor.clear());
+  api.registerContributor(SCHEME, contributor.requestSchema, contributor.requestSchemaContent);
 }

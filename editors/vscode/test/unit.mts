@@ -6,6 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 
+import { createContributor } from "../src/contributor";
 import { findSchemaName, mayBeJob } from "../src/kind";
 import { findProgram, ProgramNotFound, type Surroundings } from "../src/program";
 
@@ -103,5 +104,42 @@ describe("the kind of a file", () => {
     assert.equal(findSchemaName("apiVersion: podplan/v1\nkind: JobProfileBase\n"), undefined);
     assert.equal(findSchemaName("apiVersion: v1\nkind: Service\n"), undefined);
     assert.equal(findSchemaName("a: b\n"), undefined);
+  });
+});
+
+describe("the schemas for the extension YAML", () => {
+  const job = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n";
+  const URI = "podplan-schema:/kubeflow.org/v1/PyTorchJob";
+
+  test("are offered only while a podplan can print them", async () => {
+    let running = false;
+    const asked: string[] = [];
+    const contributor = createContributor(
+      () => job,
+      () => running,
+      (name) => {
+        asked.push(name);
+        return Promise.resolve('{"title": "PyTorchJob"}');
+      },
+    );
+    assert.equal(contributor.requestSchema("file:///a.yaml"), undefined);
+    running = true;
+    assert.equal(contributor.requestSchema("file:///a.yaml"), URI);
+    assert.equal(await contributor.requestSchemaContent(URI), '{"title": "PyTorchJob"}');
+    await contributor.requestSchemaContent(URI.replaceAll("/kubeflow", "/%6bubeflow"));
+    assert.deepEqual(asked, ["kubeflow.org/v1/PyTorchJob"]);
+    contributor.clear();
+    await contributor.requestSchemaContent(URI);
+    assert.equal(asked.length, 2);
+  });
+
+  test("accept everything for a kind without one, and none is offered for a file that is not open", async () => {
+    const contributor = createContributor(
+      () => undefined,
+      () => true,
+      () => Promise.reject(new Error("there is no schema")),
+    );
+    assert.equal(contributor.requestSchema("file:///a.yaml"), undefined);
+    assert.equal(await contributor.requestSchemaContent(URI), "{}");
   });
 });

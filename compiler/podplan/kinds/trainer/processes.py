@@ -17,7 +17,8 @@ def find_resources(train_job: TrainJob, job: Job) -> tuple[Any, Cursor]:
         return written.value, written
     for container in job.entry.get("template", "spec", "template", "spec", "containers").entries():
         if container.get("name").value == NODE:
-            return container.get("resources").value_or({}), container
+            resources = container.get("resources")
+            return (resources.value, resources) if resources.exists else ({}, container)
     return {}, job.entry
 
 

@@ -10,6 +10,8 @@ from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.discovery import Invocation, find_programs
+from podplan.launchers.horovodrun import HorovodrunCommand, read_as_mpirun
+from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import parse_python_call
@@ -61,6 +63,15 @@ class ContainerLaunch(NamedTuple):
         """What a line of torchrun asks for; None for other programs."""
         facts = self.invocation.parsed
         return facts if isinstance(facts, TorchrunCommand) else None
+
+    @property
+    def mpirun(self) -> MpirunCommand | None:
+        """What a line of mpirun asks for, or one of horovodrun, which starts mpirun; None for other
+        programs."""
+        facts = self.invocation.parsed
+        if isinstance(facts, HorovodrunCommand):
+            return read_as_mpirun(facts, self.invocation.program_word, self.invocation.variables)
+        return facts if isinstance(facts, MpirunCommand) else None
 
 
 @cache_latest

@@ -15,6 +15,7 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.replica_groups import build_folded_at_index
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any
+from podplan.core.wording import add_article
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.inventory import get_entry
 from podplan.lint.cel.rules import CelRules, ExpressionError, NamedExpression, Validation, Verdict
@@ -82,7 +83,7 @@ def build_expression_diagnostic(
     """What to say of an expression that cannot be evaluated, at its path in the document of the policy."""
     position_text = f" (line {error.line}, column {error.column} of the expression)" if error.line else ""
     ignored_text = ", which the API server lets pass: failurePolicy is Ignore" if is_ignored else ""
-    target = f" on a {kind}" if kind else ""
+    target = f" on {add_article(kind)}" if kind else ""
     path = (*body.get("at", ("cel",)), *error.path)
     rule = "POLICY004" if is_ignored else "POLICY001"
     return Diagnostic(

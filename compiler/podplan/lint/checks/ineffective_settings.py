@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
+from podplan.core.wording import add_article
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import (
     format_list,
@@ -86,7 +87,9 @@ def ignored_run_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     for mode in ("debug", "pause"):
         if is_mode_enabled(target.job, mode):
             yield Violation(
-                ("spec", "runMode", mode), {"kind": kind_of(target.job), "mode": mode}, at_key=True
+                ("spec", "runMode", mode),
+                {"kind": add_article(kind_of(target.job)), "mode": mode},
+                at_key=True,
             )
 
 

@@ -87,27 +87,45 @@ def _find_ignored_hostfile(
 
 @check()
 def mpirun_without_hosts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """mpirun that knows no hosts, beside Pods that wait for it; values ``waiting``."""
+    """mpirun that knows no hosts, beside Pods that wait for it; values ``launcher``, ``waiting``,
+    ``option``."""
     job = target.job
-    for launch, facts in _iter_mpirun_launches(job):
-        variables = launch.invocation.variables
-        if facts.hosts or facts.hostfile is not None or any(map(_HOSTFILE_VARIABLE.fullmatch, variables)):
+    for launch in find_launches(job):
+        facts = launch.invocation.parsed
+        if not isinstance(facts, MpirunCommand | HorovodrunCommand) or _has_hosts(launch, facts):
             continue
         waiting = _count_sshd_pods(job) - (launch.group.replicas if _runs_sshd(launch.group) else 0)
         if waiting and facts.command_line.is_certain and launch.group.replicas == 1:
             path = launch.locate_word(launch.invocation.program_word)
-            yield Violation(
-                path, {"waiting": format_count(waiting, "Pod")}, doc=launch.group.doc, group=launch.group
-            )
+            values = {
+                "launcher": launch.invocation.launcher,
+                "waiting": format_count(waiting, "Pod"),
+                "option": "--host" if isinstance(facts, MpirunCommand) else "-H",
+            }
+            yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+
+
+def _has_hosts(launch: ContainerLaunch, facts: MpirunCommand | HorovodrunCommand) -> bool:
+    """Whether a line names hosts, or a variable that its launcher reads."""
+    if isinstance(facts, HorovodrunCommand):
+        return facts.has_hosts or bool(facts.errors)
+    variables = launch.invocation.variables
+    return (
+        bool(facts.hosts) or facts.hostfile is not None or any(map(_HOSTFILE_VARIABLE.fullmatch, variables))
+    )
 
 
 @check()
 def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More processes than the hosts have slots; values ``processes`` and ``slots``."""
-    for launch, facts in _iter_mpirun_launches(target.job):
-        options = launch.invocation.options
+    for launch in find_launches(target.job):
+        facts = launch.mpirun
+        if facts is None:
+            continue
+        options = facts.command_line.options
         oversubscribes = any(
-            "oversubscribe" in f"{name} {option.value}".lower() for name, option in options.items()
+            "oversubscribe" in f"{name} {option.value}".lower()
+            for name, option in (*options.items(), *launch.invocation.options.items())
         )
         oversubscribes = oversubscribes or any(
             "oversubscribe" in name for name in (*facts.mca_parameters, *launch.invocation.variables)
@@ -116,7 +134,7 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             continue
         if not facts.hosts and has_trait(target.job, "hostfile"):
             yield from _find_missing_slots(target.job, launch, facts)
-        if not facts.hosts or facts.hostfile is not None:
+        if not facts.hosts or facts.hostfile is not None or not options["host"].is_known:
             continue
         slots = [host.partition(":")[2] or "1" for host in facts.hosts]
         if not all(slot.isdigit() for slot in slots) or "$" in "".join(facts.hosts):
@@ -131,7 +149,6 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             )
             path = launch.locate_word(options["np"].word)
             yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
-    yield from _iter_horovod_slots(target.job)
 
 
 def _find_missing_slots(
@@ -145,7 +162,7 @@ def _find_missing_slots(
     if facts.processes > slot_count:
         slots = format_count(slot_count, "slot")
         related = (job.cr, find_written_path(job.cr.data, *_SLOTS_PATH), f"{slots} in the hostfile")
-        path = launch.locate_word(launch.invocation.options["np"].word)
+        path = launch.locate_word(facts.command_line.options["np"].word)
         values = {"processes": facts.processes, "slots": slots}
         yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
 
@@ -165,22 +182,6 @@ def _count_hostfile_slots(job: LoweredJob) -> int | None:
             is_complete = all(match for match, _ in counts)
             return sum(int(match[1]) * count for match, count in counts if match) if is_complete else None
     return None
-
-
-def _iter_horovod_slots(job: LoweredJob) -> Iterator[Violation]:
-    """The same of horovodrun, which has no way to start more processes than slots."""
-    for launch in find_launches(job):
-        facts, options = launch.invocation.parsed, launch.invocation.options
-        if not isinstance(facts, HorovodrunCommand) or facts.processes is None or not facts.hosts:
-            continue
-        slots = [host.rpartition(":")[2] for host in facts.hosts.split(",")]
-        is_counted = all(slot.isdecimal() and len(slot) < 6 for slot in slots)
-        if is_counted and sum(map(int, slots)) < facts.processes:
-            shown = format_count(sum(map(int, slots)), "slot")
-            related = (launch.group.doc, launch.locate_word(options["hosts"].word), shown)
-            path = launch.locate_word(options["num_proc"].word)
-            values = {"processes": facts.processes, "slots": shown}
-            yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
 
 
 def _iter_mpirun_launches(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, MpirunCommand]]:

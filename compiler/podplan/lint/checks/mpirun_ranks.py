@@ -60,7 +60,7 @@ def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 "processes": format_count(count.processes, "process", "processes"),
                 "places": f"{hosts} with {count.per_worker} each take {count.places}",
             }
-            path = count.launch.locate_word(count.launch.invocation.options["np"].word)
+            path = count.launch.locate_word(count.facts.command_line.options["np"].word)
             group = count.launch.group
             yield Violation(path, values, doc=group.doc, group=group)
 
@@ -116,12 +116,10 @@ def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
     """The only line of mpirun of a job, with the workers that have GPUs."""
     if is_mode_enabled(job, "debug") or job.cr is None:
         return
-    launches = [one for one in find_launches(job) if isinstance(one.invocation.parsed, MpirunCommand)]
-    if len(launches) != 1 or launches[0].invocation.is_conditional:
+    launches = [(launch, facts) for launch in find_launches(job) if (facts := launch.mpirun) is not None]
+    if len(launches) != 1 or launches[0][0].invocation.is_conditional:
         return
-    launch = launches[0]
-    facts = launch.invocation.parsed
-    assert isinstance(facts, MpirunCommand)
+    launch, facts = launches[0]
     kind_spec = find_kind_spec(job)
     main_types = kind_spec.main_replica_types if kind_spec is not None else ()
     workers = [
@@ -145,7 +143,7 @@ def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
     ):
         return
     gpus_path = (*found[0], *amount.path)
-    option = _find_per_worker_option(launch, facts)
+    option = _find_per_worker_option(facts)
     if option is not None:
         hosts = sum(each.replicas for each in read_hostfile(job)) or workers[0].replicas
         places, path = (option.number * hosts, launch.locate_word(option.word))
@@ -185,9 +183,9 @@ class _PerWorkerOption(NamedTuple):
     word: Word
 
 
-def _find_per_worker_option(launch: ContainerLaunch, facts: MpirunCommand) -> _PerWorkerOption | None:
+def _find_per_worker_option(facts: MpirunCommand) -> _PerWorkerOption | None:
     """The option that says how many processes each worker takes."""
-    options = launch.invocation.options
+    options = facts.command_line.options
     if facts.per_node is not None:
         return _PerWorkerOption(facts.per_node, options["per_node"].word)
     mapping = options.get("map_by")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
+from podplan.core.wording import add_article
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.exit_status import is_training
 from podplan.launchers.processes import Process
@@ -86,7 +87,6 @@ def find_shared_retries(spec: Mapping[str, Any], default: int) -> tuple[int, str
 def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, ``set``: that of the Pods, and
     ``instead`` of it."""
-    kind = kind_of(target.job)
     is_documented = has_trait(target.job, "replica-restart-policy")
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("restartPolicy")
@@ -95,7 +95,7 @@ def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Itera
             path: Path = (*replica_spec.path, "template", "spec", "restartPolicy")
             values = {
                 "policy": policy,
-                "kind": kind,
+                "kind": add_article(kind_of(target.job)),
                 "set": pod_policy if pod_policy != "Never" else "Never and restarts replicas itself",
                 "instead": _suggest_restart_policy(target.job, policy),
             }
@@ -113,7 +113,7 @@ def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
     if has_trait(job, "restart-limit"):
         return f"write restartPolicy: {{policy: {policy}, limit: 3}} beside the template instead"
     if not has_trait(job, "restarts-by-controller"):
-        return f"remove it: a {kind_of(job)} restarts no Pod"
+        return f"remove it: {add_article(kind_of(job))} restarts no Pod"
     return ""
 
 
@@ -124,7 +124,7 @@ def colossalai_restart(target: Target, _params: Mapping[str, Any]) -> Iterator[V
         policy = get_mapping(replica_spec.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:
             path: Path = (*replica_spec.path, "restartPolicy")
-            values = {"type": replica_spec.type, "kind": kind_of(target.job)}
+            values = {"type": replica_spec.type, "kind": add_article(kind_of(target.job))}
             yield Violation(path, values, change=("remove", path, None), safe=True)
 
 

@@ -1,0 +1,43 @@
+"""docs/tour.md has the output of its commands; --force-regen writes it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from podplan.cli.init import EXAMPLES, STARTER_FOLDER, command
+from podplan.tools.formatter import format_source
+from podplan.yaml import parse_yaml
+from tests import transcripts
+
+PAGE = Path(__file__).parents[1] / "docs" / "tour.md"
+
+
+def test_the_tour_has_the_output_of_its_commands(
+    tmp_path: Path, file_regression: FileRegressionFixture
+) -> None:
+    page = transcripts.rerun(PAGE.read_text("utf-8"), tmp_path)
+    file_regression.check(page, fullpath=PAGE, encoding="utf-8", newline="")
+
+
+def test_the_tour_visits_each_example() -> None:
+    page = PAGE.read_text("utf-8")
+    assert {name for name in EXAMPLES if f"podplan init --example {name} " in page} == set(EXAMPLES)
+    assert {path.name for path in (STARTER_FOLDER / "examples").iterdir()} == set(EXAMPLES)
+
+
+def test_profiles_of_examples_are_formatted() -> None:
+    for path in (STARTER_FOLDER / "examples" / "t9k").rglob("*.yaml"):
+        text = path.read_text("utf-8")
+        assert format_source(parse_yaml(text.encode(), path.name)) == text, path
+
+
+def test_an_example_is_not_written_over_files(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "cfd.yaml").write_text("mine")
+    result = CliRunner().invoke(command, ["--example", "mpi", str(tmp_path)], standalone_mode=False)
+    assert result.exception is not None
+    assert "is there already" in str(result.exception)
+    assert [path.name for path in tmp_path.rglob("*")] == ["jobs", "cfd.yaml"]
