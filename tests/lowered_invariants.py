@@ -93,6 +93,7 @@ def check_hosts(lowered: Lowered, base: str) -> None:
             or ("Service", host.rpartition("-")[0]) in lowered
             or ("Role", f"{base}-launcher") in lowered  # kubectl exec
             or (("Service", base) in lowered and ("Pod", host) in lowered)
+            or (("Service", base) in lowered and not lowered.of("Pod"))  # suspended
             or (("Service", base) in lowered and ("Job", host) in lowered)  # the first part of a host
         )
 

@@ -32,12 +32,12 @@ def errors(planned: JobPlan) -> list[str]:
 
 
 def without_noise(value: Any, path: tuple[str, ...] = ()) -> Any:
-    """A lowered object as the records have it: without namespaces and empty values, ports in order."""
+    """A lowered object as the records have it: no namespaces, owners or empty values, ports in order."""
     if isinstance(value, dict):
         kept = {
             key: without_noise(below, (*path, key))
             for key, below in value.items()
-            if (*path, key) != ("metadata", "namespace")
+            if (*path, key) != ("metadata", "namespace") and key != "ownerReferences"
         }
         return {key: below for key, below in kept.items() if below not in ({}, [], None)}
     if isinstance(value, list):

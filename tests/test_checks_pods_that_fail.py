@@ -604,9 +604,9 @@ def test_gpus_of_init_containers(init: int, main: int, found: bool) -> None:
         return container(name, **{**fields, "resources": limits})
 
     inits = [with_gpus("check", init)]
-    assert bool(said(pod(with_gpus("train", main), initContainers=inits), "RES024")) is found
+    assert bool(said(pod(with_gpus("train", main), initContainers=inits), "RES025")) is found
     sidecar = with_gpus("server", 8, restartPolicy="Always")
-    assert not said(pod(with_gpus("train", main), initContainers=[sidecar, *inits]), "RES024")
+    assert not said(pod(with_gpus("train", main), initContainers=[sidecar, *inits]), "RES025")
 
 
 @pytest.mark.parametrize(

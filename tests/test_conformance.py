@@ -15,6 +15,7 @@ from tests.conformance.kubelet import environment
 from tests.rows import each_row
 
 ALL = list(cases.cases())
+ENDS = (".lab", ".lab.svc", ".lab.svc.cluster.local")
 POLICIES = {data["id"]: data for data in load_policy_documents()}
 
 
@@ -40,6 +41,7 @@ def test_a_variable_sees_those_before_it_only() -> None:
             {"name": "LATE", "value": "x"},
             {"name": "SUM", "value": "$(LATE)!"},
             {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['pod']"}}},
             {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "token", "key": "k"}}},
         ]
     }
@@ -49,6 +51,7 @@ def test_a_variable_sees_those_before_it_only() -> None:
         "LATE": "x",
         "SUM": "x!",
         "NAME": "a",
+        "POD": "a",
         "KEY": "v",
     }
 
@@ -96,6 +99,32 @@ def test_a_launcher_waits_for_its_workers_where_the_cr_says_so() -> None:
 def test_a_pod_with_a_prefix_has_a_name() -> None:
     pods = [{"metadata": {"generateName": "job-launcher-"}}, {"metadata": {"name": "job-worker-0"}}]
     assert [cluster.named(pod)["metadata"]["name"] for pod in pods] == ["job-launcher-x7k2p", "job-worker-0"]
+
+
+def test_a_pod_with_a_subdomain_has_a_name_of_its_own_before_it_is_ready() -> None:
+    pods = [_pod("a"), _pod("b")]
+    for pod in pods:
+        pod["spec"] |= {"hostname": f"train-{pod['metadata']['name']}", "subdomain": "train"}
+    service: dict[str, Any] = {
+        "metadata": {"name": "train", "namespace": "lab"},
+        "spec": {"selector": {"pod": "a"}, "publishNotReadyAddresses": True},
+    }
+    train, pod = (" ".join(f"{name}{end}" for end in ("", *ENDS)) for name in ("train", "train-a.train"))
+    assert network.hosts(pods[1], "10.244.0.4", [service], {}, pods, {"a": "10.244.0.3"}) == (
+        "127.0.0.1 localhost\n"
+        "10.244.0.4 train-b.train.lab.svc.cluster.local train-b\n"
+        f"10.244.0.3 {train}\n10.244.0.3 {pod}\n"
+    )
+    service["spec"]["publishNotReadyAddresses"] = False
+    assert "10.244.0.3" not in network.hosts(pods[1], "10.244.0.4", [service], {}, pods, {"a": "10.244.0.3"})
+
+
+@pytest.mark.parametrize(
+    ("limit", "before", "again"), [({}, 5, True), ({}, 6, False), ({"backoffLimit": 0}, 0, False)]
+)
+def test_pods_of_a_job_run_again_up_to_its_limit(limit: Any, before: int, again: bool) -> None:
+    assert controller.restarts_of_job({"spec": limit}, 1, before) == again
+    assert not controller.restarts_of_job({"spec": limit}, 0, before)
 
 
 def test_addresses_are_different_and_none_ends_with_0_or_255() -> None:

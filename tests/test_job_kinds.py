@@ -45,7 +45,7 @@ def name_case(value: Any) -> str:
 def lay_out(folder: Path, *documents: Any) -> None:
     (folder / ".git").mkdir()
     for number, document in enumerate(documents):
-        text = document if isinstance(document, str) else yaml.safe_dump(document)
+        text = document if isinstance(document, str) else json.dumps(document)
         (folder / ("cr.yaml" if number == 0 else f"other-{number}.yaml")).write_text(text, "utf-8")
 
 
@@ -75,7 +75,7 @@ def slim(value: Any, path: tuple[str, ...] = (), place: bool = True) -> Any:
 
 
 def drop_data(one: Any) -> Any:
-    """A Secret, or the snapshot of a runtime, whose data the fixtures leave out."""
+    """A Secret, the snapshot of a runtime, or the scripts of Flux, whose data the fixtures leave out."""
     return {key: value for key, value in one.items() if key != "data"}
 
 
@@ -83,7 +83,8 @@ def iter_comparable(objects: list[Any], place: bool) -> Iterator[str]:
     for one in objects:
         if one["kind"] == "Job" and not place:
             continue
-        has_data = one["kind"] != "Secret" and not one["metadata"].get("name", "").endswith("-snapshot")
+        name = one["metadata"].get("name", "")
+        has_data = one["kind"] != "Secret" and not name.endswith(("-snapshot", "-flux-entrypoint"))
         yield json.dumps(slim(one if has_data else drop_data(one), (), place), sort_keys=True)
 
 
@@ -111,6 +112,26 @@ def test_check_has_an_error_exactly_where_the_job_is_refused(
     own = [one for one in findings if one["rule"].startswith(("SCHEMA", "CR", "YAML"))]
     errors = [one for one in own if one["severity"] == "error"]
     assert bool(errors) == ("error" in case), errors
+
+
+def test_scripts_of_flux_have_the_counts_of_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = next(one for one in load_cases("trainer") if one["case"] == "example-flux-lammps-train-gpus")
+    case["cr"]["spec"]["trainer"]["numProcPerNode"] = 4
+    lay_out(tmp_path, case["cr"], *case["others"])
+    monkeypatch.chdir(tmp_path)
+    lowered = {
+        one["metadata"].get("name"): one for one in yaml.safe_load_all(podplan("lower", "cr.yaml").out)
+    }
+    assert lowered["lammps-flux-flux-entrypoint"]["data"] == {
+        "entrypoint.sh": (
+            "# lead broker: lammps-flux-node-0-0\n# resources: --cores=0-3 --gpu=0\n"
+            "# flux run -N 2 -n 8 -g 1 COMMAND\n"
+        ),
+        "init.sh": (
+            "# hosts: lammps-flux-node-0-[0-1], in lammps-flux.default.svc.cluster.local\n"
+            "# network device: eth0\n# queue policy: fcfs\n"
+        ),
+    }
 
 
 def test_pods_of_an_indexed_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from podplan.pipeline import PipelineSettings
 from podplan.tools.migrator import migrate_source
-from podplan.tools.migrator.colossalai_dialect import is_launcher_dialect
+from podplan.tools.migrator.dialects import find_dialect_conversion
 from podplan.tools.migrator.verification import find_regressions
 from podplan.yaml import parse_yaml
 from podplan.yaml.comments import iter_comments
@@ -124,5 +124,36 @@ def test_a_dialect_that_stays(spec: str, why: str) -> None:
     assert why in found.refused_steps[0].reason
 
 
-def test_only_one_kind_has_dialects() -> None:
-    assert not is_launcher_dialect({"kind": "DeepSpeedJob", "spec": {"worker": {}}})
+MPI_JOB = """apiVersion: batch.tensorstack.dev/v1beta1
+kind: MPIJob
+metadata: {name: a}
+spec: """
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("{mca: {pml: ob1}, replicaSpecs: [{type: worker}]}", "replicaSpecs of the other dialect"),
+        ("{worker: {replicas: 1, slots: 1}}", "worker.slots has no place"),
+        ("{worker: {processesPerWorker: 1, extraMPIArgs: [a]}}", "belong to two dialects"),
+        ("{worker: {template: {spec: {containers: [{image: a}]}}}}", "has no name"),
+        (
+            "{worker: {template: {spec: {containers: [{name: mpi-worker}, {name: worker}]}}}}",
+            "another container is called worker",
+        ),
+        (
+            "{worker: {template: {spec: {containers: [{name: mpi-worker, ports: &p []}]}}}}",
+            "has an anchor",
+        ),
+        ("{<<: {worker: {replicas: 1}}}", "a merge key"),
+    ],
+)
+def test_an_mpi_job_that_stays(spec: str, why: str) -> None:
+    text = f"{MPI_JOB}{spec}\n"
+    found = migrate_source(parse_yaml(text.encode(), ""))
+    assert found.text == text
+    assert why in found.refused_steps[0].reason
+
+
+def test_a_job_without_a_dialect_to_replace() -> None:
+    assert find_dialect_conversion({"kind": "DeepSpeedJob", "spec": {"worker": {}}}) is None

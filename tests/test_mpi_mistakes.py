@@ -6,6 +6,7 @@ mistake; ``not_found`` is the reason why there is none.
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from podplan.lint.example_objects import ExampleBases
 from podplan.lint.registry import load_builtin_policies, load_example_bases
 from podplan.lint.rule_selection import RuleSelection, select_policies
 from podplan.tools.repository_tests.examples import find_violations
+from tests.command import podplan
+from tests.git import git_in
 from tests.rows import each_row
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "mpi_mistakes"
@@ -52,6 +55,79 @@ def test_a_mistake_is_found(row: dict[str, Any]) -> None:
 @each_row("row", CLEAN["rows"], ids=lambda row: row["name"])
 def test_a_clean_job_is_clean(row: dict[str, Any]) -> None:
     assert lines(check(row), Severity.WARNING) == []
+
+
+OTHER_OBJECTS = [
+    (
+        "28 runPolicy twice",
+        {},
+        "  runPolicy: {}\n",
+        ["YAML002"],
+    ),
+    (
+        "B36 namespace without root",
+        {},
+        """---
+apiVersion: v1
+kind: Namespace
+metadata: {name: nlp, labels: {pod-security.kubernetes.io/enforce: restricted}}
+""",
+        ["SEC014", "SEC015", "SEC017", "SEC018"],
+    ),
+    (
+        "B42 quota for a launcher without requests",
+        {"/spec/mpiReplicaSpecs/Launcher/template/spec/containers/mpi/resources": None},
+        """---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: all, namespace: nlp}
+spec: {hard: {requests.cpu: "64"}}
+""",
+        ["SCHED091"],
+    ),
+]
+
+
+@each_row(("name", "patch", "text", "rules"), OTHER_OBJECTS, ids=[row[0] for row in OTHER_OBJECTS])
+def test_a_mistake_that_other_text_shows(
+    name: str, patch: dict[str, Any], text: str, rules: list[str], tmp_path: Path
+) -> None:
+    job = bases().resolve_example({"object": {"base": "operator", **patch}})["object"]
+    folder = tmp_path / name.split()[0]
+    folder.mkdir()
+    (folder / "job.yaml").write_text(yaml.safe_dump(job, sort_keys=False) + text)
+    found = json.loads(podplan("check", "--isolated", "--format", "json", folder).out)["findings"]
+    assert sorted({one["rule"] for one in found if one["severity"] == "error"}) == rules
+
+
+def test_a_changed_queue_is_found(tmp_path: Path) -> None:
+    job = bases().resolve_example({"object": {"base": "tensorflow"}})["object"]
+    path = write_job(tmp_path, job)
+    git = git_in(tmp_path)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    job["spec"]["scheduler"]["t9kScheduler"]["queue"] = "other"
+    write_job(tmp_path, job)
+    shown = podplan("check", "--isolated", "--base", "HEAD", path).out
+    assert "error[GIT002 immutable-field-changed]: queue of TensorFlowTrainingJob/train changes" in shown
+
+
+def test_a_workflow_is_counted_as_not_checked(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text(
+        """apiVersion: batch.tensorstack.dev/v1beta1
+kind: WorkflowTemplate
+metadata: {name: a}
+spec: {mpiJob: {spec: {worker: {processesPerWorker: 4}}}}
+"""
+    )
+    assert "not checked: 1 × WorkflowTemplate" in podplan("check", "--isolated", tmp_path).out
+
+
+def write_job(folder: Path, job: dict[str, Any]) -> Path:
+    path = folder / "job.yaml"
+    path.write_text(yaml.safe_dump(job, sort_keys=False))
+    return path
 
 
 def test_there_are_enough() -> None:

@@ -130,6 +130,13 @@ def test_a_job_owns_its_objects_and_the_pods_of_its_launcher() -> None:
         assert (owner["kind"], owner["name"], owner["uid"]) == ("MPIJob", "pi", uid)
 
 
+def test_an_unknown_uid_is_zeros_where_the_template_has_an_owner() -> None:
+    launcher = objects(mpi_job())["Job", "pi-launcher"]
+    assert "ownerReferences" not in launcher["metadata"]
+    [owner] = launcher["spec"]["template"]["metadata"]["ownerReferences"]
+    assert set(owner["uid"]) == {"0", "-"}
+
+
 def test_only_workers_and_clean_up_change_in_place() -> None:
     assert compute_change_effect(mpi_job(2), mpi_job(3)).level == "in-place"
     assert compute_change_effect(mpi_job(2), mpi_job(2, slotsPerWorker=2)).level == "re-run"

@@ -408,6 +408,137 @@ def test_changes_of_jobs_that_run(kind: str, old: str, new: str, level: str) -> 
     assert compute_level(kind, old, new) == level
 
 
+def test_a_profile_without_a_runtime_is_told_the_field_of_the_profile(folder: Path) -> None:
+    spec = "{job: TrainJob, image: registry.example.com/train:1.0.0, run: [a.py], retries: 3}"
+    profile = f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {{name: a}}\nspec: {spec}\n"
+    (folder / "jobs/bert.yaml").write_text(profile)
+    result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+    said = {one["rule"]: (one["message"], one["help"]) for one in result["findings"]}
+    assert said["SCHEMA003"][0] == 'required field "runtime" is missing in spec'
+    assert said["SCHEMA003"][1].startswith("write runtime: NAME")
+    assert "write spec.template.spec.failurePolicy.maxRestarts into the runtime" in said["PROF020"][0]
+    assert "PyTorchJob" not in said["PROF020"][0]
+
+
+MPI_JOBS = """\
+        - name: node
+          template: {spec: {parallelism: 2, template: {spec: {containers: [{name: node, image: "m:1"}]}}}}
+        - name: launcher
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec: {template: {spec: {containers: [{name: node, image: "m:1"}]}}}
+"""
+
+
+@each_row(
+    ("policy", "trainer", "pods"),
+    [
+        ("{numNodes: 1, mpi: {runLauncherAsNode: true}}", "{numNodes: 4}", {"node": 3, "launcher": 1}),
+        ("{numNodes: 1, mpi: {runLauncherAsNode: true}}", "{numNodes: 1}", {"node": 1, "launcher": 1}),
+        ("{numNodes: 3, mpi: {runLauncherAsNode: true}}", "{}", {"node": 2, "launcher": 3}),
+        ("{numNodes: 3, mpi: {}}", "{}", {"node": 2, "launcher": 3}),
+        ("{mpi: {}}", "{numNodes: 4}", {"node": 4, "launcher": 1}),
+    ],
+)
+def test_the_runtime_counts_launchers_and_the_job_counts_nodes(
+    policy: str, trainer: str, pods: dict[str, int], folder: Path
+) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB.replace("{numNodes: 2}", trainer))
+    start = RUNTIME[: RUNTIME.index("        - name: node")].replace("{numNodes: 1, torch: {}}", policy)
+    (folder / "platform/a/torch.yaml").write_text(start + MPI_JOBS)
+    names = [
+        one["metadata"]["generateName"].split("-")[1]
+        for one in yaml.safe_load_all(podplan("lower", "jobs/bert.yaml").out)
+        if one and one["kind"] == "Pod"
+    ]
+    assert {name: names.count(name) for name in pods} == pods
+
+
+def test_an_editor_goes_from_a_job_to_its_runtime(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    spec = "{job: TrainJob, runtime: torch}"
+    profile = f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {{name: a}}\nspec: {spec}\n"
+    (folder / "jobs/a.yaml").write_text(profile)
+    with Editor(folder) as editor:
+        editor.start()
+        for name, text in (("jobs/bert.yaml", TRAIN_JOB), ("jobs/a.yaml", profile)):
+            editor.open(name)
+            line = next(number for number, one in enumerate(text.splitlines()) if "torch" in one)
+            column = text.splitlines()[line].index("torch") + 1
+            found = editor.request("textDocument/definition", editor.at(name, line, column))
+            assert found["uri"] == editor.uri("platform/a/torch.yaml")
+            assert found["range"]["start"]["line"] == 2
+        editor.change("jobs/bert.yaml", TRAIN_JOB + PATCH)
+        line = (TRAIN_JOB + PATCH).splitlines().index(PATCH.splitlines()[-1])
+        hover = editor.request(
+            "textDocument/hover", editor.at("jobs/bert.yaml", line, PATCH.splitlines()[-1].index("a100"))
+        )
+        assert "in Pod/bert-node-0-" in hover["contents"]["value"]
+
+
+@each_row(
+    ("ports", "expected"),
+    [
+        ("[]", [29500]),
+        ("[{name: http, containerPort: 80}]", [80, 29500]),
+        ("[{containerPort: 80}]", [29500]),
+        ("[{name: a, containerPort: 80}, {containerPort: 81}]", [80, 29500]),
+        ("[{containerPort: 80}, {containerPort: 81}]", [81, 81]),
+        ("[{name: torch, containerPort: 29500}]", [29500]),
+    ],
+)
+def test_a_port_without_a_name_gives_way_to_that_of_torch(
+    ports: str, expected: list[int], folder: Path
+) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    runtime = RUNTIME.replace("{name: node, image", f"{{name: node, ports: {ports}, image")
+    (folder / "platform/a/torch.yaml").write_text(runtime)
+    objects = [one for one in yaml.safe_load_all(podplan("lower", "jobs/bert.yaml").out) if one]
+    (jobset,) = [one for one in objects if one["kind"] == "JobSet"]
+    (container,) = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
+    assert [one["containerPort"] for one in container["ports"]] == expected
+
+
+PATCH = """\
+  runtimePatches:
+    - manager: nlp.example.com/team
+      trainingRuntimeSpec:
+        template:
+          spec:
+            replicatedJobs:
+              - name: node
+                template: {spec: {template: {spec: {nodeSelector: {gpu: a100}}}}}
+"""
+
+
+@each_row(
+    ("field", "sources"),
+    [
+        ("nodeSelector.gpu", ["Job/bert-node-0", "JobSet/bert", "runtime with patch 0", "jobs/bert.yaml:14"]),
+        ("containers[node].image", ["Job/bert-node-0", "JobSet/bert", "platform/a/torch.yaml:14"]),
+    ],
+)
+def test_why_leads_from_the_pod_to_the_patch_or_to_the_runtime(
+    field: str, sources: list[str], folder: Path
+) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "jobs/bert.yaml").write_text(TRAIN_JOB + PATCH)
+    lines = podplan("why", "jobs/bert.yaml", f"Pod/bert-node-0-0:spec.{field}").out.splitlines()
+    steps = [line.removeprefix("  from ") for line in lines if line.startswith("  from ")]
+    assert [step.split("  ")[0] for step in steps] == [
+        next(one.split("  ")[0] for one in steps if one.startswith(source)) for source in sources
+    ]
+
+
+def test_graph_draws_the_runtime_beside_the_pods(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    text = podplan("graph", "--format", "mermaid", "jobs/bert.yaml").out
+    assert '["ClusterTrainingRuntime<br/>torch<br/>platform/a/torch.yaml"]'.replace("\\", "") in text
+    assert "j0r0 --- j0p0" in text
+    assert "ClusterTrainingRuntime torch" in podplan("graph", "jobs/bert.yaml").out
+
+
 def test_diff_shows_what_a_runtime_changes_in_the_jobs(folder: Path) -> None:
     (folder / ".git").rmdir()
     git = git_in(folder)
@@ -419,8 +550,29 @@ def test_diff_shows_what_a_runtime_changes_in_the_jobs(folder: Path) -> None:
     result = json.loads(podplan("diff", "--base", "HEAD", "--format", "json").out)
     (job,) = [one for one in result["jobs"] if one["file"] == "jobs/bert.yaml"]
     assert job["what"] == "changed"
+    assert job["through"] == ["ClusterTrainingRuntime torch"]
     changed = [(one["kind"], one["path"], one["after"]) for one in result["changes"]]
     assert ("Pod", "/spec/schedulerName", "gang") in changed
+
+
+def test_diff_lists_the_jobs_that_a_runtime_of_another_folder_touches(folder: Path) -> None:
+    (folder / ".git").rmdir()
+    git = git_in(folder)
+    git("init", "-q")
+    (folder / "podplan.toml").write_text(CONFIG)
+    other = TRAIN_JOB.replace("bert", "vit")
+    (folder / "jobs/vit.yaml").write_text(other)
+    (folder / "jobs/other.yaml").write_text(TRAIN_JOB.replace("bert", "gpt").replace("torch", "jax"))
+    commit(git, "start")
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("train:1.0.0", "train:3.0.0"))
+    text = podplan("diff", "--base", "HEAD").out
+    assert text.splitlines()[2].endswith("; 2 change with the same CR")
+    for name in ("bert", "vit"):
+        assert f"= same CR   TrainJob {name}\n            jobs/{name}.yaml: 2 Pods; through" in text
+    assert "gpt" not in text
+    assert "~ changed   ClusterTrainingRuntime torch\n            platform/a/torch.yaml; for image" in text
+    # The jobs do not change themselves, so they are listed also without the folder of the runtime.
+    assert "TrainJob vit" in podplan("diff", "--base", "HEAD", "jobs").out
 
 
 def test_a_train_job_of_a_queue_is_not_committed_as_suspended(folder: Path) -> None:
@@ -465,7 +617,7 @@ def test_a_runtime_is_no_job() -> None:
     run = podplan("graph", "file.yaml", "--format", "mermaid")
     assert run.code == 0
     assert "bert" in run.out
-    assert "ClusterTrainingRuntime" not in run.out
+    assert run.out.count("subgraph") == 1
     assert "say which one" not in podplan("status", "file.yaml").err
 
 

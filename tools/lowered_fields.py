@@ -30,8 +30,9 @@ TABLE_PATH = Path("schemas/lowered-fields.json")
 # The fixtures of the kinds, and profiles that compile to each of them.
 FIXTURE_FOLDERS = ("colossalai_job_launcher", "colossalai_job_replicas", "deepspeed_job", "generic_job",
          "pytorch_training_job", "pytorch_job", "tf_job", "xgboost_job", "jax_job", "paddle_job", "mpi_job",
-         "mpi_operator_job", "train_job", "jobset_job", "batch_job",
-         "compile", "gallery")  # fmt: skip
+         "mpi_operator_job", "mpi_job_replicas", "mpi_job_worker", "mpi_job_processes",
+         "tensorflow_training_job", "xgboost_training_job", "beam_job", "train_job", "jobset_job",
+         "batch_job", "compile", "gallery")  # fmt: skip
 IGNORED_FIELDS = ("apiVersion", "kind")
 
 

@@ -97,6 +97,10 @@ class JobPlan(NamedTuple):
     is_lowered: bool = False
     references: tuple[ResolvedReference, ...] = ()
 
+    @property
+    def referenced_documents(self) -> tuple[TracedDocument, ...]:
+        return tuple(one.doc for one in self.references)
+
 
 def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader: Loader) -> Iterator[JobPlan]:
     """Yield a plan for every CR of a profile, or for the CR itself, lowered and checked."""
@@ -178,7 +182,24 @@ def compile_variant(
         inventory=variant.inventory,
         cr=compiled.cr,
     )
-    return plan if compiled.cr is None else lower_plan(plan, settings, reader)
+    return plan if compiled.cr is None else _name_profile_fields(lower_plan(plan, settings, reader))
+
+
+def _name_profile_fields(plan: JobPlan) -> JobPlan:
+    """Return a plan whose diagnostics about fields that the CR lacks name those of the profile."""
+    kind_spec = _find_kind_spec(plan.cr) if plan.cr is not None else None
+    if kind_spec is None or not kind_spec.required_profile_fields:
+        return plan
+    from podplan.kubernetes.messages import diagnose_missing_field
+
+    diagnostics = plan.diagnostics
+    for field, (profile_field, remedy) in kind_spec.required_profile_fields.items():
+        missing = diagnose_missing_field(field, ("spec",)).message
+        named = diagnose_missing_field(profile_field, ("spec",)).message
+        diagnostics = tuple(
+            one._replace(message=named, help=remedy) if one.message == missing else one for one in diagnostics
+        )
+    return plan._replace(diagnostics=diagnostics)
 
 
 def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> JobPlan:
@@ -212,8 +233,6 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
             kind_spec.validate_references(root_cursor(cr), references, settings.lowering_options)
         )
         diagnostics = (*diagnostics, *(one.in_document("cr", cr) for one in mismatches))
-        if any(one.rule == "CR900" for one in mismatches):
-            return plan._replace(diagnostics=diagnostics, references=resolved)
     pruned = prune_unknown_fields(cr, validation.diagnostics)
     groups = tuple(lower_cr(pruned, build_references(resolved), settings.lowering_options))
     diagnostics = _without_overridden(diagnostics, groups, pruned)

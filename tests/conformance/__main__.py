@@ -72,7 +72,7 @@ def _verdict(run: Run) -> Iterator[str]:
         if not codes:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "cr.yaml").write_text(yaml.safe_dump(run.cr))
+            Path(folder, "cr.yaml").write_text(yaml.safe_dump_all(run.documents))
             words = ("check", "--isolated", "--format", "json", "--extend-select", ",".join(codes))
             said = podplan(Path(folder), *words, "cr.yaml")
         if said.returncode > 1:

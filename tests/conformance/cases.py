@@ -26,10 +26,11 @@ class Expectation(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One job of a case: its CR and the actions on its Pods."""
+    """One job of a case: its CR, the runtime to which that refers, and the actions on its Pods."""
 
     name: str
     cr: Mapping[str, Any]
+    runtime: Mapping[str, Any] | None
     seconds: float
     until: tuple[str, ...]
     absent: tuple[str, ...]
@@ -40,6 +41,11 @@ class Run(NamedTuple):
     finds: tuple[str, ...]
     silent: tuple[str, ...]
     expect: Expectation
+
+    @property
+    def documents(self) -> list[Mapping[str, Any]]:
+        """What cr.yaml has when podplan reads it."""
+        return [self.cr, *([self.runtime] if self.runtime else [])]
 
 
 class Case(NamedTuple):
@@ -84,11 +90,15 @@ def _run(folder: Path, policy: str | None, data: Mapping[str, Any]) -> Run:
     data = dict(data)
     name = data.pop("name", "")
     cr = yaml.load((folder / data.pop("cr", "cr.yaml")).read_text(), yaml.CSafeLoader)
+    path = folder / "runtime.yaml"
+    runtime = yaml.load(path.read_text(), yaml.CSafeLoader) if path.exists() else None
+    patch = data.pop("patchRuntime", {})
     verdict = {"bad": "finds", "mended": "silent"}.get(name)
     rules = {"finds": (), "silent": ()} | ({verdict: (policy,)} if policy and verdict else {})
     run = Run(
         name,
         apply_patch(cr, data.pop("patch", {})),
+        apply_patch(runtime, patch) if runtime else None,
         data.pop("seconds"),
         tuple(data.pop("until", ())),
         tuple(data.pop("absent", ())),
@@ -100,6 +110,6 @@ def _run(folder: Path, policy: str | None, data: Mapping[str, Any]) -> Run:
         tuple(data.pop("silent", rules["silent"])),
         Expectation(**data.pop("expect")),
     )
-    if data or run.seconds > LONGEST:
+    if data or (patch and runtime is None) or run.seconds > LONGEST:
         raise KeyError(f"{folder}: {', '.join(data) or 'too long'}")
     return run

@@ -62,7 +62,7 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
         folder = Path(name)
         for part in ("logs", "memory"):
             (folder / part).mkdir()
-        (folder / "cr.yaml").write_text(yaml.safe_dump(job.cr, sort_keys=False))
+        (folder / "cr.yaml").write_text(yaml.safe_dump_all(job.documents, sort_keys=False))
         extra = case.folder / "objects.yaml"
         objects = [
             *map(named, _lowered(folder, job)),

@@ -14,6 +14,7 @@ BACKOFF_LIMIT = 3
 # Jobs whose launcher starts the processes of the workers. The MPI Operator creates a failed launcher again
 # unless its restart policy is Never and the backoff limit of the job is 0, as in all cases here.
 LAUNCHED = ("ColossalAIJob", "MPIJob")
+BACKOFF_LIMIT_OF_JOB = 6
 
 
 def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, int]) -> bool:
@@ -50,6 +51,14 @@ def waits(cr: Mapping[str, Any], role: str) -> bool:
     Source: https://github.com/kubeflow/mpi-operator/blob/v0.6.0/pkg/apis/kubeflow/v2beta1/types.go
     """
     return role == "launcher" and cr["spec"].get("launcherCreationPolicy") == "WaitForWorkersReady"
+
+
+def restarts_of_job(job: Mapping[str, Any], code: int, before: int) -> bool:
+    """Whether a Pod of a batch/v1 Job runs again: by the kubelet or as a new Pod, both count as failures.
+
+    Source: docs/evidence/jobset.md#end-of-a-job.
+    """
+    return code != 0 and before < int(job["spec"].get("backoffLimit", BACKOFF_LIMIT_OF_JOB))
 
 
 def role(pod: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from tests.conformance.expansion import expanded
 from tests.conformance.probes import Probe
 
 SIGNALLED = 128
+_ENTRY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 class Node(NamedTuple):
@@ -204,7 +206,10 @@ def _from(
             "metadata.namespace": pod["metadata"].get("namespace", "default"),
             "status.podIP": address,
         }
-        return str(fields[source["fieldRef"]["fieldPath"]])
+        path = str(source["fieldRef"]["fieldPath"])
+        if entry := _ENTRY.fullmatch(path):
+            return str(pod["metadata"].get(entry[1], {}).get(entry[2], ""))
+        return str(fields[path])
     for key in ("configMapKeyRef", "secretKeyRef"):
         if key in source:
             return _data(objects, key.removesuffix("KeyRef"), source[key]["name"])[source[key]["key"]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 BRIDGE = "pods"
@@ -46,20 +47,24 @@ def hosts(
     services: Iterable[Mapping[str, Any]],
     ready: Mapping[str, str],
     pods: Any,
+    started: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the hosts file of a Pod: its own line, as the kubelet writes it, and the answers of the
     cluster's DNS.
 
-    ``ready`` has the addresses of the Pods that a headless Service publishes, by name of the Pod.
+    ``ready`` has the addresses of the Pods that a headless Service publishes, by name of the Pod;
+    ``started`` those that it publishes with publishNotReadyAddresses. A Pod whose subdomain is the
+    Service has a name of its own.
     """
     searches = _searches(pod)
     lines = ["127.0.0.1 localhost", f"{own} {' '.join(_own_names(pod))}"]
     for service in services:
+        published = {**ready, **(started if service["spec"].get("publishNotReadyAddresses") else {})}
         domain = _domain(service["metadata"]["name"], service)
         for one in pods:
-            if one["metadata"]["name"] not in ready or not selects(service, one):
+            if one["metadata"]["name"] not in published or not selects(service, one):
                 continue
-            address = ready[one["metadata"]["name"]]
+            address = published[one["metadata"]["name"]]
             lines.append(f"{address} {' '.join(_spellings(domain, searches))}")
             if one["spec"].get("subdomain") == service["metadata"]["name"]:
                 names = _spellings(f"{hostname(one)}.{domain}", searches)

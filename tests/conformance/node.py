@@ -43,6 +43,7 @@ class Job:
     def __init__(self, plan: Mapping[str, Any], folder: Path, memory: Path) -> None:
         self.plan = plan
         self.specs = {one["metadata"]["name"]: one for one in plan["objects"] if one["kind"] == "Pod"}
+        self.jobs = {one["metadata"]["name"]: one for one in plan["objects"] if one["kind"] == "Job"}
         self.services = [one for one in plan["objects"] if one["kind"] == "Service"]
         image = volumes.Image(plan["workspace"], plan["kept"], plan["image"])
         self.logs = folder / "logs"
@@ -89,9 +90,10 @@ class Job:
     def names(self) -> None:
         """Write the addresses of running Pods to the hosts files of all."""
         ready = {name: pod.address for name, pod in self.pods.items() if pod.ready()}
+        started = {name: pod.address for name, pod in self.pods.items()}
         for name, pod in self.pods.items():
             specs = self.specs.values()
-            pod.know(network.hosts(self.specs[name], pod.address, self.services, ready, specs))
+            pod.know(network.hosts(self.specs[name], pod.address, self.services, ready, specs, started))
 
     def exec(self) -> None:
         """Run the commands of the case in the Pods, once all run."""
@@ -110,13 +112,20 @@ class Job:
             codes = pod.exits()
             code = next((code for code in codes.values() if code), 0)
             role = controller.role(self.specs[name])
-            if controller.restarts(self.plan["cr"], role, code, self.again):
+            if self.runs_again(name, role, code):
                 self.again[role] = self.again.get(role, 0) + 1
                 self.past.append({"name": name, "exits": codes})
                 del self.pods[name]
                 self.due[name] = self.elapsed()
             else:
                 self.settled.add(name)
+
+    def runs_again(self, name: str, role: str, code: int) -> bool:
+        """Whether a Pod that ended with ``code`` runs again, by the rules of its Job or else of the CR."""
+        owner = self.specs[name]["metadata"].get("labels", {}).get("batch.kubernetes.io/job-name")
+        if owner in self.jobs:
+            return controller.restarts_of_job(self.jobs[owner], code, self.again.get(role, 0))
+        return controller.restarts(self.plan["cr"], role, code, self.again)
 
     def over(self) -> bool:
         """Whether the Pods that the case waits for, or else all, have ended, and its commands too."""

@@ -81,7 +81,7 @@ class _Gallery:
         if self._job in ("", name) and self._failure is None:
             try:
                 variant = plan.variant_id or ""
-                graph = build_graph(plan.cr, plan.replica_groups, variant)
+                graph = build_graph(plan.cr, plan.replica_groups, variant, plan.referenced_documents)
                 self._fold.add(graph, plan.item.doc.name, variant)
             except LimitExceeded as error:  # findings are reported first
                 self._failure = error.with_file(plan.item.doc.name)

@@ -59,8 +59,8 @@ def command(
 ) -> int:
     """Replace outdated kinds, fields and values in CRs and profiles, and prove that the Pods stay the same.
 
-    A ColossalAIJob with launcher and worker becomes one with replicaSpecs. PATHS are files or folders
-    (default: the current folder).
+    A ColossalAIJob with launcher and worker, and an MPIJob of T9k with worker, become jobs with
+    replicaSpecs. PATHS are files or folders (default: the current folder).
 
     --to TrainJob turns PyTorchJobs into TrainJobs, with a runtime of the repository or a new one, and
     TrainJobs for Trainer 2.1 into those for 2.3. It prints what differs for the processes of each job.

@@ -47,9 +47,7 @@ def compile_profile(
     tree, diagnostics = kind_module.compile(
         profile_cursor, root_cursor(inventory if inventory is not None else TracedDocument("", {}))
     )
-    unused_diagnostics = find_unused_fields(
-        profile_cursor.get("spec"), spec.profile_fields, spec.role_fields, _find_kinds_with_field
-    )
+    unused_diagnostics = find_unused_fields(profile_cursor.get("spec"), spec, _find_kinds_with_field)
     diagnostics = [*unused_diagnostics, *find_repeated_names(profile_cursor.get("spec")), *diagnostics]
     overrides = (override.get("spec") for override in profile_cursor.get("spec", "override").entries())
     tree = apply_patches(tree, (spec for spec in overrides if isinstance(spec.value, dict)))

@@ -144,7 +144,7 @@ class KindSpec(NamedTuple):
     names of the lowering options that only this kind has. ``dialects`` are the shapes of one kind and
     version, each with the fields of ``spec`` that not all have, such as worker or worker.cmd; a CR is in the
     first dialect that has all those that it states. Empty for a kind with one shape.
-    ``superseded_dialect`` is the one that ``podplan migrate`` rewrites. The value of ``training_container``
+    ``superseded_dialects`` are those that ``podplan migrate`` rewrites. The value of ``training_container``
     is the name by which the controller finds the training container; None if the first container trains.
     ``training_container_by_field`` replaces it for CRs whose spec has a field, as a dialect does.
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
@@ -176,7 +176,7 @@ class KindSpec(NamedTuple):
     version_schemas: Mapping[str, str] = {}
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
-    superseded_dialect: str = ""
+    superseded_dialects: tuple[str, ...] = ()
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()
     queue_label: str = ""
@@ -185,8 +185,11 @@ class KindSpec(NamedTuple):
     run_mode_path: Path = ()
     elastic_path: Path = ()
 
-    # Fields of a profile, and of its roles, that this kind has besides the common ones.
+    # Fields of a profile, and of its roles, that this kind has besides the common ones; of those that it does
+    # not have, what to write instead; by required fields of a CR those of the profile, and what to write.
     profile_fields: frozenset[str] = frozenset()
+    replaced_profile_fields: Mapping[str, str] = {}
+    required_profile_fields: Mapping[str, tuple[str, str]] = {}
     role_fields: frozenset[str] = frozenset()
     starter_fields: Mapping[str, str] = {}
     starter_files: Mapping[str, str] = {}

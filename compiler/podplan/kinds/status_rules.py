@@ -173,4 +173,19 @@ class LauncherRules(NamedTuple):
     messages: Mapping[str, str]
 
 
-AnyStatusRules = StatusRules | EndingRules | JobsRules | LauncherRules
+class OwnedJobRules(NamedTuple):
+    """How the status of a job follows from one Job that its controller creates.
+
+    ``job_path`` leads to the spec of that Job in the CR. ``other`` is the kind of what is created beside it,
+    and ``clean_up_path`` leads to whether that is deleted at the end.
+    """
+
+    job: JobBehaviors
+    job_path: Path
+    other: str
+    phases: Behavior
+    clean_up: Behavior
+    clean_up_path: Path
+
+
+AnyStatusRules = StatusRules | EndingRules | JobsRules | LauncherRules | OwnedJobRules

@@ -92,6 +92,7 @@ def _build_job(job: JobChange) -> dict[str, Any]:
         "gpuHours": _build_hours(job.gpu_seconds),
         "reasons": [_build_effect(effect) for effect in job.effects],
         "findings": [_build_finding(found) for found in job.findings],
+        **({"through": list(job.through)} if job.through else {}),
     }
 
 

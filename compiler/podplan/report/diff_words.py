@@ -65,12 +65,14 @@ def _format_outcomes(diff: Diff) -> list[str]:
     impact = diff.impact
     renamed = sum(bool(job.was) and job.is_job for job in diff.jobs)
     kept = impact.rerun - renamed
+    referring = sum(job.what == "changed" and job.effect is None and bool(job.through) for job in diff.jobs)
     number_by_words = {
         "created": impact.created,
         "removed": impact.removed,
         "renamed": renamed,
         f"{'applies' if impact.changed == 1 else 'apply'} on merge": impact.changed,
         "relabelled": impact.relabelled,
+        f"{'changes' if referring == 1 else 'change'} with the same CR": referring,
         "broken": impact.broken,
         "mended": impact.mended,
         f"{'needs' if kept == 1 else 'need'} re-creation": kept,
@@ -181,12 +183,13 @@ def _group_by_outcome(diff: Diff, *, by_file: bool) -> list[JobGroup]:
     names = name_jobs(diff)
     numbers_by_key: dict[str, list[int]] = {}
     for number, job in enumerate(diff.jobs):
-        if job.what == "changed" and job.effect is None and job.is_job and not job.was:
+        if job.what == "changed" and job.effect is None and job.is_job and not (job.was or job.through):
             continue
         finding_key = tuple((finding.rule, finding.message, finding.location) for finding in job.findings)
         behavior_ids = tuple(dict.fromkeys(effect.behavior.id for effect in job.effects))
         file = job.file if by_file else ""
-        key = repr((name_action(job), job.kind, file, finding_key, behavior_ids, bool(job.was), job.is_job))
+        kind = (job.kind, job.is_job, job.through)
+        key = repr((name_action(job), kind, file, finding_key, behavior_ids, bool(job.was)))
         numbers_by_key.setdefault(key, []).append(number)
     return [
         _build_group([(diff.jobs[number], names[number]) for number in numbers])
@@ -261,11 +264,17 @@ def format_sizes(group: JobGroup) -> str:
 
 
 def format_changed_fields(group: JobGroup) -> str:
-    """Format the fields that decide about the effect: "for image, args"."""
+    """Format the fields that decide about the effect, and changed documents that a job refers to: "for image,
+    args; through TrainingRuntime torch"."""
     if group.first.was:
         return "under a new name"
     names = list(dict.fromkeys(_name_field(effect.path) for effect in group.effects))
-    return f"for {escape_text(format_list(names, MAX_FIELDS))}" if names else ""
+    through = group.first.through
+    causes = [
+        *([f"for {escape_text(format_list(names, MAX_FIELDS))}"] if names else []),
+        *([f"through {escape_text(format_list(through))}"] if through else []),
+    ]
+    return "; ".join(causes)
 
 
 def explain_effects(groups: Sequence[JobGroup]) -> list[str]:

@@ -71,7 +71,13 @@ def identify_kind(data: Mapping[str, Any]) -> tuple[str, list[Diagnostic]]:
         )
         help = f"write kind: {intended_kind}" + (", or run podplan migrate" if renamed_kind else "")
         return intended_kind, [Diagnostic("SCHEMA011", message, ("kind",), help=help)]
-    message = f'{family.api_version} has no kind "{declared_kind}"{suggest_phrase(declared_kind, names)}'
+    suggestion = suggest_phrase(declared_kind, names)
+    others = [other.api_version for other in list_families_with(declared_kind)]
+    if others and not suggestion:
+        message = f'{family.api_version} has no kind "{declared_kind}", which is in {" and ".join(others)}'
+        help = f"write apiVersion: {' or '.join(others)}"
+        return "", [Diagnostic("SCHEMA010", message, ("kind",), help=help)]
+    message = f'{family.api_version} has no kind "{declared_kind}"{suggestion}'
     return "", [Diagnostic("SCHEMA010", message, ("kind",), help=kinds_help)]
 
 

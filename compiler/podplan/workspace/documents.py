@@ -240,7 +240,8 @@ def _may_be_job(family: Family, kind: object) -> bool:
         return name not in family.unchecked
     if family.is_common:
         return name in family.job_kinds
-    return name in family.job_kinds or suggest_name(name, family.job_kinds) != ""
+    is_of_other_group = any(not other.is_common for other in list_families_with(name))
+    return name in family.job_kinds or is_of_other_group or suggest_name(name, family.job_kinds) != ""
 
 
 def identify_object(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,9 @@ def render_pictures(diff: Diff, settings: PipelineSettings) -> str:
         name = str(metadata.get("name") or "")
         if (str(metadata.get("namespace") or ""), name, plan.environment) in shown_keys:
             try:
-                graph = build_graph(plan.cr, plan.replica_groups, plan.variant_id or "")
+                graph = build_graph(
+                    plan.cr, plan.replica_groups, plan.variant_id or "", plan.referenced_documents
+                )
             except LimitExceeded:
                 too_large.append(name)
             else:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from podplan.core.findings import Path, value_at
 from podplan.core.limits import LimitExceeded
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
 from podplan.integrations.lsp import params as given
 from podplan.integrations.lsp.documents import OpenDocument, OpenDocuments, is_too_long
@@ -41,6 +42,15 @@ class CursorContext(NamedTuple):
             return find_path_at(self.parsed, self.line + 1, self.column + 1)
         cursor = self.outline.cursor
         return cursor.field_path if cursor is not None else None
+
+    def is_at(self, doc: TracedDocument) -> bool:
+        """Whether the position is in a document of a file."""
+        source, parsed = doc.source, self.parsed
+        return (
+            source is not None
+            and parsed is not None
+            and (source.file, source.index) == (parsed.file, parsed.index)
+        )
 
     @property
     def kind(self) -> str:

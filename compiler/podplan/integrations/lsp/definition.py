@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 
 from podplan.core.findings import Path
 from podplan.core.limits import MAX_EXPRESSION_LENGTH
-from podplan.core.provenance import TracedDocument
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
 from podplan.integrations.lsp.cursor import CursorContext
 from podplan.integrations.lsp.diagnostics import RangeMapper
+from podplan.integrations.lsp.field_effects import MAX_PLANS
 from podplan.integrations.lsp.name_references import find_inventory_section, iter_base_chain
 from podplan.integrations.lsp.workspace import Workspace
 from podplan.workspace.files import explain_invalid_path, find_root, resolve_reference
@@ -38,10 +40,27 @@ def find_definition(
         return _locate_file(context, value, ranges)
     if is_profile and path[-2:-1] == ("values",) and isinstance(path[-1], str):
         return _find_name_definition("params", path[-1], context, workspace, ranges)
+    if (referenced := _find_referenced(context, path, workspace, ranges)) is not None:
+        return referenced
     section = find_inventory_section(path, is_profile)
     inventory = workspace.find_inventory(context.document.path) if section and value else None
     name = value.partition("/")[0] if "env" in path else value
     return _locate_key(inventory, ("spec", section, name), ranges) if inventory is not None else None
+
+
+def _find_referenced(
+    context: CursorContext, path: Path, workspace: Workspace, ranges: RangeMapper
+) -> dict[str, Any] | None:
+    """Return the Location of the document that the value at a path refers to, such as a runtime."""
+    if context.item is None or context.item.category not in ("cr", "profile") or not context.get_text(path):
+        return None
+    for plan in islice(workspace.iter_plans(context.document), MAX_PLANS):
+        if plan.cr is None or not context.is_at(plan.item.doc):
+            continue
+        for reference, doc in plan.references:
+            if trace_to_source(plan.cr, reference.path)[-1].path == path:
+                return _locate_key(doc, ("metadata", "name"), ranges)
+    return None
 
 
 def _find_name_in_expression(context: CursorContext) -> tuple[str, str] | None:

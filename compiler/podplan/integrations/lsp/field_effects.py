@@ -80,7 +80,8 @@ def iter_derived_values(plan: JobPlan, document: Document, path: Path) -> Iterat
         for leaf in islice(_iter_leaves(doc.data), MAX_LEAVES):
             behaviors = _trace_to_source(doc, leaf, document, path)
             if behaviors is not None:
-                name = redacted.get("metadata", {}).get("name", "")
+                metadata = redacted.get("metadata", {})
+                name = metadata.get("name") or metadata.get("generateName", "")
                 value = _format_value(value_at(redacted, leaf), secrets)
                 yield DerivedValue(
                     f"{doc.data.get('kind')}/{name}", format_path(doc.data, leaf), value, behaviors

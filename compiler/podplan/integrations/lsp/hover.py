@@ -16,7 +16,7 @@ from podplan.integrations.lsp.cursor import CursorContext
 from podplan.integrations.lsp.field_effects import MAX_PLANS, DerivedValue, describe_pods, iter_derived_values
 from podplan.integrations.lsp.workspace import Workspace
 from podplan.kinds.registry import KIND_NAMES, find_kind, name_of
-from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.pipeline import PipelineSettings
 from podplan.report.lowering_map import find_field_lowering
 from podplan.schema import catalog, fields
 from podplan.workspace.files import OutsideRoot
@@ -149,7 +149,7 @@ def _iter_effect_lines(
         return
     document_plans = list(islice(workspace.iter_plans(context.document), MAX_PLANS))
     if context.item.category != "base":
-        document_plans = [plan for plan in document_plans if _is_plan_of(plan, context)]
+        document_plans = [plan for plan in document_plans if context.is_at(plan.item.doc)]
     if SIZE_FIELDS & {step for step in path[-2:] if isinstance(step, str)}:
         yield from _format_block([f"- {line}" for line in describe_pods(document_plans)])
     if len(path) < 2:
@@ -169,16 +169,6 @@ def _iter_effect_lines(
         yield from ["- …"] if len(derived_values) > MAX_EFFECTS else []
         traced_effects += derived_values
         return
-
-
-def _is_plan_of(plan: JobPlan, context: CursorContext) -> bool:
-    source = plan.item.doc.source
-    parsed = context.parsed
-    return (
-        source is not None
-        and parsed is not None
-        and (source.file, source.index) == (parsed.file, parsed.index)
-    )
 
 
 def _format_block(lines: list[str]) -> list[str]:

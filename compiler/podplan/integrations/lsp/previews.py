@@ -67,7 +67,11 @@ def draw_document(document: OpenDocument, workspace: Workspace) -> dict[str, Any
     for plan in _select_lowered(plans, None):
         assert plan.cr is not None
         variant = plan.variant_id or ""
-        fold.add(build_graph(plan.cr, plan.replica_groups, variant), plan.item.doc.name, variant)
+        fold.add(
+            build_graph(plan.cr, plan.replica_groups, variant, plan.referenced_documents),
+            plan.item.doc.name,
+            variant,
+        )
     return {"svg": render_svg(fold.list_graphs())}
 
 

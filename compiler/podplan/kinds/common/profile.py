@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.suggestions import suggest_phrase
-from podplan.core.typing import Any, NamedTuple
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.core.wording import add_article
 from podplan.kinds.common import behaviors
+
+if TYPE_CHECKING:
+    from podplan.kinds.spec import KindSpec
 
 _TEMPLATE_FIELDS = frozenset(
     ("image", "run", "env", "data", "shm", "workingDir", "ports", "container", "pod")
@@ -99,18 +102,19 @@ def _diagnose_unknown_role(entry: Cursor, names: tuple[str, ...], job_kind: str)
 
 def find_unused_fields(
     spec: Cursor,
-    fields: frozenset[str],
-    role_fields: frozenset[str],
+    kind_spec: KindSpec,
     find_kinds_with_field: Callable[[str, bool], Iterable[str]],
 ) -> list[Diagnostic]:
-    """Return a diagnostic for each field that the kind does not use.
+    """Return a diagnostic for each field that the kind does not use, with what to write instead.
 
     ``find_kinds_with_field(field, in_role)`` returns the kinds that do.
     """
     job_kind = str(spec.get("job").value)
-    known_fields = COMMON_FIELDS | RESOLVED_FIELDS | fields
+    known_fields = COMMON_FIELDS | RESOLVED_FIELDS | kind_spec.profile_fields
     diagnostics = [
-        _diagnose_unused_field(place, field, job_kind, find_kinds_with_field(field, False))
+        _diagnose_replaced_field(place, field, job_kind, kind_spec.replaced_profile_fields[field])
+        if field in kind_spec.replaced_profile_fields
+        else _diagnose_unused_field(place, field, job_kind, find_kinds_with_field(field, False))
         for field, place in spec.fields().items()
         if field not in known_fields
     ]
@@ -118,7 +122,7 @@ def find_unused_fields(
         diagnostics += [
             _diagnose_unused_field(place, field, job_kind, find_kinds_with_field(field, True))
             for field, place in entry.fields().items()
-            if field not in COMMON_ROLE_FIELDS | role_fields
+            if field not in COMMON_ROLE_FIELDS | kind_spec.role_fields
         ]
     return [problem for problem in diagnostics if problem is not None]
 
@@ -154,6 +158,11 @@ def _iter_repeated_names(list_cursor: Cursor) -> Iterator[Diagnostic]:
                 "PROF021", f"{reason}; give this one another name", name.path, related=(other_entry,)
             )
         first_by_name.setdefault(name.value, name)
+
+
+def _diagnose_replaced_field(field_cursor: Cursor, field: str, job_kind: str, remedy: str) -> Diagnostic:
+    message = f"{add_article(job_kind)} has no field for {field}; {remedy}"
+    return Diagnostic("PROF020", message, field_cursor.path, on_key=True)
 
 
 def _diagnose_unused_field(

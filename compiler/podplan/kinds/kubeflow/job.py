@@ -157,11 +157,11 @@ def build_metadata(
     return {key: value for key, value in tree.items() if value is not None}
 
 
-def build_owners(job: Job, behavior: Behavior) -> list[Traced]:
-    """The job as the owner of its children; none while its uid is unknown."""
+def build_owners(job: Job, behavior: Behavior, unknown_uid: str = "") -> list[Traced]:
+    """The job as the owner of its children; while its uid is unknown, none without ``unknown_uid``."""
     uid: Traced | Cursor = job.cr.get("metadata", "uid")
-    if job.options.uid and not uid.value:
-        uid = attribute_to(UID_FLAG, job.options.uid)
+    if not uid.value:
+        uid = attribute_to(UID_FLAG if job.options.uid else behavior, job.options.uid or unknown_uid)
     if not uid.value:
         return []
     owner = {

@@ -34,6 +34,9 @@ _FILE_MODES = {"hostfile": 0o444, "discover_hosts.sh": 0o555}
 _HOSTFILE = f"{CONFIG_PATH}/hostfile"
 _SSH_OPTIONS = "-o ConnectionAttempts=10"
 _SLOTS = "{slots}"
+# The operator writes an owner into the template, too, which the Job controller ignores. The API server
+# requires a uid of an owner, so the one that it will choose for the job has a placeholder.
+_UNKNOWN_UID = "00000000-0000-0000-0000-000000000000"
 # The variables by which the launchers of the MPI libraries find their hosts.
 _OPEN_MPI_VARIABLES = {
     "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
@@ -74,9 +77,7 @@ def build_launcher(job: Job, launcher: ReplicaType) -> Iterator[ReplicaGroup]:
 def _build_template(job: Job, launcher: ReplicaType) -> TracedMap:
     as_worker = is_launcher_a_worker(job)
     metadata = build_pod_metadata(job, launcher, "launcher", "0" if as_worker else None)
-    owners = build_owners(job, behaviors.OWNER)
-    if owners:
-        metadata["ownerReferences"] = owners
+    metadata["ownerReferences"] = build_owners(job, behaviors.OWNER, _UNKNOWN_UID)
     mount = attribute_to(
         (behaviors.HOSTFILE, launcher.entry), {"name": CONFIG_VOLUME, "mountPath": CONFIG_PATH}
     )

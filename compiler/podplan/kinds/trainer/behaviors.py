@@ -63,3 +63,13 @@ SSH_KEYS = _verified("ssh-keys", "the controller makes a random pair of ssh keys
 POD_GROUP = _verified(
     "pod-group", "podGroupPolicy makes a PodGroup of all Pods of the job", "gang-scheduling"
 )
+FLUX = _verified(
+    "flux",
+    "an init container installs Flux on each node, and a script starts the brokers and the command",
+    "flux",
+)
+FLUX_SCRIPTS = _verified(
+    "flux-scripts",
+    "the scripts get the hosts, the resources and the numbers of nodes and processes",
+    "flux",
+)

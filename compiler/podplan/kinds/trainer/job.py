@@ -56,15 +56,20 @@ def build_train_job(cr: Cursor, runtime: Cursor, options: LoweringOptions) -> Tr
 
 
 def _apply_patches(train_job: TrainJob) -> Cursor:
-    """The template of the JobSet with what the TrainJob changes in it."""
+    """The template of the JobSet with what the TrainJob changes in it.
+
+    Each patch makes a document with the paths of the runtime, so that a value leads to the patch or past it.
+    """
     template, has_patches = train_job.template, train_job.version.has_patches
     patches = train_job.spec.get("runtimePatches" if has_patches else "podTemplateOverrides").entries()
     for number, patch in enumerate(patches):
         if has_patches and not patch.get("trainingRuntimeSpec", "template").exists:
             continue
         fields = _apply_patch(train_job, template, patch) if has_patches else _apply_override(template, patch)
-        tree = attribute_to((template, behaviors.PATCH), fields)
-        template = root_cursor(build_traced_document(tree, f"runtime with patch {number}"))
+        patched = attribute_to((template, behaviors.PATCH), fields)
+        tree = attribute_to((train_job.runtime, behaviors.PATCH), {"spec": {"template": patched}})
+        document = build_traced_document(tree, f"runtime with patch {number}")
+        template = root_cursor(document).get("spec", "template")
     return template
 
 

@@ -109,6 +109,26 @@ def upsert(entries: list[Any], added: list[Any], key: str) -> list[Any]:
     return result
 
 
+def set_port(ports: list[Any], port: Any) -> list[Any]:
+    """``ports`` with ``port`` in the place of the first one of its number, or without a name as it has none.
+
+    All are set once more in the same way, so of several without a name the last one takes the first place.
+    """
+    result = list(ports)
+    _replace_port(result, port)
+    for index in range(len(result)):
+        _replace_port(result, result[index])
+    return result
+
+
+def _replace_port(ports: list[Any], port: Any) -> None:
+    for index, one in enumerate(ports):
+        if any(_read_key(one, field) == _read_key(port, field) for field in ("containerPort", "name")):
+            ports[index] = port
+            return
+    ports.append(port)
+
+
 def _read_key(entry: Any, key: str) -> Any:
     """The plain value under ``key`` of an entry; None where the entry is no mapping."""
     fields = unwrap_tree(entry)

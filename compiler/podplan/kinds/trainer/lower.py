@@ -17,7 +17,7 @@ from podplan.core.typing import Any
 from podplan.kinds.common.merge import drop_absent, list_entries, merge_tree
 from podplan.kinds.jobset.lower import GROUP as JOBSET_GROUP
 from podplan.kinds.jobset.lower import lower_job_set, write_resources_and_env
-from podplan.kinds.trainer import behaviors, mpi, pod_group, rendezvous
+from podplan.kinds.trainer import behaviors, flux, mpi, pod_group, rendezvous
 from podplan.kinds.trainer.job import TrainJob, build_metadata, build_train_job
 from podplan.kinds.trainer.job_set_template import (
     NODE,
@@ -80,6 +80,8 @@ def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
         jobs = _apply_variables(train_job, jobs)
     if policy.get("mpi").exists:
         jobs, others = mpi.apply_policy(train_job, jobs)
+    elif policy.get("flux").exists and "flux" in train_job.version.policies:
+        jobs, others = flux.apply_policy(train_job, jobs)
     elif policy.exists:
         jobs = rendezvous.apply_policy(train_job, jobs)
     if not policy.get("torch").exists or train_job.version.has_last_word:

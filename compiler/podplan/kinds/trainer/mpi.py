@@ -45,16 +45,14 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[
 
 
 def _count(train_job: TrainJob, job: Job, as_node: bool) -> Job:
-    """The job of the nodes with its number of Pods."""
-    place, default = train_job.trainer.get("numNodes"), train_job.policy.get("numNodes")
-    if job.name != NODE or not (place.exists or as_node):
+    """The job of the nodes with its number of Pods: numNodes of the runtime counts launchers only."""
+    written = train_job.trainer.get("numNodes")
+    if job.name != NODE or not written.exists:
         return job
-    place = place if place.exists else default
-    total = int(place.value_or(1))
-    causes: tuple[Cause, ...] = (place if place.exists else train_job.policy, behaviors.NODES)
+    total = int(written.value)
     if as_node:
-        return job._replace(nodes=NodeCount(max(total - 1, 1), (*causes[:1], behaviors.LAUNCHER_NODE)))
-    return job._replace(nodes=NodeCount(total, causes))
+        return job._replace(nodes=NodeCount(max(total - 1, 1), (written, behaviors.LAUNCHER_NODE)))
+    return job._replace(nodes=NodeCount(total, (written, behaviors.NODES)))
 
 
 def _count_slots(train_job: TrainJob, jobs: list[Job]) -> tuple[int, tuple[Cause, ...]]:
@@ -71,7 +69,7 @@ def _count_slots(train_job: TrainJob, jobs: list[Job]) -> tuple[int, tuple[Cause
 
 def _add_mount(fields: TracedMap, name: str, path: str, cause: tuple[Cause, ...]) -> TracedMap:
     mount = attribute_to(cause, {"name": name, "mountPath": path})
-    return {**fields, "volumeMounts": upsert(list_entries(fields.get("volumeMounts")), [mount], "name")}
+    return {**fields, "volumeMounts": upsert(list_entries(fields.get("volumeMounts")), [mount], "mountPath")}
 
 
 def _mount_keys(train_job: TrainJob, job: Job) -> Job:

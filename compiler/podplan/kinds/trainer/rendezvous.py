@@ -17,8 +17,8 @@ from podplan.kinds.trainer.job_set_template import (
     TracedMap,
     build_field_variable,
     build_variable,
+    set_port,
     set_variables,
-    upsert,
 )
 from podplan.kinds.trainer.processes import count_gpus, resolve_torch_processes
 from podplan.kinds.trainer.torchtune import build_command, is_torchtune
@@ -54,7 +54,7 @@ def _add(train_job: TrainJob, jobs: list[Job], variables: list[Any]) -> list[Job
     def change(fields: TracedMap) -> TracedMap:
         fields = set_variables(fields, variables)
         port = attribute_to((behaviors.PORT, train_job.policy), {"containerPort": PORT})
-        return {**fields, "ports": upsert(list_entries(fields.get("ports")), [port], "containerPort")}
+        return {**fields, "ports": set_port(list_entries(fields.get("ports")), port)}
 
     return [
         one.map_containers(NODE, change)

@@ -15,6 +15,7 @@ from podplan.core.typing import Any
 from podplan.kinds.batch.validation import is_manager
 from podplan.kinds.jobset.validation import validate_job_set_spec
 from podplan.kinds.spec import References
+from podplan.kinds.trainer.flux import INSTALLER
 from podplan.kinds.trainer.job import TrainJob, build_train_job
 from podplan.kinds.trainer.job_set_template import (
     ANCESTOR_LABEL,
@@ -51,7 +52,7 @@ _RESERVED = {
 }
 _MPI = "OpenMPI"
 _PROCESS_WORDS = ("auto", "cpu", "gpu")
-_GROUP = "trainer.kubeflow.org"
+_GROUP, _RUNTIME_KINDS = "trainer.kubeflow.org", ("TrainingRuntime", "ClusterTrainingRuntime")
 
 
 def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
@@ -63,6 +64,7 @@ def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         diagnostics.append(Diagnostic("SCHEMA006", f"name {reason}; {_API_SERVER}", ("metadata", "name")))
     if not isinstance(spec, dict):
         return diagnostics
+    diagnostics += _validate_runtime_ref(spec)
     diagnostics += _iter_repeated(value_at(spec, ("trainer", "env")), "name", ("spec", "trainer", "env"))
     for field in INITIALIZERS:
         path: Path = ("spec", "initializer", field)
@@ -80,6 +82,14 @@ def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         path = ("spec", "podTemplateOverrides", index, "spec")
         diagnostics += _validate_containers(override.get("spec"), path)
     return diagnostics
+
+
+def _validate_runtime_ref(spec: Spec) -> Iterator[Diagnostic]:
+    for field, allowed in (("apiGroup", (_GROUP,)), ("kind", _RUNTIME_KINDS)):
+        value = value_at(spec, ("runtimeRef", field))
+        if isinstance(value, str) and value and value not in allowed:
+            message = f'{field} of runtimeRef must be {" or ".join(allowed)}, not "{value}"; {WEBHOOK}'
+            yield Diagnostic("SCHEMA004", message, ("spec", "runtimeRef", field))
 
 
 def _iter_repeated(entries: Any, key: str, path: Path) -> Iterator[Diagnostic]:
@@ -168,9 +178,7 @@ def validate_references(cr: Cursor, references: References, options: LoweringOpt
     runtime = references[("spec", "runtimeRef", "name")]
     policy = runtime.get("spec", "mlPolicy")
     if policy.get("flux").exists and "flux" in version.policies:
-        message = "podplan does not lower the policy flux of this runtime: nothing of the Pods is checked"
-        place = (policy.get("flux").document_path, "the policy of the runtime")
-        yield Diagnostic("CR900", message, ("spec", "runtimeRef", "name"), related_places=(place,))
+        yield from _validate_flux(cr, runtime, version)
     for field, reserved in _RESERVED.items():
         if policy.get(field).exists and _reserves_variables(cr, field, version):
             for variable in cr.get("spec", "trainer", "env").entries():
@@ -263,6 +271,30 @@ def _validate_initializers(cr: Cursor, runtime: Cursor, version: Version) -> Ite
                 f"initializer.{field} needs; {WEBHOOK}"
             )
             yield Diagnostic("SCHEMA009", message, written.path, on_key=True, related_places=(place,))
+
+
+def _validate_flux(cr: Cursor, runtime: Cursor, version: Version) -> Iterator[Diagnostic]:
+    """The problems of a TrainJob with a runtime for Flux; the controller reads numNodes without a check."""
+    policy = runtime.get("spec", "mlPolicy", "flux")
+    place = (policy.document_path, "the policy of the runtime")
+    trainer = cr.get("spec", "trainer")
+    if not trainer.get("numNodes").exists:
+        message = f"numNodes is missing, which a runtime for flux needs in the job; {_CONTROLLER}"
+        path: Path = ("spec", "trainer") if trainer.exists else ("spec",)
+        yield Diagnostic("SCHEMA003", message, path, on_key=True, related_places=(place,))
+    processes = trainer.get("numProcPerNode")
+    if version.shares_memory_of_flux and isinstance(processes.value, int) and processes.value < 1:
+        message = f"numProcPerNode must be at least 1 for a runtime for flux; {WEBHOOK}"
+        yield Diagnostic("SCHEMA005", message, processes.path, related_places=(place,))
+    job = _find_job(runtime, NODE)
+    containers = (
+        [] if job is None else job.get("template", "spec", "template", "spec", "initContainers").entries()
+    )
+    for container in containers:
+        if container.get("name").value == INSTALLER:
+            message = f"the runtime has an init container {INSTALLER}, which is reserved; {WEBHOOK}"
+            place = (container.document_path, "the runtime")
+            yield Diagnostic("SCHEMA009", message, ("spec", "runtimeRef", "name"), related_places=(place,))
 
 
 def _validate_mpi(cr: Cursor, runtime: Cursor) -> Iterator[Diagnostic]:

@@ -21,7 +21,8 @@ class Version(NamedTuple):
     ``has_process_words``: numProcPerNode may be auto, cpu or gpu, and a torch runtime may state it.
     ``has_last_word``: the variables of trainer replace those of the controller. ``has_claims``: its
     JobSet creates volume claims. ``sums_runtime``: a PodGroup sums the resources that the runtime states, not
-    those of the TrainJob.
+    those of the TrainJob. ``shares_memory_of_flux``: the nodes of Flux get /dev/shm, and the scripts their
+    resources.
     """
 
     job_set: str = "0.12"
@@ -38,6 +39,7 @@ class Version(NamedTuple):
     has_last_word: bool = False
     has_claims: bool = True
     sums_runtime: bool = False
+    shares_memory_of_flux: bool = True
 
 
 _V22 = Version(
@@ -49,6 +51,7 @@ _V22 = Version(
     injects_variables=False,
     needs_initializer_volume=False,
     adds_patched_jobs=False,
+    shares_memory_of_flux=False,
 )
 VERSIONS = {
     DEFAULT_VERSION: Version(),

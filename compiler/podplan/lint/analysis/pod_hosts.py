@@ -9,7 +9,7 @@ from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
-from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import count_replicas_by_type, find_kind_spec, get_replica_specs, has_trait
 from podplan.lint.target import LoweredJob, cache_latest
 
@@ -111,6 +111,21 @@ def find_pod(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
 
 def has_service(job: LoweredJob, host: str) -> bool:
     return _find_by_name(_group_services_by_stem(job), strip_cluster_domain(host)) is not None
+
+
+def has_subdomain_name(job: LoweredJob, host: str, domain: str) -> bool:
+    """Whether a Pod has a name below the Service of its subdomain: train-worker-0 in the domain train.
+
+    Without ``domain`` that is so if Pods look names up below that Service.
+    """
+    found = _find_by_name(_group_pods_by_stem(job), host)
+    if found is None:
+        return False
+    spec = get_mapping(found[0].doc.data, "spec")
+    subdomain = get_text(spec, "subdomain")
+    searches = [search for _, search in get_texts(get_mapping(spec, "dnsConfig"), "searches")]
+    is_named = domain == subdomain if domain else any(one.startswith(f"{subdomain}.") for one in searches)
+    return bool(subdomain) and is_named and has_service(job, subdomain)
 
 
 @cache_latest

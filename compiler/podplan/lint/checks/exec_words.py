@@ -55,6 +55,7 @@ _SUBCOMMAND = compile_lazily(r"(?:launch|run)\s+\S.*", re.DOTALL)
 _WITH_SUBCOMMANDS = _split_words("accelerate colossalai conda mamba micromamba uv poetry pipenv pdm pixi")
 _SHORT_AND_VALUE = compile_lazily(r"-[A-Za-z]*[cm]\s+\S.*", re.DOTALL)
 _INTERPRETER_COMMAND = compile_lazily(r"(?:\S*/)?(?:python[0-9.]*|(?:ba|da|k|z|a)?sh)")
+_SHELL_COMMAND = compile_lazily(r"(?:\S*/)?(?:ba|da|k|z|a)?sh")
 _COMMAND_LINE_OPTION = compile_lazily(
     r"-.*(?:arg|opt|flag|param|cmd|command|extra|env|run|exec).*", re.IGNORECASE
 )
@@ -285,6 +286,8 @@ def _explain_several_words(line: ExecCommand, index: int, program_index: int | N
         return "no subcommand has that name, including the blanks"
     if _takes_value(previous_word) and index > options_end:
         return ""
+    if _SHELL_COMMAND.fullmatch(line.texts[0]) and index > 1 and not line.texts[1].startswith("-"):
+        return ""  # an argument of a script, which may split it
     if _SCRIPT_AND_ARGUMENTS.fullmatch(word) or _PROGRAM_AND_ARGUMENTS.fullmatch(word):
         return "no file has that name, including the blanks"
     return ""

@@ -142,10 +142,40 @@ def debug_and_pause(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 @check()
 def no_restart_left(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart policy of a replica type that asks for restarts and allows none; ``policy`` and ``type``."""
+    """A restart policy of a replica type that asks for restarts and allows none.
+
+    Values: ``type``, ``limit`` (the number that is 0), ``instead``.
+    """
+    if has_trait(target.job, "shared-retries"):
+        yield from _find_unused_policy(target)
+    if not has_trait(target.job, "restart-limit"):
+        return
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(replica_spec.data, "restartPolicy")
         policy_name = policy.get("policy")
         if policy_name in ("Always", "OnFailure") and policy.get("limit", 0) == 0:
             path = (*replica_spec.path, "restartPolicy", "limit" if "limit" in policy else "policy")
-            yield Violation(path, {"policy": policy_name, "type": replica_spec.type})
+            values = {
+                "type": replica_spec.type,
+                "limit": f"the limit of the policy {policy_name}",
+                "instead": "limit: 3, or policy: Never",
+            }
+            yield Violation(path, values)
+
+
+def _find_unused_policy(target: Target) -> Iterator[Violation]:
+    """The first restart policy beside a written number of retries of 0, which all replicas share."""
+    if get_mapping(spec_of(target.job), "runPolicy").get("backoffLimit") != 0:
+        return
+    for replica_spec in get_replica_specs(target.job):
+        policy = get_text(replica_spec.data, "restartPolicy")
+        if policy in ("Always", "OnFailure"):
+            path = (*replica_spec.path, "restartPolicy")
+            related = [(target.doc, ("spec", "runPolicy", "backoffLimit"), "the retries of all replicas")]
+            values = {
+                "type": replica_spec.type,
+                "limit": f"backoffLimit, which limits the policy {policy},",
+                "instead": "backoffLimit: 3, or restartPolicy: Never",
+            }
+            yield Violation(path, values, related)
+            return

@@ -19,6 +19,7 @@ from podplan.launchers.mpirun import MpirunCommand, needs_two_dashes
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.jobs import find_written_path, has_trait
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
@@ -31,6 +32,7 @@ _REPLACEMENTS = {
     "OMPI_MCA_plm_rsh_agent": "PRTE_MCA_plm_ssh_agent",
 }
 _VERSION_PATTERN = compile_lazily(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
+_PRRTE_RELEASE = 5  # the first that starts processes by prted, not by orted
 _HOSTFILE_PATH: Path = ("data", "hostfile")
 _SLOTS_PATH: Path = ("spec", "slotsPerWorker")
 _SLOTS_PATTERN = compile_lazily(r" slots=([0-9]+)\s*$")
@@ -71,6 +73,34 @@ def single_dash_option(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
                 values = {"option": option, "version": "5", "instead": f"-{option}"}
                 path = launch.locate_word(error.word)
                 yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+
+
+@check()
+def open_mpi_releases_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """mpirun of one major release, and hosts of another. Values: ``launcher``, ``daemon``, ``workers``."""
+    for launch, _facts in _iter_mpirun_launches(target.job):
+        own = _read_major_release(launch.container)
+        for group in target.job.pods:
+            container = find_training_container(group)
+            if own is None or group is launch.group or container is None:
+                continue
+            other = _read_major_release(container[1])
+            if other is None or (own < _PRRTE_RELEASE) == (other < _PRRTE_RELEASE):
+                continue
+            values = {
+                "launcher": own,
+                "daemon": "orted" if own < _PRRTE_RELEASE else "prted",
+                "workers": other,
+            }
+            related = [(group.doc, (*container[0], "image"), "the image of the workers")]
+            path = (*launch.path, "image")
+            yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
+
+
+def _read_major_release(container: Mapping[str, Any]) -> int | None:
+    """The major release of Open MPI that the image of a container names."""
+    versions = _VERSION_PATTERN.findall(get_text(container, "image").lower())
+    return int(versions[-1]) if versions else None
 
 
 def _find_ignored_hostfile(
@@ -157,7 +187,7 @@ def _find_missing_slots(
     """More processes than slots in the hostfile of the controller."""
     slot_count = _count_hostfile_slots(job)
     is_that_file = facts.hostfile in (None, launch.invocation.variables.get("OMPI_MCA_orte_default_hostfile"))
-    if not slot_count or facts.processes is None or job.cr is None or not is_that_file:
+    if slot_count is None or facts.processes is None or job.cr is None or not is_that_file:
         return
     if facts.processes > slot_count:
         slots = format_count(slot_count, "slot")
@@ -179,7 +209,7 @@ def _count_hostfile_slots(job: LoweredJob) -> int | None:
                 else (_SLOTS_PATTERN.search(str(piece)), 1)
                 for piece in listing.pieces
             ]
-            is_complete = all(match for match, _ in counts)
+            is_complete = bool(counts) and all(match for match, _ in counts)
             return sum(int(match[1]) * count for match, count in counts if match) if is_complete else None
     return None
 

@@ -11,14 +11,18 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
 from podplan.launchers.discovery import find_programs
+from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
-from podplan.lint.analysis.jobs import find_kind_spec, has_trait
+from podplan.lint.analysis.jobs import find_kind_spec, has_trait, spec_of
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.waits import waits_for_others
 from podplan.lint.target import LoweredJob, Target, Violation
 
 # Programs of which it is known that they start no sshd. A script, or a program of the image, may.
 _OTHER_PROGRAMS = frozenset(("mpirun", "mpiexec", "horovodrun", "python", "torchrun"))
 _WAITING_PROGRAMS = ("sleep", "tail")
+_AT_STARTUP = "AtStartup"
 # With ssh and without: what the controller starts, what follows, and what to write.
 _EFFECTS = {
     True: {
@@ -78,3 +82,22 @@ def _iter_worker_groups(job: LoweredJob) -> Iterator[Any]:
     kind_spec = find_kind_spec(job)
     main_types = kind_spec.main_replica_types if kind_spec is not None else ()
     return (group for group in job.pods if group.replica_type not in main_types)
+
+
+@check()
+def launcher_has_one_try(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A launcher that is created with the workers and may fail only once. Values: none."""
+    spec = spec_of(target.job)
+    limit = get_mapping(spec, "runPolicy").get("backoffLimit")
+    waits = spec.get("launcherCreationPolicy", _AT_STARTUP) != _AT_STARTUP or spec.get("runLauncherAsWorker")
+    if limit != 0 or isinstance(limit, bool) or waits or not any(_iter_worker_groups(target.job)):
+        return
+    for launch in find_launches(target.job):
+        pod = get_mapping(launch.group.doc.data, "spec")
+        if isinstance(launch.invocation.parsed, MpirunCommand) and not (
+            pod.get("initContainers") or waits_for_others(launch.container)
+        ):
+            path = ("spec", "runPolicy", "backoffLimit")
+            related = [(launch.group.doc, launch.locate_word(launch.invocation.program_word), "mpirun")]
+            yield Violation(path, {}, related)
+            return

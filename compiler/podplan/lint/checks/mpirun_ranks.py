@@ -13,6 +13,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
+from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, has_trait, is_mode_enabled
@@ -25,6 +26,8 @@ from podplan.lint.target import LoweredJob, Target, Violation
 _PER_NODE_MAPPING = compile_lazily(r"ppr:(\d{1,5}):node(?:[:,].*)?")
 # Python scripts and the tests of NCCL use one GPU in each process.
 _GPU_PROGRAM = compile_lazily(r"python[0-9.]*|\w+_perf")
+# NVIDIA's Multi-Process Service, with which processes share a GPU.
+_MPS_VARIABLE = compile_lazily(r"(?:\w+_)?MPS(?:_\w+)?")
 _ONE_GPU_OPTION = ("-g", "--ngpus")  # of the tests of NCCL
 
 
@@ -82,8 +85,19 @@ def more_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             and count.per_worker > count.gpus
             and _fills_workers(count)
             and _uses_one_gpu(count)
+            and not _shares_gpus(count)
         ):
             yield _build_violation(count)
+
+
+def _shares_gpus(count: _RankCount) -> bool:
+    """Whether processes share GPUs on purpose: more processes than places are asked for, or NVIDIA MPS."""
+    options = count.launch.invocation.options.items()
+    if any("oversubscribe" in f"{name} {option.value}".lower() for name, option in options):
+        return True
+    found = find_training_container(count.workers)
+    entries = get_entries(found[1], "env") if found is not None else ()
+    return any(_MPS_VARIABLE.fullmatch(get_text(entry, "name")) for _, entry in entries)
 
 
 def _build_violation(count: _RankCount) -> Violation:

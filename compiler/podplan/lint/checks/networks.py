@@ -58,11 +58,12 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
     if group is None or spec.get("hostNetwork") is not True or job.cr is None:
         return
     declared_ports = _list_declared_ports(spec)
+    shared = _count_host_network_pods(job)
     needs_port_22 = _needs_port_22(job, group)
     if needs_port_22:
         reason = "the sshd of each Pod needs port 22, which the sshd of the node uses"
     elif (
-        count_pods(job) < 2
+        shared < 2
         or _has_host_anti_affinity(spec)
         or _takes_whole_node(group)
         or (has_isolated_replicas(job) and not declared_ports)
@@ -72,11 +73,11 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
         ports = "ports" if len(declared_ports) > 1 else "port"
         reason = (
             f"the Pod declares {ports} {format_list(declared_ports, 3)} of its node, so each of the"
-            f" {count_pods(job)} Pods needs a node with the {ports} free, and the others stay Pending"
+            f" {shared} Pods needs a node with the {ports} free, and the others stay Pending"
         )
     else:
         reason = (
-            f"the containers declare no port, so two of the {count_pods(job)} Pods may share a node and"
+            f"the containers declare no port, so two of the {shared} Pods may share a node and"
             " open the same port, such as that of the rendezvous"
         )
     instead = SECOND_NETWORK_ADVICE if needs_port_22 else ANTI_AFFINITY_ADVICE
@@ -115,6 +116,11 @@ def _has_host_anti_affinity(spec: Mapping[str, Any]) -> bool:
     anti_affinity = get_mapping(get_mapping(spec, "affinity"), "podAntiAffinity")
     required = get_entries(anti_affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     return any(get_text(term, "topologyKey") == HOSTNAME_LABEL for _, term in required)
+
+
+def _count_host_network_pods(job: LoweredJob) -> int:
+    groups = (one for one in job.pods if get_mapping(one.doc.data, "spec").get("hostNetwork") is True)
+    return sum(one.replicas for one in groups)
 
 
 @check()

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.jobs import ReplicaSpec, find_kind_spec, get_replica_specs, is_mode_enabled
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -25,7 +25,7 @@ _HOST_OPTION = compile_lazily(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_proce
 _QUERY_COMMAND = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
 _HOST_PREFIX = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_QUERY_COMMAND}|//)"
 _PORT_SUFFIX = compile_lazily(r":\d{2,5}\Z")
-_DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
+_DOMAIN = r"(?:\.(?P<domain>[a-z0-9-]+)(?:\.[a-z0-9-]+)?(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
 @check()
@@ -42,10 +42,57 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
         for match in host_pattern.finditer(value):
             if not (is_host or match["before"] or match["port"]):
                 continue
+            if pod_hosts.has_subdomain_name(job, match["host"], match["domain"] or ""):
+                continue
             reason = pod_hosts.explain_missing_host(job, match["host"])
             if reason:
                 yield Violation(path, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
                 break
+
+
+@check()
+def host_without_suffix(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A written host name of a replica, which lacks the controller's suffix. Values: ``host``, ``real``."""
+    job = target.job
+    kind_spec = find_kind_spec(job)
+    name_pattern = pod_hosts.build_replica_name_pattern(job)
+    if (
+        kind_spec is None
+        or kind_spec.load_job_names is None
+        or name_pattern is None
+        or job.cr is None
+        or get_text(get_mapping(job.cr.data, "metadata"), "uid")
+        or is_mode_enabled(job, "debug")
+    ):
+        return
+    name = pod_hosts.get_job_name(job)
+    host_pattern = _build_host_pattern(re.sub(r"\?P<\w+>", "", name_pattern.pattern))
+    for role in get_replica_specs(job):
+        template: Path = (*role.path, "template")
+        for path, value, is_host in _iter_strings(get_mapping(role.data, "template"), f"{name}-"):
+            hosts = [
+                match["host"]
+                for match in host_pattern.finditer(value)
+                if is_host or match["before"] or match["port"]
+            ]
+            # Of a replica that does not exist at all, the other rule reports more.
+            if (
+                hosts
+                and all(pod_hosts.has_service(job, host) for host in hosts)
+                and _is_effective(job, role, path)
+            ):
+                values = {"host": hosts[0], "real": f"{name}-xxxxx{hosts[0].removeprefix(name)}"}
+                yield Violation((*template, *path), values)
+
+
+def _is_effective(job: LoweredJob, role: ReplicaSpec, path: Path) -> bool:
+    """Whether a string of a template is no variable that the controller sets once more."""
+    group = next((one for one in job.pods if one.replica_type == role.type), None)
+    if group is None or path[-1] != "value":
+        return True
+    name = get_text(value_at(role.data, ("template", *path[:-1])), "name")
+    container = value_at(group.doc.data, path[:3])
+    return sum(get_text(entry, "name") == name for _, entry in get_entries(container, "env")) < 2
 
 
 @check()
@@ -60,7 +107,7 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
     for stem, named_group in groups.items():
         host_pattern = _build_host_pattern(rf"{re.escape(stem)}\d+")
         for group in target.job.pods:
-            for path, value, is_host in _iter_strings(group, stem):
+            for path, value, is_host in _iter_strings(group.doc.data, stem):
                 for match in host_pattern.finditer(value):
                     if is_host or match["before"] or match["port"]:
                         related = [(named_group.doc, ("spec",), "the Pods")]
@@ -81,14 +128,14 @@ def _iter_candidate_strings(
 ) -> Iterator[tuple[ReplicaGroup, Path, str, bool]]:
     """The strings of a Pod that may name a replica which is not there; most jobs have none."""
     prefix = f"{pod_hosts.get_job_name(job)}-"
-    for path, value, is_host in _iter_strings(group, prefix):
+    for path, value, is_host in _iter_strings(group.doc.data, prefix):
         if not pod_hosts.has_service(job, _PORT_SUFFIX.sub("", value)):
             yield group, path, value, is_host
 
 
-def _iter_strings(group: ReplicaGroup, substring: str) -> Iterator[tuple[Path, str, bool]]:
-    """The strings with a part in all containers of a Pod, and whether they are surely hosts."""
-    spec = get_mapping(group.doc.data, "spec")
+def _iter_strings(pod: Mapping[str, Any], substring: str) -> Iterator[tuple[Path, str, bool]]:
+    """The strings with a part in all containers of a Pod or a template, and whether they are surely hosts."""
+    spec = get_mapping(pod, "spec")
     for list_key in ("initContainers", "containers"):
         for number, container in get_entries(spec, list_key):
             base = ("spec", list_key, number)

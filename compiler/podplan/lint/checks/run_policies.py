@@ -22,6 +22,7 @@ from podplan.lint.analysis.jobs import (
     find_written_path,
     format_list,
     get_replica_specs,
+    has_trait,
     spec_of,
 )
 from podplan.lint.checks.registration import check
@@ -38,6 +39,15 @@ _CHECKED_POLICIES: tuple[tuple[Path, tuple[str, ...], str], ...] = (
         "the controller deletes all Pods, as with All",
     ),
     (("spec", "successPolicy"), ("", "AllWorkers"), "the controller ignores it"),
+)
+# The operator with this trait checks the policies above itself.
+_OPERATOR_TRAIT = "hostfile"
+_OPERATOR_POLICIES: tuple[tuple[Path, tuple[str, ...], str], ...] = (
+    (
+        ("spec", "launcherCreationPolicy"),
+        ("AtStartup", "WaitForWorkersReady"),
+        "the operator waits for the workers, as with WaitForWorkersReady",
+    ),
 )
 
 
@@ -108,7 +118,8 @@ def no_workers_by_default(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 @check()
 def unknown_policy(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A policy with a value that does not exist. Values: ``field``, ``value``, ``known``, ``effect``."""
-    for path, known, effect in _CHECKED_POLICIES:
+    is_operator = has_trait(target.job, _OPERATOR_TRAIT)
+    for path, known, effect in _OPERATOR_POLICIES if is_operator else _CHECKED_POLICIES:
         value = value_at(target.data, path)
         if isinstance(value, str) and value not in known:
             names = " or ".join(one for one in known if one)

@@ -12,6 +12,7 @@ from podplan.core.findings import Path
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
+from podplan.kinds.spec import KUEUE_QUEUE_LABEL
 from podplan.kinds.trainer.job import TrainJob, build_train_job
 from podplan.kinds.trainer.job_set_template import (
     LAUNCHER,
@@ -207,12 +208,12 @@ def unexpected_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
             "reason": "the launcher is one, and there is always another one",
         }
         yield Violation(written.path, values, _relate(policy, _POLICY_LABEL))
-    for job in () if as_node else found.jobs:
+    for job in found.jobs:
         launchers = job.nodes.value
         if job.name == LAUNCHER and launchers > 1:
             values = {
                 "effect": f"the runtime makes {launchers} launchers, each of which starts all processes",
-                "reason": "without runLauncherAsNode, mlPolicy.numNodes is the number of launchers",
+                "reason": "mlPolicy.numNodes of a runtime for MPI is the number of launchers",
             }
             count = found.train_job.policy.get("numNodes")
             yield Violation(_RUNTIME, values, _relate(count, "the number of nodes in the runtime"))
@@ -251,6 +252,20 @@ def patch_hits_nothing(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
                             "effect": _REFUSED,
                         }
                         yield Violation(own.path, values, _relate(pod, "the containers of the runtime"))
+
+
+@check()
+def queue_without_patches(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A job of a queue for a version without the patches by which Kueue starts it. Value ``reason``."""
+    found = _find_runtime(target.job)
+    if found is None:
+        return
+    label = found.train_job.cr.get("metadata", "labels", KUEUE_QUEUE_LABEL)
+    overrides = found.train_job.spec.get("podTemplateOverrides")
+    if label.exists and overrides.exists:
+        yield Violation(overrides.path, {"reason": "podTemplateOverrides is a field of 2.1"})
+    elif label.exists and not found.train_job.version.has_patches:
+        yield Violation(label.path, {"reason": "the configuration states this version"})
 
 
 _REFUSED = "the patch adds it without an image, which is refused"

@@ -254,10 +254,7 @@ def starts_without_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         if (facts.hosts and not other_hosts) or sum(group.replicas for group in target.job.pods) < 2:
             continue
         spec = get_mapping(launch.group.doc.data, "spec")
-        command_text = " ".join(
-            value for key in ("command", "args") for _, value in get_texts(launch.container, key)
-        )
-        waits = _WAITING_COMMAND.search(command_text) or any(
+        waits = waits_for_others(launch.container) or any(
             "ConnectionAttempts" in value for value in facts.mca_parameters.values()
         )
         waits_by_variable = any(
@@ -278,6 +275,12 @@ def starts_without_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
             doc=launch.group.doc,
             group=launch.group,
         )
+
+
+def waits_for_others(container: Mapping[str, Any]) -> bool:
+    """Whether a container has a command that waits for other Pods."""
+    words = (value for key in ("command", "args") for _, value in get_texts(container, key))
+    return _WAITING_COMMAND.search(" ".join(words)) is not None
 
 
 def _retries(job: LoweredJob, type_: str) -> bool:

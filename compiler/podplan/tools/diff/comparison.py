@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from podplan.core.findings import Location, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.structural_diff import ABSENT
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.location import locate
 from podplan.redaction.redactor import Redactor, redact_change, split_path
 from podplan.tools.diff.aggregation import JOB, TRAINING, Folding
@@ -112,7 +113,7 @@ class _Comparing:
         one, other = self._before.whole(was), self._after.whole(now)
         seen = _seen(one, other, was, now, self._level)
         effect = effect_of(one.cr.data, other.cr.data, seen.cr)
-        found = Compared(bool(seen.cr), bool(seen.told), effect)
+        found = Compared(bool(seen.cr), bool(seen.told), effect, _list_changed_references(one, other))
         self._compared[was.ref, now.ref] = found
         for part in seen.told:
             words = {now.name: JOB, f"containers[{part.training}]": TRAINING}
@@ -133,6 +134,16 @@ def _seen(one: Whole, other: Whole, was: Job, now: Job, level: Level) -> _Seen:
     below = list(lowered(one.groups, other.groups, told))
     shown = _covered(below, one, other)
     return _Seen(of_cr, [*map(_part_of_group, below), *(part for part in in_cr if not shown(part.delta))])
+
+
+def _list_changed_references(one: Whole, other: Whole) -> tuple[str, ...]:
+    """Return the documents that a job refers to now, and that have changed or are others than before."""
+    before = [doc.data for doc in one.references]
+    return tuple(_name_document(doc) for doc in other.references if doc.data not in before)
+
+
+def _name_document(doc: TracedDocument) -> str:
+    return f"{get_text(doc.data, 'kind')} {get_text(get_mapping(doc.data, 'metadata'), 'name')}"
 
 
 def _own(profile: Any) -> Any:

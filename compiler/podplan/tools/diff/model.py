@@ -44,7 +44,8 @@ class JobChange(NamedTuple):
     of a renamed job, which is a new job for the cluster. ``variant`` is the environment and matrix instance,
     ``file`` is where it is written now, or was written. ``findings`` are the errors of a broken job, or the
     former errors of a mended one. ``gpu_seconds`` are GPUs × deadline, None if a side with GPUs has no
-    deadline. ``is_job`` is false for other Kubernetes objects.
+    deadline. ``is_job`` is false for other Kubernetes objects, and for documents that jobs refer to;
+    ``through`` are the changed ones that the job refers to, such as its runtime.
     """
 
     what: Literal["created", "removed", "changed", "broken", "mended"]
@@ -62,6 +63,7 @@ class JobChange(NamedTuple):
     gpu_seconds: Count | None = None
     findings: tuple[Finding, ...] = ()
     is_job: bool = True
+    through: tuple[str, ...] = ()
 
 
 class Difference(NamedTuple):

@@ -17,11 +17,13 @@ MAX_FINDINGS = 3  # of a broken job
 
 class Compared(NamedTuple):
     """The result for a pair of jobs: whether the CRs differ, whether anything differs at the requested
-    level, and the effect of applying the change."""
+    level, and the effect of applying the change; ``through`` are the changed documents that the job refers
+    to."""
 
     of_cr: bool
     is_told: bool
     effect: ChangeEffect | None
+    through: tuple[str, ...] = ()
 
 
 UNCHANGED = Compared(of_cr=False, is_told=False, effect=None)
@@ -43,7 +45,7 @@ def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
         pods=Count(was.pods if was else 0, pair.after.pods if pair.after else 0),
         gpus=Count(was.gpus if was else 0, pair.after.gpus if pair.after else 0),
         gpu_seconds=_count_gpu_seconds(pair),
-        is_job=job.is_job,
+        is_job=job.is_job and not job.is_referred_to,
     )
     if pair.after is not None and pair.after.findings:
         if was is not None and was.findings and not (compared and compared.of_cr):
@@ -64,6 +66,7 @@ def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
         return found._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
     if not compared.of_cr and not compared.is_told:
         return None
+    found = found._replace(through=compared.through)
     effect = compared.effect if job.is_job else None
     if effect is None:
         return found._replace(what="changed", effect=None if job.is_job else "in-place")

@@ -23,6 +23,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.kinds.change_effects import has_generated_name
+from podplan.kinds.registry import find_kind, load_spec
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.redaction import secrets_behind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans, validate_profile_document
@@ -81,13 +82,14 @@ class Ref(NamedTuple):
 
 class Whole(NamedTuple):
     """A job with all its lowered objects; another Kubernetes object has neither ``profile`` nor
-    ``groups``."""
+    ``groups``. ``references`` are the documents that the CR refers to."""
 
     cr: TracedDocument
     profile: TracedDocument | None
     inventory: TracedDocument | None
     groups: tuple[ReplicaGroup, ...]
     lowered: bool
+    references: tuple[TracedDocument, ...] = ()
 
     @property
     def weight(self) -> int:
@@ -104,7 +106,8 @@ class Job(NamedTuple):
     its profile, or "" for a hand-written CR. ``findings`` are errors of a CR that the API server would
     reject; it then has no groups. ``name`` is the prefix and a star for a generateName, and the file if the
     name is not a string. ``asks`` are its requests of its queue, and ``content`` is a digest of its CR.
-    ``deadline`` is the time in seconds after which it ends.
+    ``deadline`` is the time in seconds after which it ends. ``is_referred_to``: it is a document that
+    jobs refer to, such as a runtime.
     """
 
     ref: Ref
@@ -127,6 +130,7 @@ class Job(NamedTuple):
     content: bytes
     deadline: int | None = None
     depends_on: tuple[str, ...] = ()
+    is_referred_to: bool = False
 
     @property
     def file(self) -> str:
@@ -464,7 +468,8 @@ def _named(cr: TracedDocument) -> tuple[str, str, str, str]:
 
 def _whole(plan: JobPlan) -> Whole:
     assert plan.cr is not None
-    return Whole(plan.cr, plan.profile, plan.inventory, plan.replica_groups, plan.is_lowered)
+    documents = plan.referenced_documents
+    return Whole(plan.cr, plan.profile, plan.inventory, plan.replica_groups, plan.is_lowered, documents)
 
 
 def _with_secrets(whole: Whole) -> Iterator[TracedDocument]:
@@ -480,6 +485,7 @@ def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: 
     group, kind, namespace, name = _named(whole.cr)
     generated = get_text(get_mapping(data, "metadata"), "generateName")
     pods, gpus = size_of(whole.groups)
+    known_kind = find_kind(data.get("apiVersion"), kind)
     return Job(
         ref,
         group,
@@ -500,6 +506,7 @@ def _job(item: ClassifiedDocument, plan: JobPlan, whole: Whole, ref: Ref, said: 
         asked_by(whole.cr, whole.groups),
         digest(data),
         find_deadline(whole.cr),
+        is_referred_to=known_kind is not None and bool(load_spec(known_kind).referring_kinds),
     )
 
 

@@ -28,9 +28,14 @@ from podplan.tools.graph.pods import (
 _OTHER_JOB_KINDS = ("FlinkCluster",)
 
 
-def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str = "") -> Graph:
+def build_graph(
+    cr: TracedDocument,
+    groups: Sequence[ReplicaGroup],
+    variant: str = "",
+    references: Sequence[TracedDocument] = (),
+) -> Graph:
     """Build the graph of a CR with the replica groups ``groups``; ``variant`` is the environment and matrix
-    instance.
+    instance, and ``references`` are the documents that the CR refers to, such as its runtime.
 
     Raises LimitExceeded: if there are too many parts to draw.
     """
@@ -51,7 +56,10 @@ def build_graph(cr: TracedDocument, groups: Sequence[ReplicaGroup], variant: str
         ),
         *(_build_tensorboard_card(i, board) for i, board in enumerate(tensorboards)),
     )
+    sources = [_build_source_side(i, doc) for i, doc in enumerate(references)]
     sides, links = _build_sides(cards_of_pods, tensorboards, by_kind)
+    sides = (*sources, *sides)
+    links = (*(Link(card.id, source.id) for source in sources for card in cards), *links)
     _require_drawable(cr, len(cards) + len(sides) + len(links) + len(calls))
     replicas = sum(role.replicas for role in cards_of_pods)
     data = cr.data
@@ -128,6 +136,9 @@ def _get_mapping_at(cr: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
 def _explain_empty_graph(cr: Mapping[str, Any]) -> str:
     if _is_mode_enabled(cr, "pause"):
         return "Paused: no Pods until it goes on (--resumed draws it as it is then)"
+    spec = get_mapping(cr, "spec")
+    if True in (spec.get("suspend"), get_mapping(spec, "runPolicy").get("suspend")):
+        return "Suspended: no Pods until it goes on (--resumed draws it as it is then)"
     return "No Pods: every replica type has 0 replicas"
 
 
@@ -256,9 +267,11 @@ def _build_sides(
     by_kind: Mapping[str, Sequence[ReplicaGroup]],
 ) -> tuple[tuple[SideBox, ...], tuple[Link, ...]]:
     """Return the boxes beside the cards, with the cards that they belong to."""
+    # A Job is drawn by its Pods, unless it is suspended.
+    job_kinds = _OTHER_JOB_KINDS if pod_cards else (*_OTHER_JOB_KINDS, "Job")
     created_objects = [
         (kind, format_object_names(group))
-        for kind in (*CONFIGURATION_KINDS, *_OTHER_JOB_KINDS)
+        for kind in (*CONFIGURATION_KINDS, *job_kinds)
         for group in by_kind.get(kind, [])
     ]
     titles_by_use: dict[tuple[str, str], dict[str, list[str]]] = {key: {} for key in created_objects}
@@ -292,6 +305,12 @@ def _build_sides(
             Link(f"p{j}", f"v{i}") for j, role in enumerate(pod_cards) if _serves_pods(service, role)
         ]
     return tuple(sides), tuple(graph_links)
+
+
+def _build_source_side(i: int, doc: TracedDocument) -> SideBox:
+    """Return the box of a document that the Pods come from."""
+    name = get_text(get_mapping(doc.data, "metadata"), "name")
+    return SideBox(f"r{i}", get_text(doc.data, "kind"), name, (doc.name,), is_left=True)
 
 
 def _format_use_lines(titles_by_use: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Migrates CRs and profiles: new names for old ones, and one dialect of ColossalAIJob.
+"""Migrates CRs and profiles: new names for old ones, and the newest dialect for older ones.
 
 Steps are applied one after the other, each to the text from the one before; comments and layout stay.
 """
@@ -16,7 +16,7 @@ from podplan.schema.old_spellings import find_current_kind
 from podplan.tools.formatter.comments import attach_comments, count_comments
 from podplan.tools.formatter.document_spans import DocumentSpan, find_document_spans
 from podplan.tools.formatter.rewriting import change_at, rewrite_document
-from podplan.tools.migrator.colossalai_dialect import convert_to_replica_specs, is_launcher_dialect
+from podplan.tools.migrator.dialects import DialectConversion, find_dialect_conversion
 from podplan.tools.migrator.old_spellings import (
     SpellingMigration,
     build_spelling_edits,
@@ -33,7 +33,6 @@ SORTS = frozenset({"cr", "profile", "base"})
 MAX_STEPS = 1_000  # of one file
 MAX_FAILED_STEPS = 4  # reported separately in one file; each takes parsing its document a dozen times
 FAILED_REASON = "the text around it does not allow it"
-CR_DIALECT_STEP = "launcher, worker → torchConfig, replicaSpecs"
 PROFILE_DIALECT_STEP = "colossalai.dialect launcher → replicaSpecs"
 
 _StepKey = tuple[int, Path, str]  # the document, the path, and the action
@@ -64,6 +63,7 @@ class _PlannedStep(NamedTuple):
     description: str
     reason: str
     old_spelling: SpellingMigration | None = None
+    conversion: DialectConversion | None = None
     data: Any = None
 
 
@@ -234,9 +234,13 @@ def _iter_planned_steps(source: SourceFile) -> Iterator[_PlannedStep]:
 def _iter_cr_steps(document: Document, top: Path, cr: Any) -> Iterator[_PlannedStep]:
     for old in iter_old_spellings(cr, top):
         yield _PlannedStep(document, old.path, old.description, old.reason, old)
-    if is_launcher_dialect(cr):
-        first = next(name for name in cr["spec"] if name in ("launcher", "worker"))
-        yield _PlannedStep(document, (*top, "spec", first), CR_DIALECT_STEP, "", data=cr["spec"])
+    conversion = find_dialect_conversion(cr)
+    if conversion is not None:
+        spec = cr["spec"]
+        first = next(name for name in spec if name in conversion.list_old_fields(spec))
+        description = f"{', '.join(conversion.old_fields)} → {', '.join(conversion.new_fields)}"
+        path = (*top, "spec", first)
+        yield _PlannedStep(document, path, description, "", conversion=conversion, data=spec)
 
 
 def _iter_profile_steps(document: Document) -> Iterator[_PlannedStep]:
@@ -310,9 +314,9 @@ def _count_text_comments(text: str) -> Counter[str]:
 
 
 def _convert_spec_dialect(tree: CstNode, planned_step: _PlannedStep) -> CstNode:
+    conversion, data = planned_step.conversion, planned_step.data
+    assert conversion is not None
     try:
-        return change_at(
-            tree, planned_step.path[:-1], lambda spec: convert_to_replica_specs(spec, planned_step.data)
-        )
+        return change_at(tree, planned_step.path[:-1], lambda spec: conversion.convert(spec, data))
     except LookupError:
         raise FixRefused("it comes through an alias or a merge key") from None

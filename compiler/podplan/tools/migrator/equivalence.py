@@ -115,8 +115,16 @@ def _index_entries(_: Path, before: list[Any], after: list[Any]) -> tuple[EntryI
         if all(isinstance(entry, dict) and isinstance(entry.get(key), str) for entry in entries):
             indexes = index_by_key(before, (key,)), index_by_key(after, (key,))
             if all(number == 0 for side in indexes for _, number in side):
-                return indexes
+                return _pair_renamed_entry(*indexes)
     return None
+
+
+def _pair_renamed_entry(before: EntryIndexes, after: EntryIndexes) -> tuple[EntryIndexes, EntryIndexes]:
+    """Give the only entries without a counterpart one key, if they have the same index: one was renamed."""
+    removed, added = [key for key in before if key not in after], [key for key in after if key not in before]
+    if len(removed) == len(added) == 1 and before[removed[0]] == after[added[0]]:
+        before = {added[0] if key == removed[0] else key: index for key, index in before.items()}
+    return before, after
 
 
 DIFF_RULES = DiffRules(_index_entries, is_ordered=lambda _: True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from podplan.kinds.status_rules import EndingRules, JobsRules, LauncherRules
+from podplan.kinds.status_rules import EndingRules, JobsRules, LauncherRules, OwnedJobRules
 from podplan.tools.status import reason
 from podplan.tools.status.clean_up import decide_clean_up
 from podplan.tools.status.completion import decide_outcome
@@ -14,6 +14,7 @@ from podplan.tools.status.job_sets import reconcile_by_jobs
 from podplan.tools.status.launcher_jobs import reconcile_by_launcher
 from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts
 from podplan.tools.status.outcome import JobOutcome, build_undecided
+from podplan.tools.status.owned_jobs import reconcile_by_owned_job
 from podplan.tools.status.phase import determine_phase, find_pause_path, is_paused
 from podplan.tools.status.replicas import ObservedReplica, format_replicas, select_plural
 from podplan.tools.status.restarts import build_restart_decisions, decide_restarts
@@ -28,6 +29,8 @@ def reconcile_job(job: ObservedJob) -> StatusResult:
         return reconcile_by_jobs(job, job.status_rules)
     if isinstance(job.status_rules, LauncherRules):
         return reconcile_by_launcher(job, job.status_rules)
+    if isinstance(job.status_rules, OwnedJobRules):
+        return reconcile_by_owned_job(job, job.status_rules)
     if is_paused(job):
         return _pause_job(job)
     ended_replicas = decide_restarts(job)

@@ -70,6 +70,7 @@ SPEC = KindSpec(
             "ssh",
             "mpirun-by-user",
             "hostfile",
+            "unchecked-policies",
         )
     ),
     ssh_keys_volume="ssh-auth",

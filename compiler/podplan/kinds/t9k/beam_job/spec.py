@@ -10,7 +10,6 @@ SPEC = build_spec(
     "beamjobs",
     option_prefix="beam",
     validate_cr=validate_cr,
-    traits=frozenset({"t9k-scheduler", "run-mode-ignored"}),
+    traits=frozenset({"t9k-scheduler", "run-mode-ignored", "flink-cluster"}),
     run_mode_path=(),
-    load_status_rules=None,
 )

@@ -32,7 +32,7 @@ SPEC = build_spec(
         ReplicaTypesField(("spec", "worker"), "entry"),
     ),
     validate_cr=_validate_cr,
-    superseded_dialect="launcher",
+    superseded_dialects=("launcher",),
     profile_fields=frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai")),
     role_fields=frozenset(("restart", "retries")),
     proposed_options=ProposedOptions(

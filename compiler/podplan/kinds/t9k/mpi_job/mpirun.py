@@ -50,13 +50,13 @@ def _build_words(job: JobContext, settings: MPISettings) -> list[str]:
         "replicas": settings.workers.replicas,
     }
     words = fill_options(mpirun, word_values)
-    if settings.processes.exists or settings.recovery.exists:
-        words += fill_options(process_options, _read_process_words(settings))
     for name, value in sorted(settings.mca.fields().items()):
         words += fill_options(mca_option, {"name": name, "value": value.value})
     container = find_training_container(job, settings.workers, settings.training_container)
     for variable in container.get("env").entries():
         words += fill_options(env_option, {"name": variable.get("name").value})
+    if settings.processes.exists or settings.recovery.exists:
+        words += fill_options(process_options, _read_process_words(settings))
     written_words = (str(entry.value) for entry in _list_written(settings))
     return [*map(str, words), *written_words]
 

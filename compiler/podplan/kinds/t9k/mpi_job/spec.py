@@ -21,6 +21,7 @@ SPEC = build_spec(
         "worker": (*_WORKER_FIELDS, "worker.extraMPIArgs"),
         "processes": (*_WORKER_FIELDS, "worker.processesPerWorker", "worker.processRecovery"),
     },
+    superseded_dialects=("worker", "processes"),
     training_container=kind_behaviors.MPI_TRAINING_CONTAINER,
     training_container_by_field={"worker": kind_behaviors.MPI_OLDER_TRAINING_CONTAINER},
     replica_types=(

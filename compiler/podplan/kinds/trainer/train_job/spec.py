@@ -34,6 +34,8 @@ _SHIPPED_HELP = (
     "Kubeflow Trainer ships this runtime: put the one of your cluster into the repository with kubectl get"
     " clustertrainingruntime {name} -o yaml, or copy manifests/base/runtimes of kubeflow/trainer"
 )
+_JOB = "spec.template.spec.replicatedJobs[node].template.spec"
+_POD_TEMPLATE = f"{_JOB}.template.spec"
 
 
 def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
@@ -81,6 +83,19 @@ SPEC = KindSpec(
     load_status_rules=load_status_rules,
     option_prefix="trainer",
     profile_fields=frozenset(("runtime", "launcher", "processes", "torchrun", "deadline")),
+    required_profile_fields={
+        "runtimeRef": (
+            "runtime",
+            "write runtime: NAME, the runtime that has the Pods, or runtime: {kind, name}",
+        )
+    },
+    replaced_profile_fields={
+        "restart": f"write restartPolicy into the Pod template of the runtime, at {_POD_TEMPLATE}",
+        "retries": "write spec.template.spec.failurePolicy.maxRestarts into the runtime, or backoffLimit, "
+        f"which counts Pods, at {_JOB}",
+        "cleanUp": "its JobSet deletes Pods that run when it ends; to delete the others, too, write "
+        "spec.template.spec.ttlSecondsAfterFinished into the runtime",
+    },
     starter_fields={"cleanUp": "", "runtime": "{kind: TrainingRuntime, name: torch}"},
     starter_files={"runtimes/torch.yaml": "training-runtime.yaml"},
     queue_label=KUEUE_QUEUE_LABEL,
