@@ -109,11 +109,13 @@ def test_a_pod_with_a_subdomain_has_a_name_of_its_own_before_it_is_ready() -> No
         "metadata": {"name": "train", "namespace": "lab"},
         "spec": {"selector": {"pod": "a"}, "publishNotReadyAddresses": True},
     }
-    train, pod = (" ".join(f"{name}{end}" for end in ("", *ENDS)) for name in ("train", "train-a.train"))
+    of_service, of_pod = (
+        " ".join(f"{name}{end}" for end in ("", *ENDS)) for name in ("train", "train-a.train")
+    )
     assert network.hosts(pods[1], "10.244.0.4", [service], {}, pods, {"a": "10.244.0.3"}) == (
         "127.0.0.1 localhost\n"
         "10.244.0.4 train-b.train.lab.svc.cluster.local train-b\n"
-        f"10.244.0.3 {train}\n10.244.0.3 {pod}\n"
+        f"10.244.0.3 {of_service}\n10.244.0.3 {of_pod}\n"
     )
     service["spec"]["publishNotReadyAddresses"] = False
     assert "10.244.0.3" not in network.hosts(pods[1], "10.244.0.4", [service], {}, pods, {"a": "10.244.0.3"})

@@ -37,6 +37,7 @@ def test_a_check_has_the_name_of_its_rule() -> None:
         "launcher-refuses",
         "reserved-env",
         "template-restart-policy",
+        "unset-variable",
     }
 
 

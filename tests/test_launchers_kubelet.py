@@ -92,3 +92,21 @@ def test_a_variable_that_doubles_ends() -> None:
     expand_references("$(" * 100_000, {})
     expand_references("$(A" * 100_000 + ")", {})
     assert time.process_time() - before < 10
+
+
+def test_a_field_of_the_pod_is_known_if_its_metadata_is() -> None:
+    index = "batch.kubernetes.io/job-completion-index"
+    env = [
+        {"name": "RANK", "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{index}']"}}},
+        {"name": "NODE", "value": "node-$(RANK)"},
+        {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        {"name": "TEAM", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['team']"}}},
+    ]
+    metadata = {"labels": {index: "3"}}
+    assert resolve_environment({"env": env}, metadata) == {
+        "RANK": "3",
+        "NODE": "node-3",
+        "IP": None,
+        "TEAM": None,
+    }
+    assert set(resolve_environment({"env": env}).values()) == {None}

@@ -30,7 +30,11 @@ RUNTIMES = {
     one["metadata"]["name"]: one
     for one in yaml.safe_load_all((FIXTURES / "runtimes.yaml").read_text("utf-8"))
 }
-MISTAKES = {row["name"]: row for row in yaml.safe_load((FIXTURES / "mistakes.yaml").read_text("utf-8"))}
+MISTAKES = {
+    row["name"]: row
+    for path in ("mistakes.yaml", "launcher_mistakes.yaml")
+    for row in yaml.safe_load((FIXTURES / path).read_text("utf-8"))
+}
 POLICIES = tuple(select_policies(load_builtin_policies(), RuleSelection()))
 # The restricted level of Pod Security, which images decide about, is information on nearly every job.
 RESTRICTED = ("SEC014", "SEC015", "SEC016", "SEC017", "SEC018")
@@ -77,5 +81,5 @@ def test_the_jobs_are_of_all_kinds() -> None:
     kinds = {"TrainJob", "JobSet", "Job"}
     assert {job["kind"] for job in CLEAN.values()} == kinds
     assert {CLEAN[row["base"]]["kind"] for row in MISTAKES.values()} == kinds
-    assert len(MISTAKES) >= 40
-    assert len(CLEAN) >= 20
+    assert len(MISTAKES) >= 120
+    assert len(CLEAN) >= 39

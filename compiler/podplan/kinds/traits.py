@@ -37,6 +37,7 @@ TRAITS: Mapping[str, str] = {
     "kueue": "Kueue can queue the jobs, as its integration for the kind does",
     # Traits of the launch.
     "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",
+    "ranks-by-user": "The controller gives the processes no rank: variables and command lines of the CR do",
     "torch-env": "The controller sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in each Pod",
     "address-of-main-replica": "Without a main replica or elasticPolicy the Pods get no address to meet at",
     "torchrun-by-controller": "The controller can start torchrun in each Pod (torchrunConfig)",

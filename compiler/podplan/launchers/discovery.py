@@ -148,14 +148,17 @@ class _ContainerSearch:
         return LimitExceeded(limit_exceeded(limit, f"{message}; put them into a file that the program reads"))
 
 
-def find_programs(container: Mapping[str, Any]) -> DiscoveredPrograms:
+def find_programs(
+    container: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
+) -> DiscoveredPrograms:
     """Find the programs that a container starts by ``command``, ``args``, ``env`` and ``envFrom``.
 
-    Paths are relative to the container: ``("args", 2)``. Values of a wrong type are ignored.
+    Paths are relative to the container: ``("args", 2)``. Values of a wrong type are ignored. ``metadata`` is
+    that of the Pod, where variables take labels and annotations from it.
 
     Raises LimitExceeded: if the words or the variables are too many.
     """
-    variables = kubelet.resolve_environment(container)
+    variables = kubelet.resolve_environment(container, metadata)
     is_complete = not container.get("envFrom")
     words: list[Word] = []
     search = _ContainerSearch(container, len(variables))

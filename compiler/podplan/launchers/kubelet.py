@@ -9,8 +9,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.words import MAX_ARGUMENT_LENGTH, MAX_ARGUMENTS_LENGTH, EnvVariables, Word
+
+_FIELD_PATTERN = compile_lazily(r"metadata\.(labels|annotations)\['([^']+)'\]")
 
 
 class ExpandedText(NamedTuple):
@@ -91,9 +94,14 @@ def placed(word: Word, line: Word, expanded: ExpandedText | None) -> Word:
     return word._replace(path=line.path, start=start, end=end)
 
 
-def resolve_environment(container: Mapping[str, Any]) -> dict[str, str | None]:
+def resolve_environment(
+    container: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
+) -> dict[str, str | None]:
     """Return the variables that env sets: each entry can refer to the ones before it, and the last of a
-    name wins."""
+    name wins.
+
+    With the ``metadata`` of the Pod also values that a fieldRef takes from its labels and annotations.
+    """
     variables: dict[str, str | None] = {}
     is_complete = not container.get("envFrom")
     total = 0
@@ -108,8 +116,20 @@ def resolve_environment(container: Mapping[str, Any]) -> dict[str, str | None]:
                 expanded.text if expanded.is_known and total <= MAX_ARGUMENTS_LENGTH else None
             )
         else:
-            variables[entry["name"]] = None if entry.get("valueFrom") else ""
+            variables[entry["name"]] = (
+                _read_field(entry["valueFrom"], metadata or {}) if entry.get("valueFrom") else ""
+            )
     return variables
+
+
+def _read_field(source: Any, metadata: Mapping[str, Any]) -> str | None:
+    """The label or annotation that a source of a value names; None for what is only known in the cluster."""
+    reference = source.get("fieldRef") if isinstance(source, Mapping) else None
+    path = reference.get("fieldPath") if isinstance(reference, Mapping) else None
+    match = _FIELD_PATTERN.fullmatch(path) if isinstance(path, str) else None
+    entries = metadata.get(match[1]) if match is not None else None
+    value = entries.get(match[2]) if match is not None and isinstance(entries, Mapping) else None
+    return value if isinstance(value, str) else None
 
 
 def is_service_variable(name: str) -> bool:

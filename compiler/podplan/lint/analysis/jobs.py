@@ -12,6 +12,7 @@ from podplan.core.wording import format_count
 from podplan.kinds.registry import find_kind, load_spec, resource_label
 from podplan.kinds.spec import CleanUp, KindSpec, iter_replica_types
 from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.resources import count_accelerators, list_containers
 from podplan.lint.target import LoweredJob, cache_latest
 
@@ -81,6 +82,11 @@ def has_trait(job: LoweredJob, trait: str) -> bool:
     return kind_spec is not None and trait in kind_spec.traits
 
 
+def format_type_of(group: ReplicaGroup) -> str:
+    """The replica type of Pods after the word Pods: " of worker"; "" for those of a Job, which has none."""
+    return f" of {group.replica_type}" if group.replica_type not in ("", "pod") else ""
+
+
 def find_clean_up(job: LoweredJob) -> CleanUp | None:
     """The field that says what ends with the job; None where the kind has none."""
     kind_spec = find_kind_spec(job)
@@ -144,6 +150,13 @@ def find_replica_places(job: LoweredJob) -> dict[str, tuple[TracedDocument, Path
                 (*replica_spec.path, "replicas"),
                 format_count(number, "Pod"),
             )
+    for group in job.pods if not places else ():
+        pod_jobs = find_pod_jobs(job, group)
+        if pod_jobs is not None:
+            label = format_count(counts[group.replica_type], "Pod")
+            if pod_jobs.jobs > 1:
+                label = f"{format_count(pod_jobs.parallelism, 'Pod')} in each of {pod_jobs.jobs} Jobs"
+            places.setdefault(group.replica_type, (pod_jobs.doc, pod_jobs.count_path, label))
     return places
 
 

@@ -8,9 +8,10 @@ from podplan.core.findings import Path, TextPath, below, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import get_entries, get_text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.discovery import Invocation, find_programs
 from podplan.launchers.horovodrun import HorovodrunCommand, read_as_mpirun
+from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
@@ -42,12 +43,20 @@ NON_TRAINING_PACKAGES = frozenset(_NON_TRAINING_TEXT.split())
 
 
 class ContainerLaunch(NamedTuple):
-    """A program that the training container of a group of Pods starts; ``path`` is that container."""
+    """A program that the training container of a group of Pods starts; ``path`` is that container.
+
+    ``metadata`` is that of the Pod.
+    """
 
     group: ReplicaGroup
     path: Path
     container: Mapping[str, Any]
     invocation: Invocation
+    metadata: Mapping[str, Any] = {}
+
+    def resolve_environment(self) -> dict[str, str | None]:
+        """The variables that the container sets, before a shell sets others."""
+        return resolve_environment(self.container, self.metadata)
 
     def locate_word(self, word: Word) -> Path:
         """Where a word stands in the Pod."""
@@ -86,11 +95,13 @@ def find_replica_launches(group: ReplicaGroup, index: int) -> list[ContainerLaun
     if training_container is None:
         return []
     path, container = training_container
+    pod = build_folded_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
     if group.doc.replica_texts:
-        container = build_folded_at_index(group.doc, index)["spec"]["containers"][path[-1]]
+        container = pod["spec"]["containers"][path[-1]]
+    metadata = get_mapping(pod, "metadata")
     return [
-        ContainerLaunch(group, path, container, invocation)
-        for invocation in find_programs(container).invocations
+        ContainerLaunch(group, path, container, invocation, metadata)
+        for invocation in find_programs(container, metadata).invocations
     ]
 
 
@@ -112,8 +123,11 @@ def find_launch_on_replica(launch: ContainerLaunch, index: int) -> ContainerLaun
 
 def find_variable_path(launch: ContainerLaunch, name: str) -> Path | None:
     """Where the container sets a variable; None where only the command line or the image does."""
-    indexes = [at for at, entry in get_entries(launch.container, "env") if get_text(entry, "name") == name]
-    return (*launch.path, "env", indexes[-1], "value") if indexes else None
+    entries = [one for one in get_entries(launch.container, "env") if get_text(one[1], "name") == name]
+    if not entries:
+        return None
+    index, entry = entries[-1]
+    return (*launch.path, "env", index, "valueFrom" if "valueFrom" in entry else "value")
 
 
 def find_option_path(launch: ContainerLaunch, torchrun: TorchrunCommand, name: str) -> Path:

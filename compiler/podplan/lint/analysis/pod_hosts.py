@@ -10,7 +10,13 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
-from podplan.lint.analysis.jobs import count_replicas_by_type, find_kind_spec, get_replica_specs, has_trait
+from podplan.lint.analysis.jobs import (
+    count_replicas_by_type,
+    find_kind_spec,
+    format_type_of,
+    get_replica_specs,
+    has_trait,
+)
 from podplan.lint.target import LoweredJob, cache_latest
 
 _SLOTS_PATTERN = compile_lazily(r"\sslots=(\d+)")
@@ -18,6 +24,9 @@ _TRAILING_NUMBER = compile_lazily(r".*?(\d{1,9})\Z")
 _LOOPBACK = compile_lazily(r"localhost|ip6-localhost|127(?:\.\d{1,3}){3}|::1|0\.0\.0\.0")
 _ADDRESS = compile_lazily(r"\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:]*:[0-9a-f.:]*", re.IGNORECASE)
 _CLUSTER_DOMAIN = compile_lazily(r"[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?\.?")
+
+
+_HOSTNAME_PATH = ("spec", "hostname")
 
 
 class HostfileHosts(NamedTuple):
@@ -101,12 +110,41 @@ def _find_by_name(
 
 
 def find_pod(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
-    """The Pod that a host name leads to, by the Service of the same name."""
-    return (
-        _find_by_name(_group_pods_by_stem(job), strip_cluster_domain(host))
-        if has_service(job, host)
-        else None
-    )
+    """The Pod that a host name leads to, by the Service of the same name, or below a headless Service."""
+    if has_service(job, host):
+        return _find_by_name(_group_pods_by_stem(job), strip_cluster_domain(host))
+    first, _, domain = host.partition(".")
+    found = find_pod_by_hostname(job, first)
+    return found if found is not None and domain.partition(".")[0] == get_subdomain(found[0]) else None
+
+
+def find_pod_by_hostname(job: LoweredJob, name: str) -> tuple[ReplicaGroup, int] | None:
+    """The Pod whose host name this is, which the controller made of its index."""
+    for group in job.pods:
+        text = group.doc.replica_texts.get(_HOSTNAME_PATH)
+        if isinstance(text, Indexed):
+            index = text.find_index(name)
+            if index is not None and group.start <= index < group.start + group.replicas:
+                return group, index
+        elif get_text(get_mapping(group.doc.data, "spec"), "hostname") == name:
+            return group, group.start
+    return None
+
+
+def get_subdomain(group: ReplicaGroup) -> str:
+    """The Service that gives the Pods of a group their names; "" where they have none."""
+    return get_text(get_mapping(group.doc.data, "spec"), "subdomain")
+
+
+def format_hostnames(groups: Iterable[ReplicaGroup]) -> str:
+    """The host names of the first and the last of these Pods."""
+    names = []
+    for group in groups:
+        text = group.doc.replica_texts.get(_HOSTNAME_PATH)
+        plain = get_text(get_mapping(group.doc.data, "spec"), "hostname")
+        ends = (group.start, group.start + group.replicas - 1)
+        names += [text.text_at(index) for index in ends] if isinstance(text, Indexed) else [plain]
+    return names[0] if len(set(names)) == 1 else f"{names[0]} to {names[-1]}"
 
 
 def has_service(job: LoweredJob, host: str) -> bool:
@@ -190,17 +228,84 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     return f"{match['type']} has {ranks}"
 
 
+def explain_missing_pod(job: LoweredJob, host: str, is_meeting_point: bool) -> str:
+    """Why a host that looks like a Pod with a host name by its index does not exist; "" where it does, or is
+    another's, or nothing makes the names of the Pods resolve.
+
+    Where processes do not meet, NAME-0 below another Service may be a server that has the name of the job.
+    """
+    (first, _, domain), name = host.partition("."), get_job_name(job)
+    found = find_pod_by_hostname(job, first)
+    service, _, namespace = domain.partition(".")
+    types = "|".join({re.escape(group.replica_type) for group in job.pods if format_type_of(group)})
+    if not types and not is_meeting_point and service not in map(get_subdomain, job.pods):
+        return ""
+    if found is not None:
+        subdomain = get_subdomain(found[0])
+        own_namespace = get_text(get_mapping(found[0].doc.data, "metadata"), "namespace")
+        if not subdomain or (not domain and sum(group.replicas for group in job.pods) < 2):
+            return ""
+        if not domain:
+            return f"DNS has the Pod only below its Service, as {first}.{subdomain}"
+        if service != subdomain:
+            return f"the Pod is below the Service {subdomain}, as {first}.{subdomain}"
+        other = namespace.partition(".")[0]
+        return (
+            f"the Pod is in the namespace {own_namespace}"
+            if own_namespace and other not in ("", own_namespace)
+            else ""
+        )
+    pattern = rf"-(?P<type>{types})(?:-\d{{1,9}}){{0,2}}" if types else r"-\d{1,9}"
+    own_name = re.fullmatch(re.escape(name) + pattern, first)
+    named = [group for group in job.pods if "hostname" in get_mapping(group.doc.data, "spec")]
+    if own_name is None and not (domain and _has_own_service(job, service)):
+        return ""
+    if not named:
+        return "Pods have host names only with completionMode: Indexed"
+    if own_name is not None and not any(map(get_subdomain, named)):
+        return ""
+    type_ = own_name["type"] if own_name is not None and types else ""
+    of_type = [group for group in named if group.replica_type == type_] or named
+    suffix = format_type_of(of_type[0]) if type_ else ""
+    if sum(group.replicas for group in of_type) == 1:
+        return f"the Pod{suffix} is called {format_hostnames(of_type)}"
+    return f"the Pods{suffix} are called {format_hostnames(of_type)}"
+
+
+def _has_own_service(job: LoweredJob, name: str) -> bool:
+    """Whether the controller creates this Service, so that only Pods of the job are below it."""
+    services = (group.doc.data for group in job.groups if group.doc.data["kind"] == "Service")
+    return any(get_text(get_mapping(one, "metadata"), "name") == name for one in services)
+
+
 def of_other_job(job: LoweredJob, host: str) -> str:
     """The job that a host of the form NAME-TYPE-INDEX is a replica of, where that is not this job; else "".
 
     Only types that this job has count. The name of a job may be followed by five digits of its uid.
     """
+    if has_trait(job, "host-by-index"):
+        return _find_job_of_host(job, host)
     name, called = get_job_name(job), strip_cluster_domain(host)
     types = "|".join(re.escape(role.type.lower()) for role in get_replica_specs(job) if role.type)
     found = re.fullmatch(rf"([a-z0-9][a-z0-9.-]*)-(?:{types})-\d{{1,9}}", called) if name and types else None
     if found is None or has_service(job, host):
         return ""
     return "" if re.fullmatch(rf"{re.escape(name)}(?:-[0-9a-f]{{5}})?", found[1]) else found[1]
+
+
+def _find_job_of_host(job: LoweredJob, host: str) -> str:
+    """The same for Pods that have host names by their index: of a Job, or of another type and name."""
+    name, (first, _, domain) = get_job_name(job), host.partition(".")
+    types = {group.replica_type for group in job.pods if format_type_of(group)}
+    if not name or find_pod_by_hostname(job, first) is not None:
+        return ""
+    if types:
+        any_type = "|".join(map(re.escape, types))
+        found = re.fullmatch(rf"([a-z0-9][a-z0-9-]*)-(?:{any_type})-\d{{1,9}}-\d{{1,9}}", first)
+    else:
+        is_below_own = any(get_subdomain(group) == domain.partition(".")[0] for group in job.pods)
+        found = re.fullmatch(r"([a-z0-9][a-z0-9-]*)-\d{1,9}", first) if domain and is_below_own else None
+    return "" if found is None or found[1] == name else found[1]
 
 
 def _describe_service_name(job: LoweredJob, type_: str, index: int) -> str:

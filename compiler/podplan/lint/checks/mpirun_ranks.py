@@ -130,6 +130,8 @@ def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
     """The only line of mpirun of a job, with the workers that have GPUs."""
     if is_mode_enabled(job, "debug") or job.cr is None:
         return
+    if has_trait(job, "host-by-index") and not read_hostfile(job):
+        return  # no controller tells mpirun of other hosts
     launches = [(launch, facts) for launch in find_launches(job) if (facts := launch.mpirun) is not None]
     if len(launches) != 1 or launches[0][0].invocation.is_conditional:
         return

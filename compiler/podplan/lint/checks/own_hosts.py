@@ -14,16 +14,32 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis import pod_hosts
-from podplan.lint.analysis.jobs import ReplicaSpec, find_kind_spec, get_replica_specs, is_mode_enabled
+from podplan.lint.analysis.jobs import (
+    ReplicaSpec,
+    find_kind_spec,
+    format_type_of,
+    get_replica_specs,
+    has_trait,
+    is_mode_enabled,
+)
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _HOST_VARIABLE = compile_lazily(
     r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)"
 )
 _HOST_OPTION = compile_lazily(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
+_MEETING_VARIABLE = compile_lazily(
+    r"(?:\w+_)?(?:MASTER|LEADER|COORDINATOR|HEAD|RDZV|RENDEZVOUS)(?:_(?:ADDR|ADDRESS|HOST|IP|ENDPOINT))?"
+)
+_MEETING_OPTION = compile_lazily(r"--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip)|MASTER_ADDR=")
 _QUERY_COMMAND = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
-_HOST_PREFIX = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_QUERY_COMMAND}|//)"
+_HOST_PREFIX = (
+    r"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|\bMASTER_ADDR="
+    rf"|{_QUERY_COMMAND}|//)"
+)
 _PORT_SUFFIX = compile_lazily(r":\d{2,5}\Z")
 _DOMAIN = r"(?:\.(?P<domain>[a-z0-9-]+)(?:\.[a-z0-9-]+)?(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
@@ -32,6 +48,9 @@ _DOMAIN = r"(?:\.(?P<domain>[a-z0-9-]+)(?:\.[a-z0-9-]+)?(?:\.svc(?:\.[a-z0-9.-]+
 def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
     job = target.job
+    if has_trait(job, "host-by-index"):
+        yield from _iter_unknown_pods(job)
+        return
     strings = [found for group in job.pods for found in _iter_candidate_strings(job, group)]
     name_pattern = pod_hosts.build_replica_name_pattern(job) if strings else None
     if name_pattern is None or is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
@@ -48,6 +67,70 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             if reason:
                 yield Violation(path, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
                 break
+
+
+def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
+    """Hosts that look like Pods with host names by their index, and are none."""
+    prefix = f"{pod_hosts.get_job_name(job)}-"
+    names_pattern = _build_pods_pattern()
+    reported_paths: set[Path] = set()
+    reported_hosts: set[str] = set()
+    for group in job.pods if prefix != "-" else ():
+        domains = [f".{one}" for one in {pod_hosts.get_subdomain(each) for each in job.pods} if one]
+        strings = [found for part in (prefix, *domains) for found in _iter_strings(group.doc.data, part)]
+        expanded = _iter_expanded_strings(job, group)
+        places = [(each, False) for each in strings] + [(each, True) for each in expanded]
+        for (path, value, is_host), is_expanded in places:
+            for match in names_pattern.finditer(value) if path not in reported_paths else ():
+                host = match["host"]
+                if not (is_host or match["before"] or match["port"]):
+                    continue
+                is_meeting_point = is_expanded or _is_meeting_point(group, path, match["before"])
+                reason = pod_hosts.explain_missing_pod(job, host, is_meeting_point)
+                if "env" in path and is_set_by_controller(group, path[: path.index("env") + 2]):
+                    continue  # what is wrong is what the controller made it of
+                if reason and not (is_expanded and host in reported_hosts):
+                    reported_paths.add(path)
+                    reported_hosts.add(host)
+                    yield Violation(path, {"host": host, "why": reason}, doc=group.doc, group=group)
+                    break
+
+
+def _is_meeting_point(group: ReplicaGroup, path: Path, before: str | None) -> bool:
+    """Whether a place has the host at which processes of the job meet, and not that of any server."""
+    if "env" in path:
+        entry = value_at(group.doc.data, path[: path.index("env") + 2])
+        return (
+            _MEETING_VARIABLE.fullmatch(get_text(entry if isinstance(entry, dict) else {}, "name"))
+            is not None
+        )
+    previous = value_at(group.doc.data, (*path[:-1], int(path[-1]) - 1)) if path[-1] else ""
+    return bool(before and _MEETING_OPTION.match(before)) or bool(_MEETING_OPTION.match(str(previous)))
+
+
+def _build_pods_pattern() -> re.Pattern[str]:
+    """The pattern of any host, and of what shows that it is one."""
+    return re.compile(
+        rf"(?<![\w./$({{-])(?P<before>{_HOST_PREFIX})?(?P<host>[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*)"
+        r"(?P<port>:\d{2,5})?(?![\w.$({-])"
+    )
+
+
+def _iter_expanded_strings(job: LoweredJob, group: ReplicaGroup) -> Iterator[tuple[Path, str, bool]]:
+    """Variables and options of launchers with a host that has references, as the program gets them."""
+    for launch in find_launches(job):
+        if launch.group is not group:
+            continue
+        variables = launch.resolve_environment()
+        for index, entry in get_entries(launch.container, "env"):
+            name, value = get_text(entry, "name"), get_text(entry, "value")
+            if "$(" in value and _HOST_VARIABLE.fullmatch(name):
+                yield (*launch.path, "env", index, "value"), variables.get(name) or "", True
+        for name, option in launch.invocation.options.items():
+            word = option.word
+            written = value_at(launch.container, word.path)
+            if _HOST_OPTION.fullmatch(f"--{name}") and word.is_known and "$" in str(written):
+                yield (*launch.path, *word.path), (option.value or ""), True
 
 
 @check()
@@ -109,6 +192,10 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         for group in target.job.pods:
             for path, value, is_host in _iter_strings(group.doc.data, stem):
                 for match in host_pattern.finditer(value):
+                    # A server may have the name of a Job, below a Service of its own.
+                    is_server = value[match.end("host") :].startswith(".") and not format_type_of(named_group)
+                    if is_server and not _is_meeting_point(group, path, match["before"]):
+                        continue
                     if is_host or match["before"] or match["port"]:
                         related = [(named_group.doc, ("spec",), "the Pods")]
                         values = {"host": match["host"]}

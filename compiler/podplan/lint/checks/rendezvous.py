@@ -15,11 +15,16 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.accelerate import AccelerateCommand
-from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places, spec_of
+from podplan.lint.analysis.jobs import (
+    format_type_of,
+    has_trait,
+    is_mode_enabled,
+    list_replica_places,
+    spec_of,
+)
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     assignment_place,
@@ -29,6 +34,7 @@ from podplan.lint.analysis.launches import (
     find_variable_path,
     get_last_index,
 )
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.script_options import of_program
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -88,6 +94,8 @@ def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterato
             return
         spans.append((launch, *ranks))
     for number, (launch, lowest, highest) in enumerate(spans):
+        if _may_train_apart(job, launch):
+            continue
         replica_type = launch.group.replica_type
         clashing_type = next(
             (each.group.replica_type for each, low, high in spans[:number] if low <= lowest <= high), None
@@ -95,14 +103,39 @@ def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterato
         if (launch.group.replicas > 1 and lowest == highest) or clashing_type == replica_type:
             pod_count = sum(each.group.replicas for each in lines if each.group.replica_type == replica_type)
             yield _build_rank_violation(
-                job, launch, f"all {pod_count} Pods of {replica_type} have node rank {lowest}"
+                job, launch, f"all {pod_count} Pods{format_type_of(launch.group)} have node rank {lowest}"
             )
+        elif launch.group.replicas > highest - lowest + 1 > 1 and find_pod_jobs(job, launch.group):
+            message = (
+                f"the {launch.group.replicas} Pods{format_type_of(launch.group)} have only the node ranks"
+                f" {lowest} to {highest}, which count anew in each Job"
+            )
+            yield _build_rank_violation(job, launch, message)
         elif clashing_type is not None:
             yield _build_rank_violation(
                 job,
                 launch,
                 f"a Pod of {clashing_type} and one of {replica_type} both have node rank {lowest}",
             )
+
+
+def _may_train_apart(job: LoweredJob, launch: ContainerLaunch) -> bool:
+    """Whether the Pods of each Job of a group may meet apart from those of other Jobs.
+
+    They meet at hosts of their own, or at unknown ones with no more nodes than one Job has Pods.
+    """
+    pod_jobs = find_pod_jobs(job, launch.group)
+    if pod_jobs is None or (pod_jobs.jobs == 1 and len(job.pods) == 1):
+        return False
+    end = find_launch_on_replica(launch, get_last_index(launch.group))
+    hosts = [_get_host(one) for one in (launch, end) if one is not None]
+    if len(hosts) == 2 and None not in hosts:
+        return pod_jobs.jobs > 1 and hosts[0] != hosts[1]
+    facts = launch.invocation.parsed
+    nodes = facts.machines if isinstance(facts, AccelerateCommand) else None
+    if isinstance(facts, TorchrunCommand) and facts.node_range is not None:
+        nodes = facts.node_range[1]
+    return nodes is None or nodes <= pod_jobs.parallelism
 
 
 @check()
@@ -130,6 +163,30 @@ def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
             yield Violation(
                 rendezvous_host.path, {"what": message}, doc=rendezvous_host.doc, group=rendezvous_host.group
             )
+
+    yield from _iter_other_ports(job)
+
+
+def _iter_other_ports(job: LoweredJob) -> Iterator[Violation]:
+    """Nodes of one training that meet at another port of the same host than the first ones."""
+    first: dict[tuple[str, tuple[int, int]], ContainerLaunch] = {}
+    for launch in find_launches(job):
+        facts, group = launch.torchrun, launch.group
+        if facts is None or not facts.host or facts.port is None or not _is_multi_node(launch):
+            continue
+        if launch.invocation.is_conditional or facts.node_range is None or facts.standalone:
+            continue
+        other = first.setdefault((facts.host, facts.node_range), launch)
+        port = other.torchrun.port if other.torchrun is not None else None
+        if port != facts.port and group.replica_type != other.group.replica_type:
+            message = (
+                f"the nodes of {group.replica_type} meet at port {facts.port} of {facts.host}, and those of"
+                f" {other.group.replica_type} at port {port}"
+            )
+            word = facts.find_option_word(
+                "master_port", facts.find_option_word("rdzv_endpoint", launch.invocation.program_word)
+            )
+            yield Violation(launch.locate_word(word), {"what": message}, doc=group.doc, group=group)
 
 
 @check()
@@ -161,9 +218,10 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
             f" differs in each of the {pods}"
         )
     other_job = pod_hosts.of_other_job(job, host)
-    if other_job:
+    if other_job and not _has_nodes_elsewhere(job, rendezvous_host):
+        noun = "Pod" if has_trait(job, "host-by-index") else "replica"
         return (
-            f"the rendezvous of {rendezvous_host.launcher} is at {host}, a replica of {other_job} and not of"
+            f"the rendezvous of {rendezvous_host.launcher} is at {host}, a {noun} of {other_job} and not of"
             f" {pod_hosts.get_job_name(job)}"
         )
     if pod_hosts.is_loopback(host):
@@ -191,6 +249,13 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
         f"the rendezvous of {rendezvous_host.launcher} is at {host}, which has node rank {rank},"
         " but only rank 0 opens the port"
     )
+
+
+def _has_nodes_elsewhere(job: LoweredJob, rendezvous_host: RendezvousHost) -> bool:
+    """Whether a line waits for more nodes than its job has Pods, so that Pods of another job may be some."""
+    line = rendezvous_host.launch.torchrun if rendezvous_host.launch is not None else None
+    is_counted = line is not None and line.node_range is not None and has_trait(job, "host-by-index")
+    return is_counted and line.node_range[0] > rendezvous_host.pods  # type: ignore[union-attr, index]
 
 
 def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
@@ -341,13 +406,13 @@ def _iter_deepspeed_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
 
 def _iter_variable_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
     """MASTER_ADDR of a job whose controller sets none, and whose scripts read it themselves."""
-    if not has_trait(job, "self-launched"):
+    if not has_trait(job, "ranks-by-user"):
         return
     pods = sum(each.replicas for each in job.pods if _sets_variable(each, _MASTER_VARIABLE))
     for launch in find_launches(job) if pods > 1 else ():
         if launch.is_launcher or launch.invocation.launcher != "python" or launch.invocation.started_by:
             continue
-        variables = resolve_environment(launch.container)
+        variables = launch.resolve_environment()
         host, rank = variables.get(_MASTER_VARIABLE), find_variable_path(launch, "RANK")
         field = _find_own_field(launch.container, _MASTER_VARIABLE) if launch.group.replicas > 1 else ""
         if not (host or field) or "$" in (host or "") or rank not in launch.group.doc.replica_texts:
@@ -391,7 +456,7 @@ def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
             for placed in of_program(job, launch)
             if _MEETING_OPTION.fullmatch(placed.option.last)
         ]
-        for name, value in resolve_environment(launch.container).items():
+        for name, value in launch.resolve_environment().items():
             path = find_variable_path(launch, name) if name in _MEETING_VARIABLES else None
             if value and path is not None:
                 candidates.append((name, value, path))
@@ -405,9 +470,9 @@ def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
 def _set_by_shell(launch: ContainerLaunch) -> tuple[str, str]:
     """The MASTER_ADDR that a program has from its shell, and how it names the Pod itself; "" for none."""
     variables = launch.invocation.variables
-    if _MASTER_VARIABLE not in variables or variables[_MASTER_VARIABLE] == resolve_environment(
-        launch.container
-    ).get(_MASTER_VARIABLE, ""):
+    if _MASTER_VARIABLE not in variables or variables[_MASTER_VARIABLE] == launch.resolve_environment().get(
+        _MASTER_VARIABLE, ""
+    ):
         return "", ""
     known = variables[_MASTER_VARIABLE]
     if known is not None:

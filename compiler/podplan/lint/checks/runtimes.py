@@ -24,7 +24,10 @@ from podplan.kinds.trainer.job_set_template import (
 )
 from podplan.kinds.trainer.lower import count_nodes
 from podplan.kinds.trainer.processes import resolve_torch_processes
-from podplan.kubernetes.accessors import get_mapping
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.discovery import Invocation, find_programs
+from podplan.launchers.scripts import find_script_error
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import count_accelerators
 from podplan.lint.checks.registration import check
@@ -34,7 +37,9 @@ _RUNTIME: Path = ("spec", "runtimeRef", "name")
 _SUPPORT_LABEL, _DEPRECATED = "trainer.kubeflow.org/support", "deprecated"
 # With these, torch.distributed finds the other processes without torchrun.
 _RENDEZVOUS_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
-_PROCESS_STARTERS = ("torchrun", "torch.distributed", "accelerate", "deepspeed", "PET_", "tune")
+_PROCESS_STARTERS = ("torchrun", "torch.distributed", "PET_", "tune")
+# Packages with launchers as modules; a module of theirs that is none does not exist.
+_LAUNCHER_PACKAGES = ("torch", "accelerate", "deepspeed", "colossalai", "horovod")
 _VARIABLES = {"torch": "PET_NNODES", "jax": "JAX_NUM_PROCESSES", "xgboost": "DMLC_NUM_WORKER"}
 # Labels of nodes with GPUs: those of NVIDIA's and AMD's discovery, and of two clouds.
 _GPU_LABELS = (
@@ -113,17 +118,54 @@ def lone_python(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         return
     if not found.train_job.trainer.exists or found.nodes < 2:
         return
-    names = {one.get("name").value for one in found.train_job.trainer.get("env").entries()}
-    if names.issuperset(_RENDEZVOUS_VARIABLES):
-        return
     place, words = _find_command(found.train_job, found.trainer)
-    program = words[0].rpartition("/")[2] if words else ""
-    if program.startswith("python") and not any(
-        starter in word for word in words for starter in _PROCESS_STARTERS
-    ):
+    program = _find_lone_program(target.job, found.trainer)
+    if program and not any(starter in word for word in words for starter in _PROCESS_STARTERS):
         path = place.path if place.doc is found.train_job.cr.doc else _RUNTIME
         values = {"program": program, "nodes": found.nodes}
         yield Violation(path, values, _relate(policy, _POLICY_LABEL))
+
+
+def _find_lone_program(job: LoweredJob, trainer: Job) -> str:
+    """The last program of the container that trains, if all its programs run without other nodes; else "".
+
+    A program that is no launcher known to podplan may read the variables.
+    """
+    name = trainer.entry.get("name").value
+    pods = (group.doc.data for group in job.pods if group.replica_type == name)
+    containers = (one for pod in pods for _, one in get_entries(get_mapping(pod, "spec"), "containers"))
+    container = next((one for one in containers if get_text(one, "name") == NODE), None)
+    if container is None:
+        return ""
+    programs = [_describe_lone(one, container) for one in find_programs(container).invocations]
+    return programs[-1] if programs and all(programs) else ""
+
+
+def _describe_lone(invocation: Invocation, container: Mapping[str, Any]) -> str:
+    """A program that only knows its own node; "" for one that may know others, or does not start at all."""
+    program, script = invocation.program_word.base_name, invocation.script
+    if invocation.is_conditional or set(invocation.variables).issuperset(_RENDEZVOUS_VARIABLES):
+        return ""
+    if isinstance(invocation.parsed, AccelerateCommand):
+        return "accelerate" if _is_single_process(invocation.parsed, container) else ""
+    if invocation.launcher == "other":
+        return program if program.endswith(".py") else ""  # as uv run starts it
+    if invocation.launcher != "python" or script is None:
+        return ""
+    is_module = script.text.partition(".")[0] in _LAUNCHER_PACKAGES
+    is_file = not any(word.text in ("-m", "-c") for word in invocation.words)
+    is_broken = is_file and find_script_error("python", script, invocation.arguments, is_module=False)
+    return "" if is_module or is_broken else program
+
+
+def _is_single_process(command: AccelerateCommand, container: Mapping[str, Any]) -> bool:
+    """Whether accelerate starts the script without torch.distributed.run, which reads the variables."""
+    if command.config_file is not None or not command.command_line.is_certain or (command.machines or 1) > 1:
+        return False
+    if "cpu" in command.flags:
+        return True
+    is_one = command.processes == 1 or count_accelerators(container).number < 2
+    return is_one and not command.flags & {"multi_gpu", "use_fsdp", "use_deepspeed", "tpu"}
 
 
 def _find_node_container(job: Job) -> Cursor | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_text
@@ -23,6 +24,7 @@ from podplan.lint.analysis.launches import (
     find_launches,
     get_last_index,
 )
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.script_options import Given, Placed, given, of_program
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
@@ -108,7 +110,13 @@ def _iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Share]:
         other = final.get(index.option.key)
         first, last = _read_number(index.option), _read_number(other) if other is not None else None
         if first is not None and last is not None and last - first == group.replicas - 1:
-            yield Share(launch, noun, first, last, index, count)
+            yield Share(launch, noun, first, first + _count_takers(job, group) - 1, index, count)
+
+
+def _count_takers(job: LoweredJob, group: ReplicaGroup) -> int:
+    """How many replicas take a part, also those that start when others have ended."""
+    pod_jobs = find_pod_jobs(job, group)
+    return max(pod_jobs.completions, group.replicas) if pod_jobs is not None else group.replicas
 
 
 def match_share(options: list[Placed]) -> Iterator[tuple[str, Placed, Placed]]:

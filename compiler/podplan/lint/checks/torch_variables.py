@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import below
+from podplan.core.findings import below, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries
@@ -24,9 +24,11 @@ from podplan.lint.target import Target, Violation
 
 # Expansions of a shell without a default value.
 _TORCH_VARIABLE = compile_lazily(
-    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+)\b"
-    r"|\{(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+)\})"
+    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\b"
+    r"|\{(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\})"
 )
+# What sets variables that the text of a script does not show.
+_SETS_OTHERS = compile_lazily(r"(?:\A|[\s;&|(])(?:source|\.|eval|read)\s")
 
 
 @check()
@@ -63,7 +65,8 @@ def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable of torch on a command line of a Pod that does not have it. Values: ``name``, ``by``."""
     job = target.job
     for launch in find_launches(job):
-        has_other_sources = bool(get_entries(launch.container, "envFrom"))
+        script = value_at(launch.container, launch.invocation.path)
+        has_other_sources = bool(get_entries(launch.container, "envFrom")) or _SETS_OTHERS.search(str(script))
         for word in () if has_other_sources else launch.invocation.words:
             matches = () if word.is_known else _TORCH_VARIABLE.finditer(word.text)
             names = (match[1] or match[2] for match in matches)

@@ -26,12 +26,14 @@ from podplan.lint.analysis.jobs import (
     find_clean_up,
     find_pod_group,
     get_replica_specs,
+    has_trait,
     is_mode_enabled,
     leaves_replicas,
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.pod_hosts import find_pod, is_loopback, strip_cluster_domain
+from podplan.lint.analysis.pod_hosts import find_pod, get_job_name, is_loopback, strip_cluster_domain
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -68,7 +70,7 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     if is_mode_enabled(job, "debug") or _has_deadline(job):
         return
     for group in job.pods:
-        if "activeDeadlineSeconds" in get_mapping(group.doc.data, "spec"):
+        if "activeDeadlineSeconds" in get_mapping(group.doc.data, "spec") or _has_job_deadline(job, group):
             continue
         has_gpus = count_gpus(group) > 0
         for path, value in _iter_strings(group):
@@ -77,6 +79,8 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             for asks, text_range, asked in _iter_endless_waits(value):
                 if _comes_surely(job, group, value):
                     continue
+                if has_trait(job, "host-by-index") and not has_gpus and get_job_name(job) not in asked:
+                    continue  # a Job that trains nothing waits for a server outside of it
                 cause = (
                     "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never starts"
                 )
@@ -307,6 +311,12 @@ def _iter_strings(group: ReplicaGroup) -> Iterator[tuple[Path, str]]:
             for key, number, value in words:
                 if "timeout" not in value.partition("until")[0]:
                     yield ("spec", list_key, index, key, number), value
+
+
+def _has_job_deadline(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether the Job that creates Pods ends after some time."""
+    pod_jobs = find_pod_jobs(job, group)
+    return pod_jobs is not None and "activeDeadlineSeconds" in get_mapping(pod_jobs.doc.data, "spec")
 
 
 def _has_deadline(job: LoweredJob) -> bool:

@@ -1,4 +1,4 @@
-"""Ranks and world sizes that a GenericJob gives its replicas itself, since its controller gives none.
+"""Ranks and world sizes that a CR gives its replicas itself, since its controller gives none.
 
 Rank 0 waits until as many processes as the world size says have joined, each with a rank of its own.
 Source: https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization.
@@ -12,8 +12,15 @@ from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
+from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers import kubelet
-from podplan.lint.analysis.jobs import count_gpus, is_mode_enabled, list_replica_places
+from podplan.lint.analysis.jobs import (
+    count_gpus,
+    format_type_of,
+    has_trait,
+    is_mode_enabled,
+    list_replica_places,
+)
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launch_on_replica,
@@ -22,6 +29,7 @@ from podplan.lint.analysis.launches import (
     get_last_index,
 )
 from podplan.lint.analysis.pod_hosts import find_pod, is_loopback
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import given
 from podplan.lint.analysis.training import iter_env
@@ -44,6 +52,7 @@ class Member(NamedTuple):
     rank_path: Path
     world_path: Path
     processes: int
+    host: str
 
     @property
     def is_range(self) -> bool:
@@ -68,10 +77,12 @@ def written_ranks(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         members = _members(job, names)
         if not members:
             continue
-        same = list(_same_ranks(members, names[0]))
-        yield from same
-        if not same:
-            yield from _other_world(job, members, names)
+        for host in dict.fromkeys(member.host for member in members):
+            world = [member for member in members if member.host == host]
+            same = list(_same_ranks(world, names[0]))
+            yield from same
+            if not same:
+                yield from _other_world(job, world, names)
         return
 
 
@@ -80,7 +91,7 @@ def _same_ranks(members: list[Member], name: str) -> Iterator[Violation]:
         group = member.group
         if group.replicas > 1 and not member.is_range:
             if member.first == member.last:
-                what = f"{name} is {member.first} in all {group.replicas} replicas of {group.replica_type}"
+                what = f"{name} is {member.first} in all {group.replicas} replicas{format_type_of(group)}"
                 yield _hit(member, member.rank_path, what)
             continue
         for other in members[:at]:
@@ -134,8 +145,23 @@ def _members(job: LoweredJob, names: tuple[str, str]) -> list[Member]:
         low, high, size = map(int, numbers)
         if low == high == 0 and size <= _processes(group):
             continue  # it trains alone
-        members.append(Member(group, low, high, size, first.path, world.path, _processes(group)))
+        pod_jobs, host = find_pod_jobs(job, group), _find_host(job, group)
+        if pod_jobs is not None and (pod_jobs.runs_in_turns or (pod_jobs.jobs > 1 and not host)):
+            return []  # nobody knows which of them join each other
+        members.append(Member(group, low, high, size, first.path, world.path, _processes(group), host))
     return members
+
+
+def _find_host(job: LoweredJob, group: ReplicaGroup) -> str:
+    """The host at which all Pods of several Jobs meet; "" where they have none, or one of each Job."""
+    if not has_trait(job, "host-by-index"):
+        return ""
+    hosts = set()
+    for launch in find_launches(job):
+        end = find_launch_on_replica(launch, get_last_index(group)) if launch.group is group else None
+        if end is not None:
+            hosts |= {one.invocation.variables.get("MASTER_ADDR") for one in (launch, end)}
+    return next(iter(hosts)) or "" if len(hosts) == 1 else ""
 
 
 def _processes(group: ReplicaGroup) -> int:
@@ -186,13 +212,18 @@ def _of_image(group: ReplicaGroup, names: tuple[str, str]) -> tuple[Value, Value
     if found is None:
         return None
     path, container = found
-    places: dict[str, Path] = {name: (*path, "env", at, "value") for at, name, _ in iter_env(container)}
+    places: dict[str, Path] = {
+        name: (*path, "env", at, "valueFrom" if "valueFrom" in entry else "value")
+        for at, name, entry in iter_env(container)
+    }
     if not all(name in places for name in names):
         return None
     values = []
     for index in (group.start, get_last_index(group)):
         pod = build_folded_at_index(group.doc, index) if group.doc.replica_texts else group.doc.data
-        values.append(kubelet.resolve_environment(pod["spec"]["containers"][path[-1]]))
+        values.append(
+            kubelet.resolve_environment(pod["spec"]["containers"][path[-1]], get_mapping(pod, "metadata"))
+        )
     rank, world = names
     return (
         Value(values[0].get(rank), places[rank]),

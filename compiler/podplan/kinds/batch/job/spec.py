@@ -30,12 +30,14 @@ def load_queue_integration() -> QueueIntegration:
     return queueing.INTEGRATION
 
 
-# A Job may be anything: besides its queue, only what holds for each Pod is checked of it.
+# A Job may be anything: rules about training look at launchers in its commands, and at ranks and hosts there.
 SPEC = KindSpec(
     plural="jobs",
     load_change_rules=load_change_rules,
     load_status_rules=load_status_rules,
-    traits=frozenset(("suspend", "kueue", "time-to-live", "host-by-index")),
+    traits=frozenset(
+        ("training", "ranks-by-user", "mpirun-by-user", "suspend", "kueue", "time-to-live", "host-by-index")
+    ),
     run_policy_path=("spec",),
     option_prefix="job",
     profile_fields=frozenset(("launcher", "processes", "torchrun", "restart", "deadline", "retries")),

@@ -35,7 +35,9 @@ SPEC = KindSpec(
     plural="jobsets",
     load_change_rules=load_change_rules,
     load_status_rules=load_status_rules,
-    traits=frozenset(("suspend", "kueue", "time-to-live", "host-by-index")),
+    traits=frozenset(
+        ("training", "ranks-by-user", "mpirun-by-user", "suspend", "kueue", "time-to-live", "host-by-index")
+    ),
     run_policy_path=("spec",),
     option_prefix="jobset",
     profile_fields=frozenset(

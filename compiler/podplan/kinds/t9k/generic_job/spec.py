@@ -19,6 +19,7 @@ SPEC = build_spec(
         "service-on-request",
         "env-expressions",
         "self-launched",
+        "ranks-by-user",
         "mpirun-by-user",
         "restarts-by-controller",
         "restart-limit",
