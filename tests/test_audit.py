@@ -100,5 +100,15 @@ def test_each_job_is_judged_once(folder: Path) -> None:
         assert sorted(judged) == sorted((folder / name).glob("*.yaml"))
 
 
+def test_the_figures_of_the_sixth_set() -> None:
+    folder = AUDIT / "sixth"
+    mistakes = load_mistakes(folder)
+    found = [one for one in mistakes if not one.not_found]
+    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (90, 91, 42)
+    readme = (AUDIT / "README.md").read_text("utf-8")
+    assert "73 of its 93 mistakes" in readme
+    assert f"it finds {len(found)} of {len(mistakes)}" in readme
+
+
 def test_the_first_set_is_there() -> None:
     assert "first" in [folder.name for folder in SETS]

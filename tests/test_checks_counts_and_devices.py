@@ -467,6 +467,40 @@ def test_ids_of_the_rendezvous(value: str, differs: bool) -> None:
     assert bool(said(pytorch(template(["bash", "-c"], 1, args=[line]), 2), "DIST024")) is differs
 
 
+@pytest.mark.parametrize(
+    ("before", "value", "differs"),
+    [
+        ("RUN=job-$RANDOM", "$RUN", True),
+        ("export RUN=$(uuidgen)", "${RUN}", True),
+        ("RUN=job-$(date +%s)", "$RUN", True),
+        ("RUN=$(date -u +%Y-%m-%d)", "$RUN", False),
+        ("RUN=train", "$RUN", False),
+        ("RUN='$RANDOM'", "$RUN", False),
+        ("RUN=$RANDOM; RUN=train", "$RUN", False),
+        ('if [ -z "$RUN" ]; then RUN=$RANDOM; fi', "$RUN", False),
+    ],
+)
+def test_ids_of_the_rendezvous_by_the_shell(before: str, value: str, differs: bool) -> None:
+    line = (
+        f"{before}\ntorchrun --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d"
+        f" --rdzv_endpoint=$MASTER_ADDR:29500 --rdzv_id={value} train.py"
+    )
+    assert bool(said(pytorch(template(["bash", "-c"], 1, args=[line]), 2), "DIST024")) is differs
+
+
+@pytest.mark.parametrize(
+    ("field", "differs"), [("metadata.name", True), ("metadata.labels['job']", False)], ids=str
+)
+@pytest.mark.parametrize("name", ["ME", "PET_RDZV_ID"])
+def test_ids_of_the_rendezvous_by_a_field(name: str, field: str, differs: bool) -> None:
+    option = [f"--rdzv_id=$({name})"] if name == "ME" else []
+    line = ["torchrun", "--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d", *option]
+    pod = template([*line, "--rdzv_endpoint=$(MASTER_ADDR):29500", "train.py"], 1)
+    env = [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}}]
+    pod["spec"]["containers"][0]["env"] = env
+    assert bool(said(pytorch(pod, 2), "DIST024")) is differs
+
+
 def test_options_that_exclude_each_other() -> None:
     assert said(launched(["--fp16", "--bf16"]), "DIST025")
     assert said(launched(["--fp16", "True", "--bf16=True"]), "DIST025")

@@ -86,3 +86,12 @@ def test_no_report_shows_the_secret(form: str, tmp_path: Path) -> None:
     if form == "json":
         (found,) = [one for one in json.loads(run.stdout)["findings"] if one["rule"] == "SEC021"]
         assert found["severity"] == "warning"
+
+
+def test_a_secret_in_a_script_is_no_value_of_the_option_of_the_shell() -> None:
+    url = f"https://oauth2:{SECRET}@git.example.com/a.git"
+    for script in (f"git clone {url}", f"set -u\ngit clone \\\n  {url} /src\n"):
+        (found,) = findings({"object": pod(command=["sh", "-ec"], args=[script])}, "SEC021")
+        assert "contains the password of a URL" in found.message
+    (message,) = said(pod(command=["login", "--password", SECRET]))
+    assert "the value of --password" in message

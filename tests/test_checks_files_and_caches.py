@@ -370,6 +370,31 @@ def test_mounts_that_only_the_controller_adds_are_not_pointed_at() -> None:
     assert related(given, "RES001") == ["its GPUs"]
 
 
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("for g in 0 1; do CUDA_VISIBLE_DEVICES=$g python a.py --shard $g & done; wait", False),
+        ("CUDA_VISIBLE_DEVICES=0 python a.py & CUDA_VISIBLE_DEVICES=1 python a.py & wait", False),
+        ("CUDA_VISIBLE_DEVICES=0,1 python a.py --gpus 2 & wait", True),
+        ("for g in 0 1; do RANK=$g CUDA_VISIBLE_DEVICES=$g python a.py & done; wait", True),
+        ("for g in 0 1; do CUDA_VISIBLE_DEVICES=$g python a.py --num_workers=4 & done; wait", True),
+        ("torchrun --standalone --nproc_per_node=2 a.py", True),
+    ],
+)
+def test_processes_with_one_gpu_each_share_no_memory(script: str, found: bool) -> None:
+    limits = {"resources": {"limits": {"nvidia.com/gpu": 2}}}
+    assert bool(said(job(["bash", "-c", script], {}, "GenericJob", **limits), "RES001")) is found
+
+
+def test_a_process_of_tensorflow_has_all_gpus_of_its_pod() -> None:
+    limits = {"resources": {"limits": {"nvidia.com/gpu": 4}}}
+    given = job(["python", "train.py", "--distribution_strategy=multi_worker_mirrored"], {}, **limits)
+    assert said(given, "RES001")
+    main = given["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]
+    main["env"] = [{"name": "TF_CONFIG", "value": "{}"}]
+    assert not said(given, "RES001")
+
+
 def test_pools_that_prepare_data_need_no_shared_memory() -> None:
     def without_gpus(command: list[str], kind: str = "GenericJob") -> list[str]:
         return said(job(command, {}, kind), "RES001")

@@ -196,3 +196,36 @@ def test_a_profile_counts_once_in_a_queue_however_many_environments_it_has() -> 
     assert said("SCHED007", profile, other, **quota(**{GPU: 9})) == []
     assert "request 9 nvidia.com/gpu" in messages("SCHED007", profile, other, **quota(**{GPU: 8}))[0]
     assert said("NAME002", profile) == []
+
+
+def with_pod_group(
+    api_version: str, field: str, key: str, minimum: int, *, named: str = "gang"
+) -> list[dict[str, Any]]:
+    """A PodGroup and a Job of four Pods at a time that names one."""
+    metadata = {"name": "gang", "namespace": "nlp"}
+    pod = {"metadata": {field: {key: named}}, "spec": {"restartPolicy": "Never", "containers": [container()]}}
+    spec = {"completionMode": "Indexed", "completions": 8, "parallelism": 4, "template": pod}
+    pod_group = {"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata}
+    train = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, "name": "train"}, "spec": spec}
+    return [{**pod_group, "spec": {"minMember": minimum}}, train]
+
+
+VOLCANO = ("scheduling.volcano.sh/v1beta1", "annotations", "scheduling.k8s.io/group-name")
+COSCHEDULING = ("scheduling.x-k8s.io/v1alpha1", "labels", "scheduling.x-k8s.io/pod-group")
+
+
+@pytest.mark.parametrize("api", [VOLCANO, COSCHEDULING], ids=lambda api: api[0])
+def test_pod_groups_of_other_schedulers(api: tuple[str, str, str]) -> None:
+    assert "requires 5 Pods, but 4 name it" in messages("SCHED012", *with_pod_group(*api, 5))[0]
+    assert not said("SCHED012", *with_pod_group(*api, 4))
+    assert not said("SCHED012", *with_pod_group(*api, 5, named="other"))
+    pod_group, train = with_pod_group(*api, 5)
+    second = {**train, "metadata": {"name": "second", "namespace": "nlp"}}
+    assert not said("SCHED012", pod_group, train, second)
+    assert not said("SCHED012", {**pod_group, "metadata": {"name": "gang", "namespace": "cv"}}, train)
+
+
+def test_a_pod_group_of_another_scheduler_than_the_pods_name() -> None:
+    pod_group, _ = with_pod_group(*VOLCANO, 5)
+    _, train = with_pod_group(*COSCHEDULING, 5)
+    assert not said("SCHED012", pod_group, train)

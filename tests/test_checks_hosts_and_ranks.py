@@ -92,6 +92,45 @@ def test_a_launcher_that_meets_at_the_wrong_pod(host: str, env: list[Data], foun
     assert bool(said(job("GenericJob", static, env=env), "DIST004")) is found
 
 
+@pytest.mark.parametrize(
+    ("before", "host", "found"),
+    [
+        ("HEAD=$(hostname -i)", "$HEAD", True),
+        ("export HEAD=$POD_IP", "${HEAD}", True),
+        ("ME=$HOSTNAME; HEAD=$ME", "$HEAD", True),
+        ("HEAD=train-worker-0", "$HEAD", False),
+        ("HEAD=$(getent hosts train-worker-0)", "$HEAD", False),
+        ("HEAD=$(hostname -i); HEAD=train-worker-0", "$HEAD", False),
+        ("if [ $RANK = 0 ]; then HEAD=$(hostname -i); fi", "$HEAD", False),
+    ],
+)
+def test_a_shell_variable_that_names_the_pod_itself(before: str, host: str, found: bool) -> None:
+    c10d = f"torchrun --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint={host}:29500 train.py"
+    assert bool(said(job("GenericJob", f"{before}\n{c10d}", env=IP), "DIST004")) is found
+
+
+def test_a_variable_of_torchrun_that_names_the_pod_itself() -> None:
+    c10d = "torchrun --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d train.py"
+    for field, found in (("status.podIP", True), ("metadata.labels['master']", False)):
+        env = [{"name": "PET_RDZV_ENDPOINT", "valueFrom": {"fieldRef": {"fieldPath": field}}}]
+        assert bool(said(job("GenericJob", c10d, env=env), "DIST004")) is found
+
+
+def test_rank_0_meets_the_others_at_its_own_address() -> None:
+    line = "torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint={}:29500 train.py"
+    given = job("GenericJob", line.format("$(service.head[0].host)"))
+    worker = given["spec"]["replicaSpecs"][0]
+    head_container = {
+        **worker["template"]["spec"]["containers"][0],
+        "command": ["bash", "-c", line.format("$(hostname)")],
+    }
+    head = {"type": "head", "replicas": 1, "template": {"spec": {"containers": [head_container]}}}
+    given["spec"]["replicaSpecs"].append(head)
+    assert not said(given, "DIST004")
+    head["replicas"] = 2
+    assert said(given, "DIST004")
+
+
 def deepspeed(arguments: list[str], other: list[str] | None = None, slots: int = 2) -> Data:
     config = {"slotsPerWorker": slots, "run": {"python": ["train.py", *arguments]}, "otherArgs": other or []}
     worker = {"name": "worker", "image": "deepspeed:1", "resources": GPUS}

@@ -488,3 +488,140 @@ def test_a_server_that_no_success_rule_waits_for_may_be_restarted(rules: list[Da
         "template": {"spec": {"containers": [TRAIN]}},
     }
     assert bool(said(cr("GenericJob", {"successRules": rules, "replicaSpecs": [role]}), "LIFE018")) is found
+
+
+def by_shell(script: str, *, call: tuple[str, ...] = ("bash", "-c"), **fields: Any) -> Data:
+    """A Pod whose container runs a string of the shell."""
+    return pod(container(command=[*call, script], **fields))
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("sshd -D; mpirun -np 2 python train.py", True),
+        ("set -e\nsleep infinity\ntorchrun train.py", True),
+        ("tail -f /dev/null\nif true; then python train.py; fi", True),
+        ("while true; do sleep 10; done; python train.py", True),
+        ("tensorboard --logdir=/l | tee /l/log; python train.py", True),
+        ("sshd; mpirun -np 2 python train.py", False),
+        ("sshd -D & mpirun -np 2 python train.py", False),
+        ("tensorboard --logdir=/l | tee /l/log & python train.py", False),
+        ("tail -f log | grep -m1 ready; python train.py", False),
+        ("timeout 9 tail -f log; python train.py", False),
+        ("[ -f /debug ] && sleep infinity; python train.py", False),
+        ("if [ -f /debug ]; then sleep infinity; fi; python train.py", False),
+        ("serve() { sleep infinity; }; python train.py", False),
+        ("(sleep 60; pkill sshd) & sshd -D; python train.py", False),
+        ("while true; do test -f /go && break; done; python train.py", False),
+        ("python train.py; sleep infinity", False),
+        ("sshd -D; echo done", False),
+        ("sshd -t -D; python train.py", False),
+    ],
+)
+def test_trainings_behind_what_never_ends(script: str, found: bool) -> None:
+    assert bool(said(by_shell(script), "EXEC017")) is found
+
+
+SECRET = [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ('set -x; login "$TOKEN"', True),
+        ("set -euxo pipefail\nlogin --key=${TOKEN}", True),
+        ("set -o xtrace; login $TOKEN", True),
+        ("set -x; { login $TOKEN; }", True),
+        ("set -x; export KEY=$TOKEN; train", True),
+        ('set -x; if [ -n "$TOKEN" ]; then train; fi', True),
+        ("set -x; login ${TOKEN:-none}", True),
+        ("set -e; login $TOKEN", False),
+        ("set -x; set +x; login $TOKEN", False),
+        ("set -x; { set +x; } 2>/dev/null; login $TOKEN", False),
+        ("login $TOKEN; set -x; train", False),
+        ("if [ -n '' ]; then set -x; fi; login $TOKEN", False),
+        ("(set -x; train); login $TOKEN", False),
+        ("set -x; login '$TOKEN'", False),
+        ("set -x; login ${TOKEN:+given} ${#TOKEN}", False),
+        ("set -x; login $TOKENS", False),
+        ("exec 2>/dev/null; set -x; login $TOKEN", False),
+        ("set -x; login", False),
+    ],
+)
+def test_secrets_that_the_shell_prints(script: str, found: bool) -> None:
+    assert bool(said(by_shell(script, env=SECRET), "SEC024")) is found
+    literal = [{"name": "TOKEN", "value": "none"}]
+    assert not said(by_shell(script, env=literal), "SEC024")
+
+
+def test_shells_that_are_called_with_a_trace() -> None:
+    for call in (("bash", "-xc"), ("bash", "-x", "-c"), ("sh", "-exc"), ("bash", "-o", "xtrace", "-c")):
+        assert said(by_shell("login $TOKEN", call=call, env=SECRET), "SEC024"), call
+    assert not said(by_shell("login $TOKEN", call=("bash", "-ec"), env=SECRET), "SEC024")
+
+
+READ_ONLY = {"readOnlyRootFilesystem": True}
+
+
+@pytest.mark.parametrize(
+    ("script", "mount", "found"),
+    [
+        ("pip install a", "/ckpt", True),
+        ("pip3 install -r requirements.txt", "/tmp", True),
+        ("python3 -m pip install -q a", "/data/x", True),
+        ("apt-get update && apt-get install -y git", "/tmp", True),
+        ("apk add git", "/root", True),
+        ("pip install --target /tmp/a a", "/tmp", False),
+        ("pip install --target=/tmp/a a", "/tmp", False),
+        ("pip install --user a", "/tmp", False),
+        ("pip install a", "/root", False),
+        ("pip install a", "/opt/conda", False),
+        ("pip install a", "/workspace", False),
+        ("export PIP_TARGET=/tmp/a; pip install a", "/tmp", False),
+        (". /tmp/e/bin/activate; pip install a", "/tmp", False),
+        ("/tmp/e/bin/pip install a", "/tmp", False),
+        ("pip install a || true", "/tmp", False),
+        ("pip list", "/tmp", False),
+        ("pip download a", "/tmp", False),
+        ("apt-get install -y git", "/usr", False),
+        ("python train.py install", "/tmp", False),
+    ],
+)
+def test_packages_that_cannot_be_installed(script: str, mount: str, found: bool) -> None:
+    mounts = [{"name": "v", "mountPath": mount}]
+    given = by_shell(script, securityContext=READ_ONLY, volumeMounts=mounts)
+    assert bool(said(given, "EXEC018")) is found
+    assert not said(by_shell(script, volumeMounts=mounts), "EXEC018")
+
+
+@pytest.mark.parametrize(
+    ("init", "main", "found"),
+    [(8, 4, True), (4, 4, False), (2, 4, False), (0, 4, False), (4, 0, False)],
+)
+def test_gpus_of_init_containers(init: int, main: int, found: bool) -> None:
+    def with_gpus(name: str, number: int, **fields: Any) -> Data:
+        limits = {"limits": {"nvidia.com/gpu": number} if number else {"memory": "1Gi"}}
+        return container(name, **{**fields, "resources": limits})
+
+    inits = [with_gpus("check", init)]
+    assert bool(said(pod(with_gpus("train", main), initContainers=inits), "RES025")) is found
+    sidecar = with_gpus("server", 8, restartPolicy="Always")
+    assert not said(pod(with_gpus("train", main), initContainers=[sidecar, *inits]), "RES025")
+
+
+@pytest.mark.parametrize(
+    ("command", "port", "found"),
+    [
+        (["/usr/sbin/sshd", "-De", "-p", "22"], 2222, True),
+        (["/usr/sbin/sshd", "-D", "-p2022"], 22, True),
+        (["/usr/sbin/sshd", "-D", "-oPort=2022"], 22, True),
+        (["bash", "-c", "mkdir -p /run/sshd; exec /usr/sbin/sshd -D -p 22"], 2222, True),
+        (["/usr/sbin/sshd", "-De", "-p", "22"], 22, False),
+        (["/usr/sbin/sshd", "-De"], 2222, False),
+        (["/usr/sbin/sshd", "-De", "-p", "22", "-p", "2022"], 2222, False),
+        (["bash", "-c", "./server & /usr/sbin/sshd -D -p 22"], 8080, False),
+    ],
+)
+def test_probes_of_sshd(command: list[str], port: int, found: bool) -> None:
+    given = pod(container(command=command, readinessProbe={"tcpSocket": {"port": port}}))
+    assert bool(said(given, "NET012")) is found

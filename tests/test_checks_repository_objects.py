@@ -158,3 +158,45 @@ def test_the_object_in_the_file_of_the_job_counts_before_others() -> None:
     assert said_of([of_key("token"), has], [lacks]) == []
     assert said_of([of_key("token")], [has], [lacks]) == []
     assert len(said_of([of_key("token")], [lacks])) == 1
+
+
+def meeting_at(endpoint: str, **spec: Any) -> Data:
+    """A GenericJob of two Pods whose torchrun meets at a host."""
+    line = ["torchrun", "--nnodes=2", "--rdzv_backend=c10d", f"--rdzv_endpoint={endpoint}", "train.py"]
+    return job(2, spec, command=line)
+
+
+def service(port: int, namespace: str = "nlp", **spec: Any) -> Data:
+    fields = {"selector": {"app": "train"}, "ports": [{"port": port}], **spec}
+    return with_object("Service", "head", namespace, spec=fields)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "objects", "found"),
+    [
+        ("head:29400", [service(8080)], True),
+        ("head.nlp:29400", [service(8080)], True),
+        ("head.nlp.svc.cluster.local:29400", [service(8080, type="NodePort")], True),
+        ("head", [service(8080)], True),
+        ("head:29400", [service(29400)], False),
+        ("head:29400", [service(8080, clusterIP="None")], False),
+        ("head:29400", [service(8080, type="ExternalName")], False),
+        ("head:29400", [service(8080, selector=None)], False),
+        ("head:29400", [service(8080, ports=[])], False),
+        ("head:29400", [service(8080, "other")], False),
+        ("head.other:29400", [service(8080, "other")], True),
+        ("head.example.com:29400", [service(8080)], False),
+        ("head:29400", [service(8080), service(29400)], False),
+        ("head-0.head:29400", [service(8080)], False),
+        ("a-worker-0:29400", [service(8080)], False),
+    ],
+)
+def test_ports_that_a_service_forwards(endpoint: str, objects: list[Data], found: bool) -> None:
+    assert bool(said("NET016", meeting_at(endpoint), *objects)) is found
+
+
+def test_ports_of_a_service_in_variables() -> None:
+    env = [{"name": "MASTER_ADDR", "value": "head"}, {"name": "MASTER_PORT", "value": "29500"}]
+    given = job(2, command=["python", "train.py"], env=env)
+    assert said("NET016", given, service(8080))
+    assert not said("NET016", given, service(29500))

@@ -113,6 +113,14 @@ def test_a_similar_name_is_suggested(folder: Path) -> None:
     assert find_message("CR901").endswith(" | write name: torch")
 
 
+def test_a_runtime_that_trainer_ships_is_named(folder: Path) -> None:
+    job = folder / "jobs" / "bert.yaml"
+    job.write_text(job.read_text().replace("name: torch", "name: torch-distributed"))
+    message = find_message("CR901")
+    assert "Kubeflow Trainer ships this runtime" in message
+    assert "kubectl get clustertrainingruntime torch-distributed -o yaml" in message
+
+
 def test_an_edit_of_a_runtime_checks_its_jobs_again(folder: Path) -> None:
     (folder / "podplan.toml").write_text(CONFIG)
     with Editor(folder) as editor:

@@ -82,6 +82,7 @@ SCRIPT = """
         (GENERIC, "- |\n  python t.py \\\n    --lr 1 \\\n    # --last\n    data=x", "EXEC011", "21: data=x"),
         (GENERIC, "- |\n  cd a\n  until nslookup b; do sleep 1; done", "GEN003", "19: nslookup"),
         (GENERIC, "- |\n  cd a\n  echo $(NOPE)", "EXEC003", "19: $(NOPE)"),
+        (GENERIC, "- |\n  cd a\n  echo $(replicas[nobody])", "GEN002", "19: $(replicas[nobody])"),
         (GENERIC, "- |\n  cd a\n  x --password=hunter2hunter2", "SEC021", "19: hunter2hunter2"),
         (GENERIC, "- |\n  python t.py | tee log", "LIFE024", "18: python"),
         (GENERIC, "- >-\n  cd a;\n  # eight GPUs\n  torchrun --standalone t.py", "EXEC013", "19: #"),

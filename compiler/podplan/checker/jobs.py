@@ -21,7 +21,7 @@ from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
-from podplan.kubernetes.accessors import get_mapping
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.aggregation import Fold, aggregate_findings
 from podplan.lint.location import find_source_location, locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
@@ -43,6 +43,8 @@ CRD = "CustomResourceDefinition"
 _MAX_ANNOTATION_BYTES = 256 * 1024
 # Sync options by which Argo CD writes no annotation with the whole object.
 _WITHOUT_ANNOTATION = ("ServerSideApply=true", "Replace=true")
+# API groups of PodGroups that podplan has no schema of.
+POD_GROUP_PREFIXES = ("scheduling.volcano.sh/", "scheduling.x-k8s.io/")
 
 
 def check_plans(
@@ -301,13 +303,15 @@ def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[D
 
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
-    """Index an object that is not checked, but that jobs need: a claim, or a namespace with a sync wave."""
+    """Index an object that is not checked, but that jobs need: a claim, a PodGroup, or a namespace with a
+    sync wave."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
     is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in get_mapping(
         get_mapping(data, "metadata"), "annotations"
     )
-    if kind == CLAIM or is_in_wave:
+    is_pod_group = kind == "PodGroup" and get_text(data, "apiVersion").startswith(POD_GROUP_PREFIXES)
+    if kind == CLAIM or is_pod_group or is_in_wave:
         run.cross_job_index.add_job(build_object_job(item, run.settings), job_source)
 
 

@@ -115,6 +115,7 @@ class Reference(NamedTuple):
     An empty ``namespace`` matches any: the object has none, or the reference does not state it. A runtime is
     part of the platform: the folders of ``[runtimes]`` take precedence over the rest of the repository.
     ``other_kinds`` of the same group are those that the reference might mean if it had another kind.
+    ``help_if_missing`` is where one gets a document of that name, if that is known.
     """
 
     group: str
@@ -124,6 +125,7 @@ class Reference(NamedTuple):
     path: Path
     is_runtime: bool = False
     other_kinds: tuple[str, ...] = ()
+    help_if_missing: str = ""
 
 
 # The documents that a CR refers to, by the path in it where their names are written.

@@ -105,6 +105,36 @@ def endless(process: Process) -> Endless | None:
     return Endless(process.words) if _is_endless(process) else None
 
 
+class Unreached(NamedTuple):
+    """A training that a shell does not reach: its words, and the command before it that never ends."""
+
+    words: tuple[Word, ...]
+    endless: Endless
+
+
+def unreached_training(process: Process) -> Unreached | None:
+    """Return the training behind a command that never ends; None if there is none."""
+    string = process.string
+    if string is None or "timeout" in process.wrappers or _ends_others(string):
+        return None
+    blocking: Endless | None = None
+    for at, node in enumerate(string.nodes):
+        if blocking is not None and node.operator_before not in ("|", "|&"):
+            commands = [node] if isinstance(node, SimpleCommand) else processes.commands(node.nodes)
+            training = next((each for each in commands if _trains(string.process(each))), None)
+            if training is not None:
+                words = tuple(string.placed(word) for word in training.words)
+                return Unreached(words, blocking)
+        if blocking is None and node.operator_before not in ("&&", "||"):
+            if isinstance(node, SimpleCommand):
+                found = endless(string.process(node))
+            else:
+                found = _endless_block(node, string)
+            if found is not None and not _cut_off(string.nodes, at, string):
+                blocking = found if not _is_in_background(string.nodes, at) else None
+    return None
+
+
 def only_daemon(process: Process) -> Daemon | None:
     """Return the daemon that a process starts before it ends, if it does nothing else."""
     found: list[Daemon] = []

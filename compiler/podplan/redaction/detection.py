@@ -344,10 +344,15 @@ def find_command_secrets(words: Sequence[str]) -> Iterator[Exposure]:
     """Yield the words of a command line that certainly contain a secret as text, each once."""
     of_options = set(_iter_option_values(words))
     for number, word in enumerate(words):
-        if number in of_options and not _REFERENCE.fullmatch(word) and not _is_secret_name(words, number):
+        is_script = "\n" in word or " " in word  # the value of -c contains a secret, and is none
+        is_value = number in of_options and not _REFERENCE.fullmatch(word)
+        is_value = is_value and not _is_secret_name(words, number)
+        if is_value and not is_script:
             yield Exposure(number, f"the value of {words[number - 1]}", (0, len(word)))
         elif found := next((one for one in _text_secrets(word) if one.what), None):
             yield Exposure(number, found.what, (found.start, found.end))
+        elif is_value:
+            yield Exposure(number, f"the value of {words[number - 1]}", (0, len(word)))
 
 
 def _is_secret_name(words: Sequence[str], number: int) -> bool:

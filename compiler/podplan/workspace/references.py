@@ -107,6 +107,8 @@ def describe_missing(
         f"{reference.kind} {format_value(reference.name)}{namespace} is not in this repository,"
         f" so the Pods of this {referrer_kind} are not known and not checked"
     )
+    if reference.help_if_missing and not any(other_documents.values()):
+        return Diagnostic("CR901", message, reference.path, help=reference.help_if_missing)
     if suggestion := suggest_name(reference.name, (one for one in known_names if one != reference.name)):
         return Diagnostic("CR901", message, reference.path, help=f"write name: {suggestion}")
     help_text = f"correct the name, or add the {reference.kind} below the root of the repository"

@@ -20,6 +20,8 @@ from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.target import LoweredJob, Target, cache_latest
 
 _ASSIGNMENT = compile_lazily(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
+_ASSIGNED_TEXT = compile_lazily(r"(?<![\w$-])([A-Za-z_]\w*)=([^;&|\n]{1,200})")
+_CHOOSES = compile_lazily(r"\b(?:if|case|while|until)\b|\[|&&|\|\|")
 TRAINING_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _PROCESS_OPTION_PREFIXES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
@@ -145,6 +147,20 @@ def assignment_place(launch: ContainerLaunch, name: str) -> Path:
         return launch.locate_word(word)
     found = [match.span(1) for match in _ASSIGNMENT.finditer(string, 0, word.start) if match[2] == name]
     return TextPath((*launch.path, *word.path), found[-1]) if found else launch.locate_word(word)
+
+
+def find_only_assignment(launch: ContainerLaunch, name: str) -> str:
+    """What the shell that starts a program sets a variable to, if it does so once and no branch chooses it.
+
+    "" otherwise. The text is as written, so that it may hold a command that the shell runs.
+    """
+    string = value_at(launch.container, launch.invocation.program_word.path)
+    if not isinstance(string, str):
+        return ""
+    assignments = [match for match in _ASSIGNED_TEXT.finditer(string) if match[1] == name]
+    if len(assignments) != 1 or _CHOOSES.search(string, 0, assignments[0].start()):
+        return ""
+    return assignments[0][2]
 
 
 def is_single_process(launch: ContainerLaunch, *, allow_modules: bool = False) -> bool:

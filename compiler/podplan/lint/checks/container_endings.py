@@ -121,3 +121,16 @@ def daemon_as_main_process(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
     if daemon is not None:
         values = {"program": command_name(daemon.words), "instead": daemon.instead}
         yield Violation(daemon.words[0].place, values)
+
+
+@check()
+def unreached_training(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A training behind a command that never ends. Values: ``program``, ``endless``."""
+    if is_mode_enabled(subject.job, "debug"):
+        return
+    unreached = endings.unreached_training(process_of(subject.data))
+    if unreached is not None:
+        place = unreached.endless.words[0].place
+        related = [(subject.doc, below(subject.base_path, unreached.words[0].place), "never starts")]
+        values = {"program": command_name(unreached.words), "endless": unreached.endless.text}
+        yield Violation(place, values, related)

@@ -90,13 +90,19 @@ def training_container_by_position(target: Target, _: Mapping[str, Any]) -> Iter
                 if number
                 else "looks like the training container"
             )
+            chosen_name = get_text(chosen.data, "name")
             values = {
+                "why": "by its name" if chosen_name == name else f"because no container is named {name}",
                 "name": name,
-                "chosen": get_text(chosen.data, "name"),
+                "chosen": chosen_name,
                 "other": get_text(likelier_container.data, "name"),
+                "has": reason,
             }
-            related = (target.doc, (*likelier_container.path, "name"), f"this one {reason}")
-            yield Violation((*chosen.path, "name"), {**values, "has": reason}, [related])
+            related = [(target.doc, (*likelier_container.path, "name"), f"this one {reason}")]
+            gpus = count_accelerators(likelier_container.data).path
+            if gpus is not None:
+                related.append((target.doc, (*likelier_container.path, *gpus), "the GPUs"))
+            yield Violation((*chosen.path, "name"), values, related)
 
 
 def _find_likelier_container(

@@ -36,6 +36,14 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 POD_GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 POD_GROUP_ROLE_LABEL = "scheduler.tensorstack.dev/role"
+# Where a Pod names its PodGroup, by the API group of that. Sources: the T9k manual on PodGroups;
+# https://github.com/volcano-sh/apis/blob/master/pkg/apis/scheduling/v1beta1/labels.go;
+# https://github.com/kubernetes-sigs/scheduler-plugins/tree/master/pkg/coscheduling.
+_MEMBERSHIP: dict[str, Path] = {
+    "scheduler.tensorstack.dev": ("metadata", "labels", POD_GROUP_LABEL),
+    "scheduling.volcano.sh": ("metadata", "annotations", "scheduling.k8s.io/group-name"),
+    "scheduling.x-k8s.io": ("metadata", "labels", "scheduling.x-k8s.io/pod-group"),
+}
 SCHEDULER_PATH: Path = ("spec", "scheduler", "t9kScheduler")
 
 
@@ -140,12 +148,19 @@ class MinimumMembers(NamedTuple):
     path: Path
 
 
+class PodGroupName(NamedTuple):
+    """A PodGroup by its API group and name."""
+
+    api_group: str
+    name: str
+
+
 class LabeledPods(NamedTuple):
-    """Pods of a replica type that carry the label of a PodGroup, and the label of a role in it."""
+    """Pods of a replica type that name a PodGroup, and the label of a role in it."""
 
     type: str
     namespace: str
-    group: str
+    group: PodGroupName
     role: str
     pods: int
 
@@ -158,7 +173,7 @@ class PodGroupSummary(NamedTuple):
 
     job: JobNameSummary | None
     labeled_pods: tuple[LabeledPods, ...] = ()
-    group: tuple[str, str] | None = None
+    group: tuple[str, PodGroupName] | None = None
     minimums: tuple[MinimumMembers, ...] = ()
 
     @property
@@ -180,7 +195,8 @@ def summarize_pod_groups(job: LoweredJob) -> PodGroupSummary | None:
     gang = find_pod_group(job) if job.cr is None else None
     if gang is not None:
         metadata = get_mapping(gang.doc.data, "metadata")
-        group = get_text(metadata, "namespace"), get_text(metadata, "name")
+        api_group = get_text(gang.doc.data, "apiVersion").partition("/")[0]
+        group = get_text(metadata, "namespace"), PodGroupName(api_group, get_text(metadata, "name"))
         return PodGroupSummary(None, (), group, tuple(_iter_minimums(get_mapping(gang.doc.data, "spec"))))
     labeled_pods = tuple(_iter_labeled_pods(job))
     return (
@@ -193,12 +209,13 @@ def summarize_pod_groups(job: LoweredJob) -> PodGroupSummary | None:
 def _iter_labeled_pods(job: LoweredJob) -> Iterator[LabeledPods]:
     for group in job.pods:
         metadata = get_mapping(group.doc.data, "metadata")
-        labels = get_mapping(metadata, "labels")
-        if get_text(labels, POD_GROUP_LABEL):
-            namespace, role = get_text(metadata, "namespace"), get_text(labels, POD_GROUP_ROLE_LABEL)
-            yield LabeledPods(
-                group.replica_type, namespace, get_text(labels, POD_GROUP_LABEL), role, group.replicas
-            )
+        namespace = get_text(metadata, "namespace")
+        role = get_text(get_mapping(metadata, "labels"), POD_GROUP_ROLE_LABEL)
+        for api_group, (_, field, key) in _MEMBERSHIP.items():
+            name = get_text(get_mapping(metadata, str(field)), str(key))
+            if name:
+                pod_group = PodGroupName(api_group, name)
+                yield LabeledPods(group.replica_type, namespace, pod_group, role, group.replicas)
 
 
 def _iter_minimums(spec: Mapping[str, Any]) -> Iterator[MinimumMembers]:
@@ -220,7 +237,7 @@ def pod_group_never_full(
 
     Values: ``group``, ``wanted``, ``pods``, how many there are.
     """
-    pod_groups: dict[tuple[str, str], list[tuple[int, tuple[MinimumMembers, ...]]]] = {}
+    pod_groups: dict[tuple[str, PodGroupName], list[tuple[int, tuple[MinimumMembers, ...]]]] = {}
     for number, summary in summaries.items():
         if summary.group is not None:
             pod_groups.setdefault(summary.group, []).append((number, summary.minimums))
@@ -228,26 +245,30 @@ def pod_group_never_full(
     for number, summary in summaries.items():
         if summary.job is None:
             continue
-        for type_, label in {carried.type: carried.group for carried in summary.labeled_pods}.items():
-            for group_number, minimums in pod_groups.get((summary.job.namespace, label), ()):
+        for type_, name in dict.fromkeys((carried.type, carried.group) for carried in summary.labeled_pods):
+            for group_number, minimums in pod_groups.get((summary.job.namespace, name), ()):
                 for minimum in minimums:
-                    pod_count = member_counts.get((summary.job.namespace, label, minimum.role), 0)
+                    pod_count = member_counts.get((summary.job.namespace, name, minimum.role), 0)
                     if minimum.minimum > pod_count:
-                        yield (
-                            number,
-                            _build_violation(
-                                rebuild_job(number), type_, minimum, pod_count, rebuild_job(group_number)
-                            ),
+                        pod_group_job = rebuild_job(group_number)
+                        violation = _build_violation(
+                            rebuild_job(number), type_, name, minimum, pod_count, pod_group_job
                         )
+                        yield number, violation
 
 
 def _build_violation(
-    job: LoweredJob, type_: str, minimum: MinimumMembers, pod_count: int, pod_group_job: LoweredJob
+    job: LoweredJob,
+    type_: str,
+    name: PodGroupName,
+    minimum: MinimumMembers,
+    pod_count: int,
+    pod_group_job: LoweredJob,
 ) -> Violation:
     group = {group.replica_type: group for group in job.pods}[type_]
-    path: Path = ("metadata", "labels", POD_GROUP_LABEL)
+    path = _MEMBERSHIP[name.api_group]
     values = {
-        "group": group.doc.data["metadata"]["labels"][POD_GROUP_LABEL],
+        "group": name.name,
         "wanted": format_count(minimum.minimum, f"{minimum.role} Pod".lstrip()),
         "pods": pod_count,
     }
@@ -255,21 +276,23 @@ def _build_violation(
     return Violation(path, values, related=related, doc=group.doc, group=group)
 
 
-def _count_members(summaries: Mapping[int, PodGroupSummary]) -> dict[tuple[str, str, str], int]:
-    """How many Pods carry the label of a PodGroup, by namespace, PodGroup and role ("" for all roles).
+def _count_members(
+    summaries: Mapping[int, PodGroupSummary],
+) -> dict[tuple[str, PodGroupName, str], int]:
+    """How many Pods name a PodGroup, by namespace, PodGroup and role ("" for all roles).
 
     Of a job's variants the one with most counts.
     """
-    largest: dict[tuple[tuple[str, str, str], JobIdentity | int], int] = {}
+    largest: dict[tuple[tuple[str, PodGroupName, str], JobIdentity | int], int] = {}
     for number, summary in summaries.items():
-        counts: dict[tuple[str, str, str], int] = {}
+        counts: dict[tuple[str, PodGroupName, str], int] = {}
         for _, namespace, group, role, count in summary.labeled_pods:
             for key in dict.fromkeys(((namespace, group, ""), (namespace, group, role))):
                 counts[key] = counts.get(key, 0) + count
         identity = summary.job.identity if summary.job is not None else number
         for key, count in counts.items():
             largest[key, identity] = max(count, largest.get((key, identity), 0))
-    totals: dict[tuple[str, str, str], int] = {}
+    totals: dict[tuple[str, PodGroupName, str], int] = {}
     for (key, _), count in largest.items():
         totals[key] = totals.get(key, 0) + count
     return totals

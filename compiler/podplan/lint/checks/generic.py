@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, TextPath
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
@@ -118,6 +118,7 @@ def _iter_container_violations(
     complete = not container.get("envFrom")
     for path, value in _iter_replaced_texts(job, container):
         unreplaced: dict[str, list[str]] = {}
+        places: dict[str, Path] = {}
         for match in _REFERENCE_PATTERN.finditer(value):
             inner = match["inner"] or ""
             reason = _explain_unreplaced(job, inner, names)
@@ -130,10 +131,11 @@ def _iter_container_violations(
                 )
             if reason:
                 unreplaced.setdefault(reason, []).append(match[0])
+                places.setdefault(reason, TextPath((*base, *path), match.span()))
         for reason, variables in unreplaced.items():
             declared = (place for variable in variables for place in _declarations(job, variable[2:-1]))
             related = list({place[1]: place for place in declared}.values())
-            yield Violation((*base, *path), _build_values(variables, reason), related[:MOST_PLACES])
+            yield Violation(places[reason], _build_values(variables, reason), related[:MOST_PLACES])
     for path, value in _iter_literal_texts(job, container):
         for match in _SHELL_SPELLING.finditer(value):
             inner = match["braced"] or match["plain"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
@@ -53,6 +54,43 @@ def gpu_only_in_init_container(target: Target, _params: Mapping[str, Any]) -> It
                 "container": get_text(container, "name"),
             }
             yield Violation((*path, *amount.path), values)
+
+
+@check()
+def gpus_idle_after_init(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """More GPUs for an init container than for all containers that run after it.
+
+    Values: ``container``, ``number``, ``resource``, ``used``, ``idle``.
+    """
+    group = target.group
+    if group is None:
+        return
+    init_containers = list_init_containers(group)
+    running = [container for _, container in (*list_containers(group), *init_containers)]
+    running = [each for each in running if not _ends_before_others(each, init_containers)]
+    for path, container in init_containers:
+        amount = count_accelerators(container)
+        if amount.path is None or not _ends_before_others(container, init_containers):
+            continue
+        counts = [each for each in map(count_accelerators, running) if each.resource == amount.resource]
+        used = sum(each.number for each in counts)
+        if 0 < used < amount.number:
+            values = {
+                "container": get_text(container, "name"),
+                "number": amount.number,
+                "resource": amount.resource,
+                "used": used,
+                "idle": format_count(amount.number - used, "GPU"),
+            }
+            yield Violation((*path, *amount.path), values)
+
+
+def _ends_before_others(
+    container: Mapping[str, Any], init_containers: list[tuple[Path, Mapping[str, Any]]]
+) -> bool:
+    """Whether it is an init container and no sidecar."""
+    is_init = any(container is each for _, each in init_containers)
+    return is_init and container.get("restartPolicy") != "Always"
 
 
 @check(aliases=("gpu-visible-without-request",))

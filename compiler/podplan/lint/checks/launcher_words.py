@@ -26,6 +26,8 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 # They start Python with the script; colossalai run does too, and looks at its name first.
 _SCRIPT_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed")
 
+_MPI_LAUNCHERS = ("mpirun", "horovodrun")
+
 
 class LauncherLine(NamedTuple):
     """A line of a launcher: its words behind the name, what the launcher reads of them, and their places."""
@@ -85,6 +87,17 @@ def _find_python_error(invocation: Invocation) -> ScriptError | None:
     if any(word.text in ("-m", "-c", "-") for word in before):
         return None
     return find_script_error("python", script, invocation.arguments, is_module=False)
+
+
+@check()
+def mpirun_in_mpirun(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A launcher of MPI that each process of another one starts. Values: ``program``, ``by``."""
+    for launch in find_launches(target.job):
+        invocation = launch.invocation
+        if invocation.started_by in _MPI_LAUNCHERS and invocation.launcher in _MPI_LAUNCHERS:
+            path = launch.locate_word(invocation.program_word)
+            values = {"program": invocation.program_word.base_name, "by": invocation.started_by}
+            yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
 @check()

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import has_isolated_replicas, is_mode_enabled
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.launches import (
+    ContainerLaunch,
+    find_launches,
+    find_only_assignment,
+    find_variable_path,
+)
 from podplan.lint.analysis.pod_hosts import is_loopback
 from podplan.lint.analysis.script_options import Given, of_program
 from podplan.lint.checks.outputs import mount_of, volume_of
@@ -34,11 +41,14 @@ _ADDRESSES = frozenset(
 _TCP = compile_lazily(r"tcp://(\[[^\]]+\]|[^:/]+)(?::\d+)?/?")
 _HOST = compile_lazily(r"(\[[^\]]+\]|[^:/]+)(?::\d+)?")
 _FILE = compile_lazily(r"file://(/[^?]*)(?:\?.*)?")
-# What differs from Pod to Pod.
+# What differs from Pod to Pod. The Pods of a job start on one day.
 _DIFFERS = compile_lazily(
     r"\$\{?(?:RANDOM|HOSTNAME|POD_NAME|POD_UID|POD_IP|SRANDOM|BASHPID)\b|\$\((?:POD_NAME|POD_UID|POD_IP|HOSTNAME)\)"
-    r"|(?:\$\(|`)\s*(?:hostname|uuidgen|date|openssl rand|cat /proc/sys/kernel/random|cat /etc/hostname)\b"
+    r"|(?:\$\(|`)\s*(?:hostname|uuidgen|openssl rand|cat /proc/sys/kernel/random|cat /etc/hostname)\b"
+    r"|(?:\$\(|`)\s*date\b(?!\s+(?:-u\s+)?[\"']?\+[\"']?(?:%[YymdFjUVG]|[-_./])+[\"']?\s*[)`])"
 )
+_VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)\}?|\$\(([A-Za-z_]\w*)\)")
+_DIFFERENT_FIELDS = ("metadata.name", "metadata.uid", "status.podIP", "status.podIPs")
 
 
 @check(aliases=("meeting-point-not-shared",))
@@ -97,7 +107,29 @@ def rendezvous_id_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
         if parsed is None or parsed.node_range is None or parsed.node_range[1] < 2:
             continue
         option = parsed.command_line.options.get("rdzv_id")
-        found = _DIFFERS.search(option.word.text) if option is not None else None
-        if option is not None and found is not None:
-            path = launch.locate_word(option.word)
-            yield Violation(path, {"value": found[0]}, doc=launch.group.doc, group=launch.group)
+        if option is not None:
+            path: Path | None = launch.locate_word(option.word)
+            value = _find_difference(option.word.text, launch) if not option.is_known else ""
+        else:
+            path = find_variable_path(launch, "PET_RDZV_ID")
+            value = _find_difference("$(PET_RDZV_ID)", launch) if path is not None else ""
+        if path is not None and value:
+            yield Violation(path, {"value": value}, doc=launch.group.doc, group=launch.group)
+
+
+def _find_difference(text: str, launch: ContainerLaunch) -> str:
+    """What in a text differs from Pod to Pod, also by the variables that it refers to; "" for nothing."""
+    found = _DIFFERS.search(text)
+    if found is not None:
+        return found[0]
+    for match in _VARIABLE.finditer(text):
+        name = match[1] or match[2]
+        written = find_only_assignment(launch, name) if match[1] else ""
+        found = _DIFFERS.search(written)
+        if found is not None:
+            return f"{name}={written.strip()}"
+        for _, entry in get_entries(launch.container, "env"):
+            field = get_text(get_mapping(get_mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
+            if not written and get_text(entry, "name") == name and field in _DIFFERENT_FIELDS:
+                return f"{name} ({field})"
+    return ""

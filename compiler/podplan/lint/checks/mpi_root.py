@@ -60,6 +60,8 @@ def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
         facts, variables = launch.invocation.parsed, launch.invocation.variables
         if not isinstance(facts, MpirunCommand) or not facts.command_line.is_certain or facts.errors:
             continue
+        if launch.invocation.started_by:  # started by another mpirun, which is wrong in itself
+            continue
         is_allowed = "allow_run_as_root" in facts.command_line.options or any(
             name.endswith(("_ALLOW_RUN_AS_ROOT", "_ALLOW_RUN_AS_ROOT_CONFIRM")) for name in variables
         )

@@ -11,8 +11,11 @@ from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.launchers.exit_status import HELPERS
 from podplan.launchers.kubelet import resolve_environment
-from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
+from podplan.launchers.processes import Process
+from podplan.launchers.words import Word
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
     TRAINING_LAUNCHERS,
     ContainerLaunch,
@@ -40,6 +43,7 @@ _OTHER_NAMES = compile_lazily(r"(?:health|liveness|readiness|probe)port")
 _TRAINING = compile_lazily(r"train|pretrain|finetune|fine_tune|sft|distil|ppo|dpo|grpo|main|run")
 _SERVER = compile_lazily(r"serv|api|http|health|metrics|probe|prometheus|uvicorn|gunicorn|flask|port")
 _NUMBER = compile_lazily(r"(?<![\w.])\d{2,5}(?!\w|\.\d)")
+_SSHD_PORT = compile_lazily(r"-p\d{1,5}|-oPort=\d{1,5}")
 _LOCAL = compile_lazily(r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0):(\d{2,5})")
 
 
@@ -78,12 +82,15 @@ def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Viola
         found = next((other for other in served if _is_meant(other, served, declared)), None)
         if found is None or one.port in named:
             continue
+        effect = _EFFECT[one.probe]
+        if one.probe == "readinessProbe" and _waits_for_ready_workers(subject):
+            effect += ", and the launcher is not created before all workers are"
         values = {
             "probe": one.probe,
             "port": one.port,
             "option": found.name,
             "served": found.port,
-            "effect": _EFFECT[one.probe],
+            "effect": effect,
         }
         related = [(subject.doc, below(subject.base_path, found.place), "the port that it serves")]
         yield Violation(one.place, values, related=related)
@@ -184,8 +191,12 @@ def _asked(container: Mapping[str, Any]) -> Iterator[Asked]:
 
 def _served(container: Mapping[str, Any]) -> Iterator[Served]:
     """The ports that options of the command line and variables name."""
-    for _, process in programs_of(container):
+    programs = [process for _, process in programs_of(container)]
+    servers = [process for process in programs if process.name == "sshd" or process.name not in HELPERS]
+    for process in programs:
         words = process.words
+        if process.name == "sshd" and len(servers) == 1 and (port := _find_sshd_port(process)) is not None:
+            yield Served("sshd", port.text.lstrip("-poPrt="), port.place, for_health=True)
         for word, after in zip(words, (*words[1:], None), strict=False):
             option, equals, value = word.text.partition("=")
             if not option.startswith("-"):
@@ -198,6 +209,24 @@ def _served(container: Mapping[str, Any]) -> Iterator[Served]:
         name, value = get_text(entry, "name"), get_text(entry, "value")
         if value.isdecimal() and _kind(name.lower()) == "health":
             yield Served(name, value, ("env", number, "value"), for_health=True)
+
+
+def _find_sshd_port(process: Process) -> Word | None:
+    """The word with the only port that sshd is given; None where its configuration may have another."""
+    words = process.words[1:]
+    ports = [
+        word
+        for word, before in zip(words, process.words, strict=False)
+        if _SSHD_PORT.fullmatch(word.text) or (before.text == "-p" and word.text.isdecimal())
+    ]
+    return ports[0] if len(ports) == 1 else None
+
+
+def _waits_for_ready_workers(target: Target) -> bool:
+    """Whether the controller creates the launcher when all workers are ready, and the Pod is a worker."""
+    policy = spec_of(target.job).get("launcherCreationPolicy") if target.job.cr is not None else None
+    group = target.group
+    return policy == "WaitForWorkersReady" and group is not None and group.replica_type.lower() == "worker"
 
 
 def _kind(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path, value_at
+from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
@@ -30,6 +30,7 @@ from podplan.lint.analysis.launches import (
     assignment_place,
     find_launch_on_replica,
     find_launches,
+    find_only_assignment,
     find_variable_path,
     get_last_index,
 )
@@ -40,8 +41,6 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 # The variables by which scripts themselves find rank 0.
 _MASTER_VARIABLE = "MASTER_ADDR"
-_SETS_MASTER = compile_lazily(r"(?<![\w$])MASTER_ADDR=([^;&|\n]{1,200})")
-_CHOOSES = compile_lazily(r"\b(?:if|case|while|until)\b|\[|&&|\|\|")
 # A Pod that names itself: by a command, by HOSTNAME, or by a variable that may have a field of it.
 _OWN = compile_lazily(
     r"[\"']?(?:\$\(\s*(?:hostname|ip\s)[^)]*\)|`\s*(?:hostname|ip\s)[^`]*`"
@@ -54,6 +53,7 @@ _MEETING_OPTION = compile_lazily(
 )
 _MEETING_VARIABLES = ("MASTER_ADDR", "COORDINATOR_ADDRESS", "JAX_COORDINATOR_ADDRESS")
 _PORT = compile_lazily(r":\d{1,5}/?\Z")
+_MAX_ASSIGNMENTS = 3  # variables that are set to one another
 _OWN_FIELDS = ("status.podIP", "status.podIPs", "status.hostIP", "metadata.name", "spec.nodeName")
 
 
@@ -274,10 +274,19 @@ def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
     ]
     pods = sum(launch.group.replicas for launch, several in candidates if several)
     if pods > 1:
+        own_hosts = {
+            id(launch): host
+            for launch, several in candidates
+            if several and (host := _at_own_address(launch, pods))
+        }
+        # The one Pod with rank 0 may be told its own address.
+        is_one_pod = sum(launch.group.replicas for launch, _ in candidates if id(launch) in own_hosts) == 1
         for launch, is_multi_node in candidates:
             if not is_multi_node or launch.invocation.is_conditional:
                 continue
-            rendezvous_host = _at_own_address(launch, pods) or _build_launch_host(launch, pods)
+            if is_one_pod and id(launch) in own_hosts:
+                continue
+            rendezvous_host = own_hosts.get(id(launch)) or _build_launch_host(launch, pods)
             if (
                 rendezvous_host is not None
                 and rendezvous_host.host
@@ -333,31 +342,53 @@ def _build_launch_host(launch: ContainerLaunch, pods: int) -> RendezvousHost | N
 
 def _at_own_address(launch: ContainerLaunch, pods: int) -> RendezvousHost | None:
     """A line that names the Pod which runs it, by a reference or by a command of the shell."""
+    by, group = launch.invocation.launcher, launch.group
     for name in ("rdzv_endpoint", "master_addr", "main_process_ip"):
         option = launch.invocation.options.get(name)
-        if option is None or option.is_known:
+        if option is None:
+            field, path = _find_own_field(launch.container, f"PET_{name.upper()}"), None
+            if field and launch.torchrun is not None:
+                path = find_variable_path(launch, f"PET_{name.upper()}")
+            if path is not None:
+                own = f"{field} of the Pod itself"
+                return RendezvousHost(f"PET_{name.upper()}", by, pods, group.doc, group, path, own=own)
+            continue
+        if option.is_known:
             continue
         given = option.word.text
         written = given.partition("=")[2] if given.startswith("-") else given
-        own = _own_address(written, launch.container)
+        own = _own_address(written, launch)
         if own:
-            by, group = launch.invocation.launcher, launch.group
             place = launch.locate_word(option.word)
             return RendezvousHost(written, by, pods, group.doc, group, place, launch=launch, own=own)
     return None
 
 
-def _own_address(written: str, container: Mapping[str, Any]) -> str:
-    """What a text stands for that is the Pod's own name or address; "" for anything else."""
-    found = _OWN.match(written)
-    if found is None:
-        return ""
-    if found["name"] is None or found["name"] == "HOSTNAME":
-        return "the name or address of the Pod itself"
+def _own_address(written: str, launch: ContainerLaunch) -> str:
+    """What a text stands for that is the Pod's own name or address; "" for anything else.
+
+    A variable stands for what the shell sets it to before the program, if that is certain.
+    """
+    for _ in range(_MAX_ASSIGNMENTS):
+        found = _OWN.match(written)
+        if found is None:
+            return ""
+        name = found["name"]
+        if name is None or name == "HOSTNAME":
+            return "the name or address of the Pod itself"
+        field = _find_own_field(launch.container, name)
+        if field:
+            return f"{field} of the Pod itself"
+        written = find_only_assignment(launch, name) if found["brace"] != "(" else ""
+    return ""
+
+
+def _find_own_field(container: Mapping[str, Any], name: str) -> str:
+    """The field of the Pod itself that a variable has, if that differs from Pod to Pod; else ""."""
     for _, entry in get_entries(container, "env"):
-        if get_text(entry, "name") == found["name"]:
+        if get_text(entry, "name") == name:
             field = get_text(get_mapping(get_mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
-            return f"{field} of the Pod itself" if field in _OWN_FIELDS else ""
+            return field if field in _OWN_FIELDS else ""
     return ""
 
 
@@ -383,11 +414,14 @@ def _iter_variable_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
             continue
         variables = launch.resolve_environment()
         host, rank = variables.get(_MASTER_VARIABLE), find_variable_path(launch, "RANK")
-        if not host or "$" in host or rank not in launch.group.doc.replica_texts:
+        field = _find_own_field(launch.container, _MASTER_VARIABLE) if launch.group.replicas > 1 else ""
+        if not (host or field) or "$" in (host or "") or rank not in launch.group.doc.replica_texts:
             continue
         path = find_variable_path(launch, _MASTER_VARIABLE)
         if path is not None:
-            yield RendezvousHost(host, "the script", pods, launch.group.doc, launch.group, path)
+            own = f"{field} of the Pod itself" if field else ""
+            host = host or _MASTER_VARIABLE
+            yield RendezvousHost(host, "the script", pods, launch.group.doc, launch.group, path, own=own)
 
 
 def _of_scripts(job: LoweredJob) -> Iterator[RendezvousHost]:
@@ -443,12 +477,9 @@ def _set_by_shell(launch: ContainerLaunch) -> tuple[str, str]:
     known = variables[_MASTER_VARIABLE]
     if known is not None:
         return known, ""
-    string = value_at(launch.container, launch.invocation.program_word.path)
-    found = list(_SETS_MASTER.finditer(string)) if isinstance(string, str) else []
-    if len(found) != 1 or _CHOOSES.search(string, 0, found[0].start()):
-        return "", ""
-    own = _own_address(found[0][1], launch.container)
-    return (found[0][1], own) if own else ("", "")
+    written = find_only_assignment(launch, _MASTER_VARIABLE)
+    own = _own_address(written, launch)
+    return (written, own) if own else ("", "")
 
 
 def _sets_variable(group: ReplicaGroup, name: str) -> bool:

@@ -15,10 +15,16 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import format_list, has_trait
-from podplan.lint.analysis.launches import find_launches, find_replica_launches, is_single_process
+from podplan.lint.analysis.launches import (
+    ContainerLaunch,
+    find_launches,
+    find_replica_launches,
+    is_single_process,
+)
 from podplan.lint.analysis.resources import (
     count_accelerators,
     find_training_container,
@@ -40,6 +46,8 @@ DATA_LOADER_OPTION = compile_lazily(
 )
 # multiprocessing.Pool, which prepares data, hands objects over through pipes, and a DataLoader does not.
 _OF_ANY_POOL = compile_lazily(r"--(?:num[-_]workers|workers)(?:=(\d+))?")
+# By these, processes of one training find each other.
+_WORLD_VARIABLES = frozenset(("RANK", "LOCAL_RANK", "WORLD_SIZE"))
 _TRAINS = compile_lazily(r"train|tune|fit|pretrain|learn|main|run|eval|infer")
 
 
@@ -184,9 +192,34 @@ def _iter_command_lines(
 
 
 def _has_single_process(group: ReplicaGroup) -> bool:
-    """Whether one process has all the GPUs of a Pod, as far as its command tells."""
+    """Whether no two processes of a Pod share its GPUs, as far as its command tells.
+
+    One process has all of them, as that of TensorFlow does, or each of several has one.
+    """
     replica_launches = find_replica_launches(group, group.start)
-    return bool(replica_launches) and all(map(is_single_process, replica_launches))
+    is_tensorflow = any("TF_CONFIG" in resolve_environment(each.container) for each in replica_launches)
+    return bool(replica_launches) and all(
+        is_single_process(each)
+        or _has_one_gpu(each)
+        or (is_tensorflow and each.invocation.launcher == "python")
+        for each in replica_launches
+    )
+
+
+def _has_one_gpu(launch: ContainerLaunch) -> bool:
+    """Whether the shell starts a script in the background that sees one GPU, and joins no others."""
+    invocation = launch.invocation
+    devices = invocation.variables.get("CUDA_VISIBLE_DEVICES", "")
+    is_one = devices is None or devices.isdecimal()
+    is_of_shell = "CUDA_VISIBLE_DEVICES" not in resolve_environment(launch.container)
+    is_alone = _WORLD_VARIABLES.isdisjoint(invocation.variables)
+    return (
+        invocation.launcher == "python"
+        and invocation.operator_after == "&"
+        and is_one
+        and is_of_shell
+        and is_alone
+    )
 
 
 def _find_shm_mount(group: ReplicaGroup, container: Mapping[str, Any]) -> ShmMount | None:

@@ -17,6 +17,23 @@ if TYPE_CHECKING:
 _GROUP = "trainer.kubeflow.org"
 CLUSTER_KIND = "ClusterTrainingRuntime"
 RUNTIME_KINDS = (CLUSTER_KIND, "TrainingRuntime")
+# The runtimes for a cluster that Trainer 2.3 ships, and their files in its repository. They are no part of
+# podplan: a platform changes them, and its copies tell how.
+_SHIPPED_PREFIX = "torchtune-"
+_SHIPPED_RUNTIMES = frozenset(
+    (
+        "deepspeed-distributed",
+        "jax-distributed",
+        "mlx-distributed",
+        "torch-distributed",
+        "torch-distributed-with-cache",
+        "xgboost-distributed",
+    )
+)
+_SHIPPED_HELP = (
+    "Kubeflow Trainer ships this runtime: put the one of your cluster into the repository with kubectl get"
+    " clustertrainingruntime {name} -o yaml, or copy manifests/base/runtimes of kubeflow/trainer"
+)
 _JOB = "spec.template.spec.replicatedJobs[node].template.spec"
 _POD_TEMPLATE = f"{_JOB}.template.spec"
 
@@ -29,7 +46,9 @@ def list_references(cr: Mapping[str, Any]) -> tuple[Reference, ...]:
     group, name = str(written.get("apiGroup") or _GROUP), str(written.get("name") or "")
     path = ("spec", "runtimeRef", "name")
     others = tuple(one for one in RUNTIME_KINDS if one != kind)
-    return (Reference(group, str(kind), namespace, name, path, is_runtime=True, other_kinds=others),)
+    is_shipped = kind == CLUSTER_KIND and (name in _SHIPPED_RUNTIMES or name.startswith(_SHIPPED_PREFIX))
+    help_text = _SHIPPED_HELP.format(name=name) if is_shipped else ""
+    return (Reference(group, str(kind), namespace, name, path, True, others, help_text),)
 
 
 def load_status_rules() -> JobsRules:
